@@ -5,7 +5,7 @@ import Glibc
 let usage = """
   usage: symbol-bench chains CACHE <ADDRESSES   every address and its chain below it
          symbol-bench times CACHE <ADDRESSES    one JSON line of times
-         symbol-bench repeat CACHE N <ADDRESSES nothing but N rounds of look-ups, for callgrind
+         symbol-bench repeat CACHE N <ADDRESSES only N rounds of look-ups, for callgrind
 
   """
 

@@ -9,19 +9,19 @@ typedef bool cs_casts_function(void *target, void *source, const void *source_ty
                                uintptr_t flags);
 
 #pragma GCC visibility push(hidden)
-// The function that the tables contain.
+// The hook. cs_casts_write_tables writes its address into the tables.
 cs_casts_function cs_casts_cast;
-// The runtime's original function. Ordering: set once, before any table is written.
+// The runtime's own swift_dynamicCast, which the hook calls. Ordering: set once, before any table is written.
 extern cs_casts_function *cs_casts_original;
 
-// Writes the function into each table entry of the process for the function of that name. Returns NULL if this image
-// has such an entry, else the reason why the hook cannot work.
+// Writes `function` into each table entry of the process that the loader filled for the function called `name`. Returns
+// NULL if this image has an entry for `name`, else the reason why the hook cannot work.
 const char *cs_casts_write_tables(const char *name, cs_casts_function *function);
 #pragma GCC visibility pop
 
-// Defined by CrashShieldCasts. Called for a failed forced cast, which would end the process. Returns whether there is a
-// fallback value, and stores it at the target. Only reads the source. `pc` is the return address in the program's
-// function.
+// Defined by CrashShieldCasts. The hook calls this function for a failed forced cast, which would end the process.
+// Returns whether there is a fallback value. If there is one, stores it at `target`. Only reads the source, and does
+// not destroy it. `pc` is the return address in the program's function.
 bool cs_casts_meet(void *target, const void *source, const void *source_type, const void *target_type, uint64_t pc);
 // Destroys the source.
 void cs_casts_destroy(void *source, const void *source_type);

@@ -1,9 +1,9 @@
-// Replaces a function in the tables through which images call functions of other images. These are the relocations
-// JUMP_SLOT and GLOB_DAT of x86-64. The loader has filled the tables before.
+// Replaces a function in the tables through which images call functions of other images. The entries of these tables
+// are those of the x86-64 relocations JUMP_SLOT and GLOB_DAT. The loader filled the tables before this code runs.
 //
-// A definition of the same name in the program, as for malloc, would not work with a static standard library. The
-// library's own definition is in an archive member. The linker then either omits the member, or includes it and reports
-// a duplicate symbol.
+// Defining swift_dynamicCast in the program, as allocators define malloc, does not work with a static standard library.
+// There, the runtime's own definition is in an archive member. The linker either omits the member, or includes it and
+// reports a duplicate symbol.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -23,19 +23,20 @@ typedef struct search {
   cs_casts_function *function;
   uint64_t page_bytes;
   bool has_own;   // an entry in this image was written
-  bool is_closed; // an entry could not be written
+  bool is_closed; // the system refused to make an entry writable
 } search;
 
 typedef struct image {
   uint64_t base;
-  uint64_t sealed_start; // made read-only by the loader after it filled the tables (RELRO)
+  uint64_t sealed_start; // pages that the loader made read-only after it filled the tables (RELRO)
   uint64_t sealed_end;
   const char *names;
   const ElfW(Sym) * symbols;
   bool is_own;
 } image;
 
-// glibc adds the image's base to the addresses in its dynamic section, except in the kernel's own image (vDSO).
+// glibc adds the image's base to the addresses in the dynamic section of every image except the vDSO, which the kernel
+// provides.
 static const void *at(const image *image, const ElfW(Dyn) * entry) {
   const uint64_t value = entry->d_un.d_ptr;
   return (const void *)(value < image->base ? image->base + value : value);
@@ -119,8 +120,7 @@ const char *cs_casts_write_tables(const char *name, cs_casts_function *function)
   (void)dl_iterate_phdr(visit, &search);
   if (search.has_own) return NULL;
   if (search.is_closed) return "a table of the loader cannot be written";
-  // The runtime exports its functions, because dlsym found one of them, but this image does not call it through a
-  // table.
+  // dlsym found the function, so the runtime exports its functions, but this image does not call it through a table.
   return "the Swift runtime is a part of the program (static standard library)";
 }
 

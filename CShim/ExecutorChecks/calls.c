@@ -10,9 +10,10 @@
 #include "cs_calls.h"
 #include "cs_quarantine.h"
 
-// The runtime has at most four frames; the other steps are for hooks of other libraries.
+// A call passes at most four frames of the runtime. The other steps are for frames of hooks that other libraries
+// installed.
 #define STEPS 32
-// The maximum number of frames between a check and an earlier check whose function is still running.
+// The maximum number of frames from a check to the function of an earlier check, if that function is still running.
 #define DEPTH 256
 
 typedef struct search {
@@ -54,20 +55,20 @@ static walk begin(const void *frame) {
   return walk;
 }
 
-// Both words of the frame are on the stack and can be read.
+// Returns whether both words of the frame are on the stack, where they can be read.
 static bool is_known(const walk *walk) {
   const uintptr_t at = walk->frame;
   return at >= walk->start && at < walk->end && walk->end - at >= 2 * sizeof(uint64_t) && at % 8 == 0;
 }
 
-// The return address of the frame.
+// Returns the return address of the frame.
 READS_FRAMES static uint64_t return_address(const walk *walk) {
   return ((const uint64_t *)walk->frame)[1]; // NOLINT(performance-no-int-to-ptr): checked to be on the stack
 }
 
 READS_FRAMES static bool step(walk *walk) {
   const uint64_t saved = ((const uint64_t *)walk->frame)[0]; // NOLINT(performance-no-int-to-ptr): as above
-  // Swift marks the saved frame pointer of an async function by bit 60.
+  // Swift sets bit 60 in the saved frame pointer of an async function.
   const uintptr_t next = saved & ~(UINT64_C(1) << 60);
   if (next <= walk->frame) return false;
   walk->frame = next;
@@ -81,7 +82,8 @@ bool cs_calls_find(const void *frame, const cs_calls_range *range, cs_calls_call
     const uint64_t pc = return_address(&walk);
     if (pc < 4096) return false;
     const bool has_next = step(&walk);
-    // The call instruction is in front of its return address, in the function that continues there.
+    // A return address follows its call instruction. The byte before the return address is therefore in the calling
+    // function.
     if (pc - 1 < range->start || pc - 1 >= range->end) {
       *ret_call = (cs_calls_call){.pc = pc,
                                   .frame = has_next ? walk.frame : 0,

@@ -1,5 +1,5 @@
-// The hook for the question whether an executor is the current one. It stores the callee-saved registers of its caller
-// as a cs_executor_asker, before compiled code changes them.
+// The hook that the runtime calls to ask whether an executor is the current one. This code stores its caller's
+// callee-saved registers in a cs_executor_asker, before compiled code changes them.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

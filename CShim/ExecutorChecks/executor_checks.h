@@ -11,50 +11,51 @@
 typedef __attribute__((swiftcall)) int8_t cs_executor_ask(uintptr_t identity, uintptr_t implementation);
 typedef __attribute__((swiftcall)) void cs_executor_check(uintptr_t identity, uintptr_t implementation);
 
-// Functions of the Swift runtime; NULL if the runtime does not have them.
+// These functions of the Swift runtime are weak: their addresses are NULL if the runtime does not have them.
 #define RUNTIME(result) extern __attribute__((weak, visibility("default"), swiftcall)) result
 RUNTIME(bool) swift_task_isCurrentExecutor(uintptr_t identity, uintptr_t implementation);
 RUNTIME(bool) swift_task_isCurrentExecutorWithFlags(uintptr_t identity, uintptr_t implementation, uint64_t flags);
 RUNTIME(bool) swift_task_isMainExecutor(uintptr_t identity, uintptr_t implementation);
 
-// entry_x86_64.S stores here the callee-saved registers of the runtime's function, and its return address.
+// The callee-saved registers of the runtime's function, and its return address. entry_x86_64.S stores them.
 #define CS_EXECUTOR_REGISTERS 6
 typedef struct cs_executor_asker {
-  uint64_t registers[CS_EXECUTOR_REGISTERS]; // the last one, the frame pointer, forms a frame with the return address
+  uint64_t registers[CS_EXECUTOR_REGISTERS]; // the last register is the frame pointer: it forms a frame with the return
+                                             // address
   uint64_t return_address;
 } cs_executor_asker;
 __attribute__((swiftcall)) int8_t cs_executor_asked(uintptr_t identity, uintptr_t implementation,
                                                     cs_executor_ask *original);
-// hooks.c; the entry above calls this function.
+// Defined in hooks.c. entry_x86_64.S calls this function.
 int8_t cs_executor_answer(uintptr_t identity, uintptr_t implementation, cs_executor_ask *original,
                           const cs_executor_asker *asker);
 
-// probe.c: an executor that no task has. Questions and checks for this executor are tests.
+// Defined in probe.c: an executor that no task has. When the runtime calls a hook for this executor, the call belongs
+// to a test.
 extern const uint64_t cs_executor_probe;
 static inline bool cs_executor_is_probe(uintptr_t identity) {
   return identity == (uintptr_t)&cs_executor_probe;
 }
 void cs_executor_probe_asked(const cs_executor_asker *asker);
 void cs_executor_probe_checked(const void *frame);
-// Tests the hooks after they are set. Returns the obstacle.
+// Tests the hooks after they are set. Returns the obstacle that the test found, or CS_EXECUTOR_WORKS.
 cs_executor_obstacle cs_executor_test(void);
-// Whether the asker's call ends the process if the answer is no.
+// Returns whether the asker's call ends the process if the answer is no.
 bool cs_executor_must_hold(const cs_executor_asker *asker);
 
-// place.c
-// Finds the addresses of the runtime's code. Returns false if the runtime and this code are in one image.
+// place.c: finds the addresses of the runtime's code. Returns false if the runtime and this code are in one image.
 bool cs_executor_find_runtime(void);
 // Finds the program's call that led to this frame of a hook. Returns false if it is not found.
 bool cs_executor_find_call(const void *frame, cs_calls_call *ret_call);
-// Returns a number for the call site.
+// Returns a number that identifies the call site.
 uint64_t cs_executor_place(const cs_calls_call *call);
-// Stores that an executor check failed at the call, and was made to pass.
+// Stores that an executor check failed at the call, and that a hook made it pass.
 void cs_executor_passed(uintptr_t identity, const cs_calls_call *call);
-// Whether the call that led to this frame was made by a function that continued after such a check.
+// Returns whether a function whose check a hook has made to pass made the call, directly or through other functions.
 bool cs_executor_is_consequence(uintptr_t identity, const cs_calls_call *call, const void *frame);
 
-// main_queue.c
-// Whether the main actor's check certainly fails on this thread. If the result is false, the check may fail or succeed.
+// main_queue.c: returns true if the main actor's check certainly fails on this thread. If the result is false, the
+// check may still fail.
 bool cs_executor_is_off_main_queue(uintptr_t identity);
 
 #pragma GCC visibility pop

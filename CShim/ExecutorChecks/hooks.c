@@ -1,5 +1,6 @@
-// The hooks that the runtime calls before it ends the process. The answer of the executor, or of a hook that was
-// installed before, comes first. This code changes only an answer that would end the process.
+// The hooks that the Swift runtime calls for executor checks, before a failing check ends the process. A hook first
+// asks the executor, or the hook that was installed before it. It then changes only an answer that would end the
+// process.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -9,7 +10,7 @@
 
 #include "executor_checks.h"
 
-// The answers to the runtime's question.
+// The answers of a hook to the runtime's question whether the current context is isolated.
 #define ISOLATED  1
 #define ELSEWHERE 0
 #define UNKNOWN   (-1)
@@ -19,7 +20,7 @@ typedef __attribute__((swiftcall)) int8_t ask_hook(uintptr_t identity, uintptr_t
 typedef __attribute__((swiftcall)) void check_hook(uintptr_t identity, uintptr_t implementation,
                                                    cs_executor_check *original);
 
-// Variables of the runtime. The runtime reads them at each check, without ordering.
+// Variables of the runtime that contain the hooks. The runtime reads them at each check without memory ordering.
 extern __attribute__((weak, visibility("default"))) ask_hook *swift_task_isIsolatingCurrentContext_hook;
 extern __attribute__((weak, visibility("default"))) check_hook *swift_task_checkIsolated_hook;
 extern __attribute__((weak, visibility("default"))) const void *swift_getObjectType(uintptr_t object);
@@ -35,9 +36,9 @@ static bool are_ours(void) {
          __atomic_load_n(&swift_task_checkIsolated_hook, __ATOMIC_RELAXED) == check;
 }
 
-// Whether a failing check is to pass.
+// Returns whether a failing check shall pass.
 static bool passes(uintptr_t identity, bool is_main, const void *frame) {
-  // The null executor has no type.
+  // swift_getObjectType does not accept the null executor, which has no type.
   if (obstacle != CS_EXECUTOR_WORKS || cs_executor_met == NULL || identity == 0) return false;
   const void *const type = swift_getObjectType(identity);
   cs_calls_call call;
@@ -60,9 +61,10 @@ int8_t cs_executor_answer(uintptr_t identity, uintptr_t implementation, cs_execu
   } else {
     answer = original(identity, implementation);
   }
-  // For the answer UNKNOWN the runtime calls the other hook, which checks.
+  // If a hook answers UNKNOWN, the runtime calls the other hook, which makes the check.
   if (answer != ELSEWHERE || obstacle != CS_EXECUTOR_WORKS) return answer;
-  // A hook that was installed after this one may not handle the probe.
+  // If another library's hook was installed after this one, that hook may not handle the probe, so the test may no
+  // longer apply. The answer then stays unchanged.
   if (!are_ours() || !cs_executor_must_hold(asker)) return answer;
   const bool is_main = swift_task_isMainExecutor(identity, implementation);
   return passes(identity, is_main, &asker->registers[CS_EXECUTOR_REGISTERS - 1]) ? ISOLATED : ELSEWHERE;
@@ -76,8 +78,8 @@ static __attribute__((swiftcall)) void check(uintptr_t identity, uintptr_t imple
     cs_executor_probe_checked(frame);
     return;
   }
-  // The runtime knows where an actor without a custom executor runs: if it calls this hook for such an actor, the check
-  // fails. Other executors answer by ending the process or by returning.
+  // The runtime itself determines where an actor without a custom executor runs. If the runtime calls this hook for
+  // such an actor, the check has failed. A custom executor answers by ending the process or by returning.
   const bool is_plain_actor = identity != 0 && implementation == 0;
   const bool is_main = !is_plain_actor && swift_task_isMainExecutor(identity, implementation);
   const bool fails = is_plain_actor || (is_main && cs_executor_is_off_main_queue(identity));
@@ -94,7 +96,8 @@ cs_executor_obstacle cs_executor_status(void) {
   return obstacle;
 }
 
-// Sets each hook with one atomic exchange: a hook that another library sets at the same time is not lost.
+// Sets each hook with an atomic compare-and-exchange, which does not lose a hook that another library sets at the same
+// time.
 static void set_hooks(void) {
   previous_ask = __atomic_load_n(&swift_task_isIsolatingCurrentContext_hook, __ATOMIC_ACQUIRE);
   while (!__atomic_compare_exchange_n(&swift_task_isIsolatingCurrentContext_hook, &previous_ask, cs_executor_asked,

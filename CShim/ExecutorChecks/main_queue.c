@@ -1,6 +1,6 @@
-// Determines whether this thread runs the main queue. Dispatch has no function for this, except one that ends the
-// process. However, a queue contains the number of the thread that runs it. The offset of this number in a queue is
-// determined with a queue of this library.
+// Determines whether this thread executes the main queue. Dispatch's only function for this (dispatch_assert_queue)
+// ends the process if the answer is no. However, a queue contains the thread ID of the thread that executes it. The
+// offset of this thread ID is the same in all queues. This code finds it in a queue of its own.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -13,9 +13,9 @@
 
 #include "executor_checks.h"
 
-// The number of half words at the start of a queue that are examined; a queue is larger.
+// The number of 32-bit words at the start of a queue that are examined. A queue is larger.
 #define HALVES 24
-// The other bits of the owner's word belong to Dispatch's lock.
+// The mask of the thread ID in its 32-bit word. Dispatch's lock uses the other bits.
 #define NUMBER     UINT32_C(0x3fffffff)
 #define NOWHERE    (-1)
 #define NOT_LOOKED (-2)
@@ -33,17 +33,18 @@ typedef struct {
 extern __attribute__((weak, visibility("default"), swiftcall)) type_name swift_getTypeName(const void *type,
                                                                                            bool is_qualified);
 
-// The index of the half word that contains the owner's number.
+// The index of the 32-bit word that contains the thread ID.
 static _Atomic int32_t owner_half = NOT_LOOKED;
-// The main executor that was identified as Dispatch's main queue; 0: none yet.
+// The main executor, once it was identified as Dispatch's main queue; 0: not yet identified.
 static _Atomic uintptr_t dispatch_executor;
-// The process in which this code was loaded. In a forked child, threads have other numbers than Dispatch has stored.
+// The process in which this code was loaded. In a forked child, the thread IDs differ from those that Dispatch has
+// stored.
 static pid_t process;
 
 typedef struct look {
   const uint32_t *queue;
   uint32_t number;
-  uint32_t found; // one bit for each half word
+  uint32_t found; // one bit for each 32-bit word
 } look;
 
 __attribute__((no_sanitize("address", "thread"))) static uint32_t halves_with(const uint32_t *queue, uint32_t number) {
@@ -74,7 +75,7 @@ static int32_t find_owner_half(uint32_t number) {
 static bool is_dispatch_executor(uintptr_t identity) {
   static const char name[] = "Swift.DispatchMainExecutor";
   if (atomic_load_explicit(&dispatch_executor, memory_order_relaxed) == identity) return true;
-  // The first word of an object is its type.
+  // The first word of a Swift object is the address of its type metadata.
   const type_name type = swift_getTypeName(*(const void *const *)identity, true); // NOLINT(performance-no-int-to-ptr)
   if (type.bytes != sizeof name - 1 || memcmp(type.text, name, sizeof name - 1) != 0) return false;
   atomic_store_explicit(&dispatch_executor, identity, memory_order_relaxed);
@@ -88,7 +89,7 @@ bool cs_executor_is_off_main_queue(uintptr_t identity) {
   const uint32_t number = (uint32_t)syscall(SYS_gettid);
   int32_t half = atomic_load_explicit(&owner_half, memory_order_relaxed);
   if (half == NOT_LOOKED) {
-    // Another thread may do the same at the same time, with the same result.
+    // Another thread may search at the same time, and finds the same index.
     half = find_owner_half(number);
     atomic_store_explicit(&owner_half, half, memory_order_relaxed);
   }

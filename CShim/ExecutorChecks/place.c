@@ -1,4 +1,4 @@
-// Determines call sites of checks, and which checks are consequences of another check.
+// Determines the call sites of checks, and which checks are consequences of an earlier check.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -12,10 +12,11 @@
 #define DIRECT 1
 
 static cs_calls_range runtime;
-// A function of libgcc_s that returns the start of the function that contains an address. NULL: libgcc_s is not loaded.
+// A function of libgcc_s that returns the start address of the function that contains `address`. NULL if libgcc_s is
+// not loaded.
 static const void *(*function_of)(const void *address);
 
-// The last failing check of this thread that was made to pass.
+// The last failing check of this thread that a hook made to pass.
 static __thread struct {
   uintptr_t identity; // 0: none
   cs_calls_call call;
@@ -32,9 +33,10 @@ bool cs_executor_find_call(const void *frame, cs_calls_call *ret_call) {
   return cs_calls_find(frame, &runtime, ret_call);
 }
 
-// `preconditionIsolated` and similar functions are in the runtime: the call site is the program's call of them. But
-// `assumeIsolated` is compiled into the program once for many calls. The same applies to a check that the compiler
-// inserts at the start of a function. For such functions, the caller is part of the call site.
+// `preconditionIsolated` and similar functions are in the runtime. Their call site is the program's call of the
+// runtime. In contrast, one compiled copy of `assumeIsolated` in the program may serve many calls. Similarly, the
+// compiler may insert a check at the start of a function that has many callers. In these two cases, the number that
+// identifies the call site includes the return address in the caller.
 uint64_t cs_executor_place(const cs_calls_call *call) {
   if (call->distance > DIRECT) return call->pc;
   return call->pc ^ call->caller * UINT64_C(0x9E3779B97F4A7C15);
@@ -52,12 +54,12 @@ static bool is_of_one_function(uint64_t first, uint64_t second) {
 }
 // NOLINTEND(performance-no-int-to-ptr)
 
-// The body of `assumeIsolated` checks the executor at its own start, and may call functions that check it, too. If
-// these checks fail as well, they are consequences.
+// The body of `assumeIsolated` checks the executor at its start, and may call functions that check the same executor.
+// If these later checks fail as well, they are consequences of the first one.
 bool cs_executor_is_consequence(uintptr_t identity, const cs_calls_call *call, const void *frame) {
   if (last.identity != identity || function_of == NULL || call->frame == last.call.frame) return false;
   const uint64_t now = cs_calls_still(frame, &last.call);
-  // Another function may now have a frame where the function of the check had its frame.
+  // The frame may now belong to another function that reuses the same stack address. The comparison excludes this case.
   return now != 0 && is_of_one_function(now, last.call.pc);
 }
 

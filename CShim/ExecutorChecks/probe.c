@@ -1,5 +1,5 @@
-// Asks the runtime about an executor that no task has. This shows whether the runtime calls the hooks, which of its
-// calls end the process, and whether the program's call can be found.
+// Asks the runtime about an executor that no task has. The answers show whether the runtime calls the hooks, which of
+// its calls end the process, and whether this code finds the program's call.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -8,11 +8,12 @@
 
 #include "executor_checks.h"
 
-// The flag of a call that ends the process if the answer is no. Without the flag, the runtime only needs the answer.
-// Examples are `Task.immediate`, an isolated deinit, or a cast to a conformance that is isolated to the main actor.
+// The flag in a call of the runtime's function: the runtime ends the process if the answer is no. Without the flag, the
+// runtime only returns the answer. `Task.immediate`, an isolated deinit, and a cast to a conformance that is isolated
+// to the main actor call without the flag.
 #define MUST_HOLD UINT64_C(8)
 
-// Not zero, because the linker may merge constants of zero.
+// The value is not zero, because the linker may merge constants of zero.
 const uint64_t cs_executor_probe = UINT64_C(0x43534953504f5245);
 
 static __thread struct {
@@ -37,11 +38,11 @@ __attribute__((always_inline)) static inline bool ask(uint64_t flags) {
   return swift_task_isCurrentExecutorWithFlags((uintptr_t)&cs_executor_probe, 0, flags);
 }
 
-// Returns the callee-saved register in which the runtime's function keeps its flags until it calls the hook; -1: none.
-// Calls this function with unique flags, and searches them in the registers. The call must be made here, to take the
-// same path through the runtime.
+// Returns the callee-saved register in which the runtime's function keeps its flags until it calls the hook, or -1 if
+// there is none. Calls the runtime's function with unique flags, and searches for them in the registers. The call must
+// come from this file, because a check must take the same path through the runtime.
 static int32_t flag_register(uint64_t return_address) {
-  // These values set no flag that the runtime defines; MUST_HOLD is added to each of them.
+  // These values set no flag that the runtime defines. The code adds MUST_HOLD to each of them.
   static const uint64_t marks[] = {UINT64_C(0x5153b4d1a7c90000), UINT64_C(0x2e8c6f355ab20000),
                                    UINT64_C(0x7a09d3ec81640000)};
   uint32_t candidates = (1u << CS_EXECUTOR_REGISTERS) - 1;
@@ -61,7 +62,7 @@ bool cs_executor_must_hold(const cs_executor_asker *asker) {
   return number >= 0 && (asker->registers[number] & MUST_HOLD) != 0;
 }
 
-// A separate function, because the test searches for a call site inside it.
+// This is a separate function, because the test checks that the found call site is inside this function.
 __attribute__((noinline)) static bool finds_own_place(void) {
   const bool passes = ask(MUST_HOLD);
   const uint64_t start = (uintptr_t)&finds_own_place;
@@ -72,7 +73,7 @@ cs_executor_obstacle cs_executor_test(void) {
   if (!cs_executor_find_runtime()) return CS_EXECUTOR_NO_PLACE;
   seen.questions = 0;
   seen.checks = 0;
-  // First without the flag: if the runtime does not call the hooks, this call does not end the process.
+  // The first call has no flag: it does not end the process if the runtime does not call the hooks.
   if (ask(0) || seen.questions != 1 || seen.checks != 0) return CS_EXECUTOR_NOT_CALLED;
   if (!ask(MUST_HOLD) || seen.questions != 2 || seen.checks != 1) return CS_EXECUTOR_NOT_CALLED;
   if (!swift_task_isCurrentExecutor((uintptr_t)&cs_executor_probe, 0) || seen.checks != 2)

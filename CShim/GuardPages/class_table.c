@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-// Sets the limit above the largest sampled size: larger sizes then cost only one comparison in malloc.
+// Sets the limit to one more than the largest sampled size. For larger sizes, malloc then makes only one comparison.
 static void set_limit(void) {
   uint64_t limit = 0;
   for (uint64_t size = 0; size <= CS_PAGES_OBJECT_LIMIT; size++) {
@@ -26,8 +26,8 @@ cs_page_class *cs_page_class_enter(const void *metadata, uint32_t bytes, const c
   const uint32_t index = cs_page_class_count;
   if (index == CS_PAGES_CLASS_LIMIT) return NULL;
   cs_page_class *const class = &cs_page_classes[index];
-  // Keeps the end of a long name, because it is more specific than the beginning. The copy does not start in the middle
-  // of a character.
+  // If the name is too long, keeps its end, because the end is more specific than the beginning. The copy does not
+  // start in the middle of a UTF-8 character.
   const uint32_t cut = name_bytes > sizeof class->name ? name_bytes - (uint32_t)sizeof class->name : 0;
   uint32_t from = cut;
   while (cut != 0 && from < name_bytes && ((uint8_t)name[from] & 0xc0) == 0x80)

@@ -15,7 +15,7 @@ cs_page_class *cs_page_class_enter(const void *metadata, uint32_t bytes, const c
 
 void cs_page_class_list(cs_page_class *class, cs_mode policy);
 
-// Precondition: the class is listed.
+// Precondition: the class is in the table and listed.
 void cs_page_class_unlist(cs_page_class *class);
 
 #pragma GCC visibility pop

@@ -1,4 +1,4 @@
-// The interface between the code of malloc and the rest of this library.
+// The interface between malloc (interpose_x86_64.c) and the rest of this library.
 #ifndef CS_INTERPOSE_H
 #define CS_INTERPOSE_H
 
@@ -8,14 +8,15 @@
 
 // Whether this build defines malloc and related functions.
 extern const bool cs_pages_interposes;
-// The malloc of this library, whatever the symbol `malloc` resolves to.
+// This library's own malloc, even if the symbol `malloc` resolves to another one.
 extern void *cs_pages_own_malloc(unsigned long size);
 // The malloc that this library forwards to; NULL until cs_pages_resolve has found it.
 void *cs_pages_next_malloc(void);
-// Finds the next allocator before the first call of malloc.
+// Finds the next allocator. The first call of malloc, or a constructor, calls this function.
 void cs_pages_resolve(void);
 
-// should_sample.c: whether an allocation of a sampled size gets a slot. This is true for one in cs_page_one_in calls.
+// should_sample.c: returns whether an allocation of a sampled size gets a slot. This is true for one in cs_page_one_in
+// calls.
 bool cs_page_should_sample(void);
 
 #pragma GCC visibility pop

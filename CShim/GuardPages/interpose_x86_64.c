@@ -1,12 +1,12 @@
 // Interposes malloc, free, realloc and malloc_usable_size. A definition in the executable takes precedence for all
-// callers: libc's own functions, libstdc++, a static or dynamic Swift library.
+// callers, including libc's own functions, libstdc++, and a static or dynamic Swift library.
 //
-// The functions forward to the next definitions in the order of the loader. These are glibc's, or those of an allocator
-// that was linked or preloaded. Functions that only allocate are not interposed, because they never return a slot
-// (calloc, posix_memalign, aligned_alloc, memalign, …). libc's reallocarray calls realloc.
+// The functions forward to the next definitions in the loader's search order. These belong to glibc, or to an allocator
+// that was linked or preloaded. Functions that only allocate (calloc, posix_memalign, aligned_alloc, memalign, …) are
+// not interposed, because they need not return slots. libc's reallocarray calls realloc.
 //
-// The first instructions are written in assembly, because a compiler would generate a stack frame. Until slots are
-// enabled, a malloc costs only three more instructions, and a free five.
+// The first instructions are written in assembly, because a compiler would generate a stack frame for them. Until slots
+// are enabled, malloc executes only three additional instructions, and free five.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -18,7 +18,7 @@
 #include "Signal/pages.h"
 #include "interpose.h"
 
-// A sanitizer has its own malloc, which must receive every call.
+// A sanitizer defines its own malloc, which must receive every call.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(hwaddress_sanitizer) || __has_feature(memory_sanitizer) ||       \
     __has_feature(thread_sanitizer) || __has_feature(leak_sanitizer)
@@ -48,7 +48,7 @@ __attribute__((used)) size_t cs_pages_usable_size(void *memory);
 #pragma GCC visibility pop
 
 // Sizes below the limit, and addresses inside the slots, take the slow path. Until the next allocator is known, all
-// calls take it.
+// calls take the slow path.
 #define FORWARD_ADDRESS(name, slow, next)                                                                              \
   ".globl " name "\n"                                                                                                  \
   ".type " name ", @function\n"                                                                                        \
@@ -82,12 +82,12 @@ __asm__(".text\n"
             FORWARD_ADDRESS("realloc", "cs_pages_realloc", "cs_pages_next_of_realloc")
                 FORWARD_ADDRESS("malloc_usable_size", "cs_pages_usable_size", "cs_pages_next_of_size"));
 
-// glibc's own functions, for allocations that the loader itself may make during dlsym.
+// glibc's own functions. They serve the allocations that the loader may make during dlsym.
 extern void *__libc_malloc(size_t) __attribute__((weak));
 extern void __libc_free(void *) __attribute__((weak));
 extern void *__libc_realloc(void *, size_t) __attribute__((weak));
 
-// The first call comes from the loader, before a second thread exists.
+// The loader makes the first call, before a second thread exists. A plain variable is therefore sufficient.
 static bool is_resolving;
 static bool is_resolved; // atomic
 
@@ -99,14 +99,14 @@ void cs_pages_resolve(void) {
   free_function *const next_free = (free_function *)dlsym(RTLD_NEXT, "free");
   realloc_function *const next_realloc = (realloc_function *)dlsym(RTLD_NEXT, "realloc");
   const bool is_whole = next_malloc != NULL && next_free != NULL && next_realloc != NULL;
-  // All three functions must belong to the same allocator.
+  // All three functions must belong to the same allocator. Otherwise glibc's own functions are used.
   cs_pages_next_of_malloc = is_whole ? next_malloc : __libc_malloc;
   cs_pages_next_of_free = is_whole ? next_free : __libc_free;
   cs_pages_next_of_realloc = is_whole ? next_realloc : __libc_realloc;
   cs_pages_next_of_size = (size_function *)dlsym(RTLD_NEXT, "malloc_usable_size");
   __atomic_store_n(&is_resolved, true, __ATOMIC_RELEASE);
   is_resolving = false;
-  // From now on, no size is sampled and no address belongs to a slot, until slots are enabled.
+  // Until slots are enabled, no size is sampled and no address belongs to a slot.
   __atomic_store_n(&cs_pages_limit, 0, __ATOMIC_RELEASE);
   __atomic_store_n(&cs_pages_bytes, 0, __ATOMIC_RELEASE);
 }
@@ -115,7 +115,8 @@ void *cs_pages_next_malloc(void) {
   return (void *)cs_pages_next_of_malloc;
 }
 
-// Needed by a program whose first allocation comes from its second thread.
+// The constructor finds the next allocator while the program has one thread, even if the first allocation comes from a
+// second thread.
 __attribute__((constructor(101))) static void resolve_early(void) {
   cs_pages_resolve();
 }
@@ -159,7 +160,8 @@ static void *move(void *memory, size_t size, uint64_t caller) {
   const uint64_t object = (uint64_t)(uintptr_t)memory;
   uint32_t bytes = 0;
   if (!cs_page_size(object, &bytes)) {
-    // An invalid pointer: record the invalid free. There are no contents to copy.
+    // The pointer is invalid: record the invalid free. The new block starts without contents, because there are none to
+    // copy.
     cs_page_deallocate(object, caller);
     return cs_pages_own_malloc(size);
   }

@@ -1,5 +1,5 @@
-// Enabling and configuring the slots, and queries about them. No function here runs in malloc, free or a signal
-// handler.
+// Enables and configures the slots, and answers queries about them. malloc, free and signal handlers do not call these
+// functions.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -26,11 +26,11 @@ static uint32_t wanted_one_in = ONE_IN_DEFAULT;
 static uint32_t most_slots; // the largest value that wanted_slots ever had
 static bool has_fork_handler;
 
-// Returns the name of the file that contains the next malloc; NULL if that file is libc.
+// Returns the name of the file that contains the next malloc, or NULL if this file is libc.
 static const char *foreign_allocator(void) {
   struct dl_find_object of_malloc, of_libc;
   void *const next = cs_pages_next_malloc();
-  if (next == NULL || _dl_find_object(next, &of_malloc) != 0) return "an unknown place";
+  if (next == NULL || _dl_find_object(next, &of_malloc) != 0) return "an unknown file";
   if (_dl_find_object((void *)gnu_get_libc_version, &of_libc) != 0) return NULL;
   if (of_malloc.dlfo_link_map == of_libc.dlfo_link_map) return NULL;
   const char *const path = of_malloc.dlfo_link_map->l_name;
@@ -39,7 +39,7 @@ static const char *foreign_allocator(void) {
 }
 
 const char *cs_pages_unavailable(void) {
-  // The text is the same at each call in a process: concurrent writes do not change it.
+  // All calls in a process write the same name, so concurrent writes do not change it.
   static char foreign[128];
   if (!cs_pages_interposes) return "a sanitizer replaces malloc, or the processor is not supported";
   cs_pages_resolve();
@@ -54,7 +54,8 @@ const char *cs_pages_unavailable(void) {
   return "";
 }
 
-// Puts all allocatable slots that are not in the pool into it, in their order. Precondition: the caller holds the lock.
+// Puts into the pool all slots that can be allocated and are not in the pool, in ascending order. Precondition: the
+// caller holds the lock.
 static void pool_all(void) {
   for (uint32_t index = 0; index < wanted_slots; index++) {
     cs_page_slot *const slot = &cs_page_slots[index];
@@ -66,7 +67,8 @@ static void pool_all(void) {
   }
 }
 
-// Returns the memory of a slot above the configured number to the system; the data about its object are kept.
+// Returns the memory of a slot above the configured number to the system. Keeps the fields that describe its freed
+// object.
 static void retire(uint32_t index) {
   cs_page_slot *const slot = &cs_page_slots[index];
   const uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
@@ -77,8 +79,8 @@ static void retire(uint32_t index) {
   __atomic_store_n(&slot->state, is_closed ? CS_PAGE_FREED : CS_PAGE_IDLE, __ATOMIC_RELEASE);
 }
 
-// Precondition: the caller holds the lock. Other threads may use the pool meanwhile. Each slot is examined at most
-// once.
+// Precondition: the caller holds the lock. Other threads may use the pool at the same time. Each slot is taken from the
+// pool at most once.
 static void shrink_pool(void) {
   for (uint32_t count = 0; count < CS_PAGES_SLOT_LIMIT; count++) {
     uint32_t index = 0;
@@ -110,14 +112,14 @@ void cs_pages_configure(uint32_t slots, uint32_t one_in) {
   pthread_mutex_unlock(&lock);
 }
 
-// A forked child has one thread: a slot that another thread owned stays unusable. The child has its parent's slots and
-// handler, and its counters start at 0.
+// A forked child has only one thread. A slot that another thread owned at the fork stays unusable. The child inherits
+// its parent's slots and handler, and its counters start at 0.
 static void child_after_fork(void) {
   const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
   lock = fresh;
   if (cs_page_slots == NULL) return;
   cs_page_pool_clear();
-  // Includes the guard page after the last slot that was ever configured.
+  // The loop includes the guard page after the last slot that was ever configured.
   for (uint32_t index = 0; index <= most_slots; index++) {
     cs_page_slot *const slot = &cs_page_slots[index];
     if (slot->state == CS_PAGE_BUSY) slot->state = CS_PAGE_LOST;
@@ -150,13 +152,14 @@ static bool start(void) {
     if (pages != NULL) munmap(pages, CS_PAGES_MAP_BYTES);
     return false;
   }
-  // Excludes the slots from core dumps, which would otherwise be much larger.
+  // Excludes the slots from core dumps. Otherwise, core dumps would be much larger.
   madvise(pages, CS_PAGES_MAP_BYTES, MADV_DONTDUMP);
   uint64_t frames[CS_PAGES_FRAMES];
-  // Resolves the functions that unwinding calls now: during a malloc, the loader must not do it.
+  // Unwinds once, because the first call makes the loader resolve the functions that unwinding calls. The loader must
+  // not do this during a malloc.
   cs_shim_stack_here(0, frames, CS_PAGES_FRAMES);
   cs_page_slots = slots;
-  // Store the start before the size: until both are stored, no address belongs to the slots.
+  // Stores the start before the size: no address belongs to the slots until the size is stored.
   __atomic_store_n(&cs_pages_start, (uint64_t)(uintptr_t)pages, __ATOMIC_RELEASE);
   __atomic_store_n(&cs_pages_bytes, CS_PAGES_MAP_BYTES, __ATOMIC_RELEASE);
   cs_shim_set_fault_function(cs_page_fault);

@@ -1,4 +1,4 @@
-// The interface of guard pages on unsupported platforms: malloc is the program's own.
+// The interface of guard pages on unsupported platforms, where malloc is not interposed.
 #include "cs_platform.h"
 
 #if !CS_SUPPORTED

@@ -1,5 +1,5 @@
-// Queries the Swift runtime for the current executor and the current task. A program may have another version of the
-// runtime, or none.
+// Queries the Swift runtime for the current executor and the current task. The functions are weak, because a program
+// may have another version of the runtime, or none.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -8,15 +8,16 @@
 
 #include "cs_guards.h"
 
-// With these flags, the function must not end the process. The standard library's `Task.immediate` relies on this, in
-// code that is compiled into programs (`flagsMustNotCrash`).
+// With these flags, the runtime's function does not end the process. Programs contain compiled code of the standard
+// library's `Task.immediate`, which passes the same flags (`flagsMustNotCrash`). Later runtimes must therefore support
+// them.
 #define MUST_NOT_CRASH UINT64_C(0)
 
 __attribute__((weak, swiftcall)) bool swift_task_isCurrentExecutorWithFlags(uintptr_t identity,
                                                                             uintptr_t implementation, uint64_t flags);
 
 __attribute__((weak, swiftcall)) void *swift_task_getCurrent(void);
-// The address of a task is also the address of its job, which is its first part.
+// The job is the first part of a task, so both have the same address.
 __attribute__((weak, swiftcall)) uint64_t swift_task_getJobTaskId(void *job);
 
 uint64_t cs_guard_task(void) {

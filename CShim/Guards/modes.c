@@ -1,12 +1,12 @@
-// The modes of guards: one byte for each kind of guard, and one for each kind of implicit guard. Operator overrides
-// have a byte each, too, which take precedence.
+// The modes of guards: one byte for each kind of guard, and one for each kind of implicit guard. Operator overrides are
+// in separate bytes, which take precedence.
 #include <stdatomic.h>
 
 #include "cs_attach.h"
 #include "cs_guards.h"
 
 _Static_assert(CS_CONTROL_GUARD_KINDS == CS_GUARD_KINDS, "a message has a byte for each kind");
-// The arrays contain the difference from the default mode, because static memory is 0 at the start.
+// Each byte contains the difference from the default mode, because static memory is initially 0.
 #define STANDARD          CS_MODE_ABSORB
 #define IMPLICIT_STANDARD CS_MODE_OBSERVE
 
@@ -18,7 +18,7 @@ static _Atomic uint8_t implicit_operator_words[CS_GUARD_KINDS];
 static _Atomic uint32_t operator_round;
 static __thread uint64_t probe_line, probe_pc;
 
-// Precondition: the operator has set a mode; control.c rejects invalid numbers.
+// Precondition: the operator has set a mode for this kind. control.c rejects invalid numbers.
 static cs_mode mode_of(cs_control_guard word) {
   return word == CS_CONTROL_GUARD_OBSERVE  ? CS_MODE_OBSERVE
          : word == CS_CONTROL_GUARD_ABSORB ? CS_MODE_ABSORB
@@ -48,7 +48,7 @@ void cs_guard_set_implicit_mode(uint32_t kind, cs_mode mode) {
     atomic_store_explicit(&implicit_modes[kind], mode ^ IMPLICIT_STANDARD, memory_order_relaxed);
 }
 
-// Returns the number of kinds for which the message sets a mode.
+// Returns the number of kinds for which `new_words` contains a mode.
 static uint32_t set_words(_Atomic uint8_t *words, const uint8_t *new_words) {
   uint32_t count = 0;
   for (uint32_t kind = 0; kind < CS_GUARD_KINDS; kind++) {
@@ -65,7 +65,8 @@ uint32_t cs_guard_set_operator_modes(const uint8_t *new_modes, const uint8_t *ne
 
 void cs_guard_sweep(uint32_t round) {
   static const uint8_t nothing[CS_GUARD_KINDS] = {0};
-  // Round 0 means that crashd requests nothing, even if an earlier crashd also used the number 0.
+  // Round 0 means that crashd sets no overrides. In this case, the overrides are removed even if an earlier crashd also
+  // used the number 0.
   if (round == 0 || atomic_load_explicit(&operator_round, memory_order_relaxed) != round)
     (void)cs_guard_set_operator_modes(nothing, nothing, round);
 }

@@ -1,4 +1,4 @@
-// The table of faults: a thread claims a free entry with the key of a fault, and entries are never freed.
+// The table of faults. A thread claims a free entry by storing the key of a fault in it. Entries are never freed.
 #include <stdatomic.h>
 #include <string.h>
 
@@ -8,9 +8,9 @@
 
 struct cs_guard_record {
   _Atomic uint64_t key;      // 0: free
-  _Atomic uint32_t is_ready; // release: everything below is written
+  _Atomic uint32_t is_ready; // release: everything below is written before it is set
   _Atomic uint64_t count;
-  _Atomic uint64_t unpublished; // the occurrences that are not in the ring yet
+  _Atomic uint64_t unpublished; // the number of occurrences that are not in the ring yet
   cs_guard_copy copy;
   cs_ring_incident incident;
 };
@@ -25,8 +25,8 @@ static uint64_t mix(uint64_t hash, uint64_t word) {
   return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-// Uses the text of the file's name, not its address: inlined guards of one file may be in several modules, each with
-// its own copy.
+// The key contains the characters of the file name, not its address. Inlined guards of one file may be in several
+// modules, and each module has its own copy of the name.
 static uint64_t key_of(const cs_guard_site *site) {
   uint64_t hash = mix(UINT64_C(0x243F6A8885A308D3), (uint64_t)site->kind << 32 | site->line);
   uint32_t at = 0;
@@ -41,8 +41,8 @@ static uint64_t key_of(const cs_guard_site *site) {
   return hash | 1;
 }
 
-// Keeps the end of a long text, because it is more specific than the beginning. The copy does not start in the middle
-// of a character.
+// If the string is too long, keeps its end, because the end is more specific than the beginning. The copy does not
+// start in the middle of a UTF-8 character.
 static uint32_t copy_end(const uint8_t *text, uint32_t bytes, uint8_t *ret_text, uint32_t limit) {
   if (bytes == 0) return 0;
   uint32_t from = bytes > limit ? bytes - limit : 0;
@@ -52,7 +52,7 @@ static uint32_t copy_end(const uint8_t *text, uint32_t bytes, uint8_t *ret_text,
   return bytes - from;
 }
 
-// Keeps the beginning of a long text. The copy does not end in the middle of a character.
+// If the string is too long, keeps its beginning. The copy does not end in the middle of a UTF-8 character.
 static uint32_t copy_start(const uint8_t *text, uint32_t bytes, uint8_t *ret_text, uint32_t limit) {
   uint32_t count = bytes < limit ? bytes : limit;
   while (count < bytes && count > 0 && (text[count] & 0xc0) == 0x80)
@@ -75,7 +75,8 @@ cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count) 
     if (found == 0 && atomic_compare_exchange_strong(&record->key, &found, key)) {
       claim(record, site);
       found = key;
-      // The thread that claims the entry describes it, even if other threads have already counted occurrences.
+      // The thread that claims the entry describes it. It gets the number 1 even if other threads have already counted
+      // occurrences.
       atomic_fetch_add(&record->count, 1);
       atomic_fetch_add(&record->unpublished, 1);
       *ret_count = 1;
@@ -84,7 +85,8 @@ cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count) 
     if (found == key) {
       const uint64_t count = atomic_fetch_add(&record->count, 1) + 1;
       atomic_fetch_add(&record->unpublished, 1);
-      // Only the describing thread gets 1.
+      // Only the thread that describes the entry may get the number 1. If that thread has not added its occurrence yet,
+      // the count of this thread may be 1, and is replaced by 2.
       *ret_count = count > 1 ? count : 2;
       return record;
     }
@@ -94,10 +96,10 @@ cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count) 
   return NULL;
 }
 
-// Writes "Module/File.swift: " and the reason, cut to the ring's limit; the line is the incident's `word`. Without a
-// file, it writes only the reason: the call site is then the first frame of the program.
+// Writes "Module/File.swift: " and the reason, cut to the ring's limit. The source line is in the incident's `word`.
+// Without a file, writes only the reason. The call site is then the first frame of the program.
 static void fill_subject(cs_ring_incident *incident, const cs_guard_copy *copy) {
-  // At least half of the room is for the reason.
+  // The file name gets at most half of the space, which leaves the other half for the reason.
   uint32_t at = copy_end(copy->file, copy->file_bytes, incident->subject, CS_RING_SUBJECT_LIMIT_BYTES / 2);
   if (at > 0) {
     incident->subject[at++] = ':';
@@ -126,8 +128,8 @@ void cs_guard_describe(cs_guard_record *record, const cs_guard_details *details)
   incident->use_count = copy->frame_count;
   memcpy(incident->use, copy->frames, copy->frame_count * sizeof *copy->frames);
   fill_subject(incident, copy);
-  // Ordering: sequentially consistent with the additions to `unpublished`. Either the adding thread finds the record
-  // ready and publishes, or this thread takes its occurrences.
+  // Ordering: sequentially consistent with the additions to `unpublished`. This leaves two cases: an adding thread
+  // reads that the record is ready and publishes its occurrences, or this thread takes them.
   atomic_store(&record->is_ready, 1);
 }
 

@@ -1,4 +1,4 @@
-// The interface of the capture on unsupported platforms. The program runs as without the shield.
+// The interface of the capture on unsupported platforms. The program runs without the shield.
 #include "cs_platform.h"
 
 #if !CS_SUPPORTED
@@ -8,7 +8,7 @@
 #include "cs_shim.h"
 
 #if defined(__linux__) && !defined(CRASHSHIELD_UNSUPPORTED)
-// The warning must stay a warning in builds that make warnings errors.
+// The pragma keeps the warning a warning in builds that treat warnings as errors.
 #pragma clang diagnostic warning "-W#warnings"
 #warning "swift-crash-shield works on x86-64 with glibc only: the crashes of this program are not recorded"
 #endif
@@ -99,7 +99,7 @@ size_t cs_shim_stack_of(const void *context, uint64_t *ret_pcs, size_t limit) SI
   return 0;
 }
 
-// Contained work runs on a separate thread, as on a supported platform. Its trap ends the process.
+// Contained work runs on a separate thread, as on a supported platform. A trap in contained work ends the process.
 typedef struct work {
   void (*routine)(void *);
   void *argument;

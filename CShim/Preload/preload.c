@@ -1,5 +1,5 @@
-// libcrashshield.so: the shield for programs that were built without it, loaded with LD_PRELOAD. scripts/build/preload
-// builds it from the same sources, with CS_PRELOAD.
+// libcrashshield.so contains the shield for programs that were built without it. LD_PRELOAD loads it.
+// scripts/build/preload builds it from the same sources, with the macro CS_PRELOAD defined.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -15,7 +15,7 @@
 
 #define SHIELD_NAME "CrashShield"
 
-// Returns the next note of a segment. NULL: no complete note is left.
+// Returns the next note of a segment, or NULL if there is no further complete note.
 static const ElfW(Nhdr) * next_note(const uint8_t **at, const uint8_t *end) {
   const ElfW(Nhdr) *note = (const void *)*at;
   if (end - *at < (ptrdiff_t)sizeof *note) return NULL;
@@ -26,7 +26,7 @@ static const ElfW(Nhdr) * next_note(const uint8_t **at, const uint8_t *end) {
   return note;
 }
 
-// Returns whether the image has the note of early.c.
+// Returns whether the image contains the note of early.c, which marks an image with the shield.
 static int look_for_shield(struct dl_phdr_info *info, size_t info_bytes, void *ret_is_found) {
   (void)info_bytes;
   for (int index = 0; index < info->dlpi_phnum; index++) {
@@ -44,15 +44,16 @@ static int look_for_shield(struct dl_phdr_info *info, size_t info_bytes, void *r
   return 0;
 }
 
-// A program that was built with the library starts its own shield. Two shields would record everything twice.
+// If the program was built with the library, it starts its own shield. A second shield would record everything twice.
 static bool program_has_shield(void) {
   bool is_found = false;
   dl_iterate_phdr(look_for_shield, &is_found);
   return is_found;
 }
 
-// Returns whether a Swift library in the executable may install its backtracer's handlers after this constructor. A
-// stripped executable does not show whether it contains Swift.
+// Returns whether a Swift library in the executable may install the handlers of Swift's backtracer after this
+// constructor has run. If the executable is stripped, this code cannot determine whether it contains Swift. The
+// backtracer's settings then determine the result.
 static bool swift_may_come_later(void) {
   return cs_swift_runtime_find()->message_buffer != NULL ? cs_swift_comes_later()
                                                          : cs_environment_asks_for_backtracer();
@@ -66,7 +67,7 @@ __attribute__((constructor)) static void start_preloaded(void) {
   if (!starts_in_main) (void)cs_shim_start(NULL, NULL);
 }
 
-// Interposes libc's __libc_start_main, the only point between the program's constructors and its main.
+// Interposes libc's __libc_start_main, because this function runs between the program's constructors and its main.
 typedef int main_function(int, char **, char **);
 typedef int start_function(main_function *, int, char **, void (*)(void), void (*)(void), void (*)(void), void *);
 
@@ -81,7 +82,7 @@ __attribute__((visibility("default"))) int __libc_start_main(main_function *run,
                                                              void (*prepare)(void), void (*finish)(void),
                                                              void (*finish_loader)(void), void *stack_end) {
   start_function *const next = (start_function *)dlsym(RTLD_NEXT, "__libc_start_main");
-  if (next == NULL) abort(); // no program can start without it
+  if (next == NULL) abort(); // without libc's function, no program can start
   program_main = run;
   return next(starts_in_main ? start_then_main : run, count, arguments, prepare, finish, finish_loader, stack_end);
 }

@@ -1,5 +1,6 @@
-// Finds the Swift runtime in an executable that was linked with -static-stdlib. Such an executable exports no symbols,
-// but the symbol table of its file contains them unless it is stripped. Sources: System V ABI, "Symbol Table"; elf(5).
+// Finds the functions of the Swift runtime in an executable that was linked with -static-stdlib. The executable exports
+// no symbols. Its file has a symbol table that contains them, unless the file is stripped. Sources: System V ABI,
+// "Symbol Table"; elf(5).
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -13,10 +14,11 @@
 
 #include "../Handler/Setup/Probes/swift_runtime.h"
 
-// A larger section is refused.
+// Sections above this size are not read.
 #define SECTION_LIMIT_BYTES ((uint64_t)1 << 30)
 
-// Copied and not mapped, because reading a mapped file of a network file system may end the process by SIGBUS.
+// A copy of a part of the file. The file is not mapped, because reading a mapped file of a network file system may end
+// the process with SIGBUS.
 typedef struct copied_bytes {
   void *start; // NULL: the file does not contain the bytes
   uint64_t size;
@@ -47,20 +49,20 @@ static copied_bytes copy_section(int file, const ElfW(Shdr) * section) {
   return copy_bytes(file, section->sh_offset, section->sh_size);
 }
 
-// Returns whether the string at `offset` begins with `text`, which may include a final NUL.
+// Returns whether the string at `offset` begins with `text`. If `text` includes a final NUL, the strings must be equal.
 static bool begins(copied_bytes strings, uint64_t offset, const char *text, size_t size) {
   return offset < strings.size && size <= strings.size - offset &&
          memcmp((const char *)strings.start + offset, text, size) == 0;
 }
 
-// The address ranges of the executable's code in memory.
+// The address range of the executable's code in memory, and the executable's load bias.
 typedef struct code_ranges {
   uint64_t bias;
   uint64_t start;
   uint64_t end;
 } code_ranges;
 
-// The loader reports the executable first.
+// The loader reports the executable first, so the search stops after one image.
 static int note_code(struct dl_phdr_info *info, size_t info_bytes, void *ret_code) {
   (void)info_bytes;
   code_ranges *code = ret_code;
@@ -111,7 +113,7 @@ static void read_symbols(int file, const ElfW(Shdr) * sections, uint64_t count, 
   give_back(symbols);
 }
 
-// Returns whether a section belongs to a Swift runtime.
+// Returns whether a section of the file belongs to Swift code.
 static bool has_swift(int file, const ElfW(Shdr) * sections, uint64_t count, const ElfW(Shdr) * name_table) {
   static const char prefix[] = "swift5_";
   const copied_bytes names = copy_section(file, name_table);

@@ -1,4 +1,4 @@
-// On other architectures no crc32 instruction is used; the table computes the checksum.
+// The portable part: there is no crc32 instruction, so the table computes the checksum.
 #if !defined(__x86_64__)
 #include "crc32c.h"
 

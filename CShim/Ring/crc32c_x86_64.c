@@ -1,11 +1,11 @@
-// The crc32 instruction of SSE 4.2.
+// Uses the crc32 instruction of SSE 4.2.
 #if defined(__x86_64__)
 #include <cpuid.h>
 
 #include "crc32c.h"
 
-// Uses cpuid directly. __builtin_cpu_supports() reads a table that a constructor fills, perhaps after this function
-// runs.
+// Executes cpuid directly, because __builtin_cpu_supports() reads a table that a constructor fills, and this function
+// may run earlier.
 bool cs_crc32c_hardware_is_present(void) SIGNAL_SAFE {
   unsigned eax = 1, ebx = 0, ecx = 0, edx = 0;
   __cpuid(1, eax, ebx, ecx, edx);

@@ -1,4 +1,4 @@
-// The assertions of the layout. A change to an assertion requires CS_RING_VERSION + 1.
+// Static assertions of the ring's layout. A change of an assertion requires a new CS_RING_VERSION.
 #include "cs_ring.h"
 #include "cs_attach.h"
 

@@ -1,4 +1,5 @@
-// Removes the program's memory from records, for readers that keep copies of rings. No handler calls this code.
+// Removes the program's memory from records, for readers that store copies of rings. The handler does not call this
+// code.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -14,11 +15,12 @@ static uint32_t checksum(const cs_ring_slot *slot) {
   return cs_ring_crc32c(cs_ring_crc32c(0, &slot->record, sizeof slot->record), slot->stack, size);
 }
 
-// Returns whether the processor could not fetch the instruction at pc: a jump to data or to an unmapped address.
+// Returns whether the processor could not fetch the instruction at the pc, because the thread jumped to data or to an
+// unmapped address.
 static bool is_bad_fetch(const cs_ring_record *record) {
   const uint64_t fault_address = record->registers.fault_address;
   if (record->signal != SIGSEGV && record->signal != SIGBUS) return false;
-  // In each record with frames, the first frame is the location of the crash.
+  // If a record has frames, the first one is the location of the crash.
   return record->frame_count == 0 || record->frames[0].pc == fault_address || record->frames[0].pc == record->address;
 }
 
@@ -29,9 +31,9 @@ void cs_ring_header_withhold(cs_ring_header *header) {
 
 void cs_ring_slot_withhold(cs_ring_slot *slot) {
   cs_ring_record *record = &slot->record;
-  // A slot with an invalid length is damaged, and stays damaged.
+  // If a length is invalid, the slot is damaged, and stays damaged.
   const bool is_whole = record->stack_bytes <= sizeof slot->stack && slot->crc == checksum(slot);
-  // Clears the whole arrays, because a reused slot may contain data of an earlier crash after the used part.
+  // Clears the whole arrays. After the used part, a reused slot may contain data of an earlier crash.
   memset(slot->stack, 0, sizeof slot->stack);
   memset(record->memory, 0, sizeof record->memory);
   if (is_bad_fetch(record)) {

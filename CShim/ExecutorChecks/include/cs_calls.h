@@ -19,16 +19,17 @@ typedef struct cs_calls_call {
   uint32_t distance; // number of frames from the start of the search
 } cs_calls_call;
 
-// Returns the address range of the image that contains an address. Takes the loader's lock: call it in setup only.
+// Returns the address range of the image that contains an address. Takes the loader's lock: call this function in setup
+// only.
 bool cs_calls_image(uintptr_t address, cs_calls_range *ret_range);
 
-// Follows frame pointers from the frame at `frame`, and finds the innermost call by a function outside of a range.
+// Follows frame pointers from the frame at `frame`. Finds the innermost call by a function outside of the range.
 // Returns false if there is no such call, for example on a foreign stack. Takes no lock.
 bool cs_calls_find(const void *frame, const cs_calls_range *range, cs_calls_call *ret_call);
 
-// Follows frame pointers from the frame at `frame` to the function that made `call`. Returns the current return address
-// in that function. Returns 0 if the function is the innermost one, or if its frame no longer exists. Only addresses
-// are compared. Takes no lock.
+// Follows frame pointers from the frame at `frame` to the function that made `call`, and returns the address where this
+// function now continues. Returns 0 if this function is the innermost one, or if its frame no longer exists. The search
+// compares only addresses of frames. Takes no lock.
 uint64_t cs_calls_still(const void *frame, const cs_calls_call *call);
 
 #endif

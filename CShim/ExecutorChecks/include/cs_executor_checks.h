@@ -1,5 +1,5 @@
-// Hooks the executor checks of Swift's concurrency runtime: a failing check is recorded before it ends the process. The
-// hooks are installed when this code is loaded, if they work in this process.
+// Hooks the executor checks of Swift's concurrency runtime, in order to record a failing check before it ends the
+// process. The hooks are installed when this code is loaded, if a test shows that they work in this process.
 #ifndef CS_EXECUTOR_CHECKS_H
 #define CS_EXECUTOR_CHECKS_H
 
@@ -12,16 +12,17 @@ typedef enum cs_executor_obstacle : uint32_t {
   CS_EXECUTOR_NO_HOOKS = 1,   // the runtime has no hooks, or there is no runtime
   CS_EXECUTOR_NOT_CALLED = 2, // the runtime does not call its hooks
   CS_EXECUTOR_OLD_CHECKS = 3, // the runtime uses the checks from before Swift 6, which do not call the hooks
-  CS_EXECUTOR_UNTOLD = 4,     // calls that end the process cannot be distinguished from other calls
-  CS_EXECUTOR_NO_PLACE = 5,   // the program's call into the runtime cannot be found
+  CS_EXECUTOR_UNTOLD = 4,     // this code cannot distinguish calls that end the process from other calls
+  CS_EXECUTOR_NO_PLACE = 5,   // this code cannot find the program's call into the runtime
   CS_EXECUTOR_REPLACED = 6,   // another library has replaced the hooks
 } __attribute__((enum_extensibility(open))) cs_executor_obstacle;
 
-// The result of the test at the start; checks at each call whether the hooks are still installed.
+// Returns the result of the test at the start. If the test succeeded, also checks whether the hooks are still
+// installed.
 cs_executor_obstacle cs_executor_status(void);
 
-// Called for a failing check, on the checking thread, while no lock is held. Defined by the library that links this
-// code. Returns whether the check passes.
+// The hook calls this function for a failing check, on the checking thread. No lock is held. The library that links
+// this code defines it. Returns whether the check passes.
 // - type: the type of the executor, or of an actor without a custom executor.
 // - is_main: whether the executor is the main actor's.
 // - place: a number for the call site; 0: unknown.

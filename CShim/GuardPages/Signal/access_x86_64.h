@@ -9,7 +9,7 @@
 
 #include "cs_signal_safe.h"
 
-// Bits of a page fault's error code.
+// Bits of the error code of a page fault.
 #define CS_ACCESS_WRITE UINT64_C(2)
 #define CS_ACCESS_FETCH UINT64_C(16)
 

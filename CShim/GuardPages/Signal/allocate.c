@@ -1,4 +1,4 @@
-// Allocations: which of them get a slot, and how a slot becomes their memory.
+// Allocates slots: selects a slot for an allocation, and makes it accessible.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -11,11 +11,12 @@
 #include "cs_shim.h"
 #include "edges.h"
 
-// The maximum number of unusable slots that one allocation removes from the pool. A slot is unusable if it was opened,
-// or if the number of slots was reduced.
+// The maximum number of unusable slots that one allocation removes from the pool before it fails. A slot is unusable if
+// its page stays open after an access, or if its index is above the reduced number of slots.
 #define TRIES 64
 
-// Takes a slot that this thread then owns, and returns its previous state. Returns false if there is no slot.
+// Takes a slot from the pool, and stores the slot's index and previous state. This thread then owns the slot. Returns
+// false if there is no slot.
 static bool claim(uint32_t *ret_index, uint32_t *ret_state) SIGNAL_SAFE {
   for (int attempt = 0; attempt < TRIES; attempt++) {
     uint32_t index = 0;
@@ -29,7 +30,8 @@ static bool claim(uint32_t *ret_index, uint32_t *ret_state) SIGNAL_SAFE {
       *ret_state = state;
       return true;
     }
-    // The slot was opened or condemned meanwhile, or is above the configured number: it leaves the pool.
+    // The slot was opened or condemned after it was put into the pool, or its index is above the configured number. It
+    // leaves the pool.
     __atomic_store_n(&slot->is_pooled, 0, __ATOMIC_RELEASE);
   }
   return false;

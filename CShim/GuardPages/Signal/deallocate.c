@@ -1,4 +1,4 @@
-// Frees: what happens to a slot whose memory is freed, and to invalid frees.
+// Frees slots, and handles invalid frees.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -11,17 +11,19 @@
 #include "cs_shim.h"
 #include "edges.h"
 
-// How often a thread checks whether another thread still owns the slot: 500 × 20 µs.
+// The number of times that a thread checks whether another thread still owns the slot, and the pause between two
+// checks: 500 × 20 µs.
 #define WAIT_TRIES    500
 #define WAIT_SLEEP_NS 20000
 
-// Ends the process with a fault at an inaccessible address. A handler that was installed before the shield's may
-// continue.
+// Ends the process with a fault at an inaccessible address. If the program had installed a handler for this fault
+// before the shield, that handler may let the process continue.
 static void crash(uint64_t address) SIGNAL_SAFE {
   (void)cs_raw_byte(address);
 }
 
-// Returns an address in the trap page for each slot. The incident contains the same address as the crash.
+// Returns an address in the trap page, which differs from slot to slot. The incident contains this address, too, so a
+// reader can relate it to the crash.
 static uint64_t trap_of(uint32_t index) SIGNAL_SAFE {
   return cs_pages_start + index % CS_PAGES_BYTES;
 }
@@ -101,7 +103,7 @@ static void refuse(uint64_t object, uint32_t index, uint64_t caller) SIGNAL_SAFE
 
 bool cs_page_deallocate(uint64_t object, uint64_t caller) SIGNAL_SAFE {
   const uint64_t offset = object - cs_pages_start;
-  // An address in the trap page belongs to no slot.
+  // If the address is in the trap page, no slot contains it.
   const uint32_t index = offset < CS_PAGES_FIRST_GUARD ? CS_PAGES_SLOT_LIMIT : cs_page_slot_index(object);
   cs_page_slot *slot = index < CS_PAGES_SLOT_LIMIT ? &cs_page_slots[index] : NULL;
   for (int attempt = 0; slot != NULL && attempt < WAIT_TRIES; attempt++) {
@@ -112,8 +114,8 @@ bool cs_page_deallocate(uint64_t object, uint64_t caller) SIGNAL_SAFE {
     }
     if (state != CS_PAGE_LIVE || slot->object != object) break;
     if (!cs_page_swap(&slot->state, CS_PAGE_LIVE, CS_PAGE_BUSY)) continue;
-    // Compare again, because the slot may have been freed and reused before the swap. A new object of another size has
-    // another address.
+    // The thread now owns the slot. Compares the address again, because the slot may have been freed and reused before
+    // the exchange. A new object of another size has another address.
     if (slot->object == object) {
       release(index, slot, caller);
       return true;

@@ -1,4 +1,4 @@
-// The bytes in front of and after an allocation in its page. A wrong write may change them without reaching a guard
+// Checks the bytes before and after an allocation in its page. An invalid write to these bytes does not reach a guard
 // page.
 #ifndef CS_EDGES_H
 #define CS_EDGES_H
@@ -14,8 +14,8 @@ static inline uint64_t cs_page_rounded(uint32_t bytes) SIGNAL_SAFE {
   return rounded == 0 ? CS_PAGE_ALIGNMENT : rounded;
 }
 
-// The chunk header that glibc's malloc would write in front of a block of that size. The quarantine reads it
-// (cs_chunk_bytes).
+// Returns the chunk header that glibc's malloc would write in front of a block of `bytes` bytes. The quarantine reads
+// this header (cs_chunk_bytes).
 static inline uint64_t cs_page_header(uint32_t bytes) SIGNAL_SAFE {
   const uint64_t chunk = (bytes + 8 + CS_PAGE_ALIGNMENT - 1) & ~(CS_PAGE_ALIGNMENT - 1);
   return (chunk < 32 ? 32 : chunk) | 1;
@@ -30,7 +30,7 @@ static inline void cs_page_edges_fill(uint64_t object, uint32_t bytes) SIGNAL_SA
     memory[at] = CS_PAGE_EDGE_BYTE;
 }
 
-// Returns true if a byte was changed, and the offset of such a byte from the object's start.
+// Returns true if a byte was changed, and stores the byte's offset from the start of the object.
 static inline bool cs_page_edges_are_trampled(uint64_t object, uint32_t bytes, int64_t *ret_offset) SIGNAL_SAFE {
   const volatile uint64_t *const front = (const volatile uint64_t *)(uintptr_t)object;
   const volatile uint8_t *const memory = (const volatile uint8_t *)(uintptr_t)object;

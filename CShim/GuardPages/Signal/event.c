@@ -1,4 +1,4 @@
-// Incidents: the description of a slot, and of the invalid access to it.
+// Records incidents: describes the slot and the invalid access to it.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -10,15 +10,15 @@
 #include "cs_callees.h"
 #include "cs_shim.h"
 
-// The maximum number of attempts to copy a slot that does not change meanwhile, and the pause between two attempts: 500
-// × 20 µs.
+// The maximum number of attempts to copy a slot while no other thread changes it, and the pause between two attempts:
+// 500 × 20 µs.
 #define COPY_TRIES    500
 #define COPY_SLEEP_NS 20000
 
 cs_ring_incident cs_page_incidents[CS_PAGES_INCIDENT_LIMIT];
 uint64_t cs_page_incidents_lost;
 
-// Reads the first word of memory that may become inaccessible at any moment.
+// Reads the first word of memory through the kernel, because the memory may become inaccessible at any time.
 static uint64_t first_word(uint64_t object) SIGNAL_SAFE {
   uint64_t word = 0;
   const struct iovec local = {&word, sizeof word};
@@ -79,8 +79,8 @@ static bool is_same(const cs_ring_incident *left, const cs_ring_incident *right)
          memcmp(left->use, right->use, left->use_count * sizeof left->use[0]) == 0;
 }
 
-// Stores the incident for queries by the process itself. If two threads record equal incidents at the same moment,
-// there may be two entries.
+// Stores the incident in the table from which the process itself reads incidents. If two threads record equal incidents
+// at the same time, the table may contain two entries for them.
 static void keep(const cs_ring_incident *incident) SIGNAL_SAFE {
   const uint64_t now_ns = cs_clock_ns(CLOCK_REALTIME);
   for (uint32_t index = 0; index < CS_PAGES_INCIDENT_LIMIT; index++) {
@@ -109,7 +109,8 @@ void cs_page_record(const cs_page_event *event, const cs_page_slot *slot) SIGNAL
   incident.source = CS_RING_INCIDENT_PAGES;
   incident.kind = event->kind;
   incident.mode = event->is_fatal ? CS_MODE_CRASH : CS_MODE_ABSORB;
-  // The incident's key in the ring includes this word: a fatal access gets an incident of its own.
+  // The ring's key of an incident includes this word. A fatal access therefore gets its own incident, even if an equal
+  // access was absorbed before.
   incident.word = event->is_fatal;
   incident.method = event->is_fatal ? event->fatal_address : event->address;
   incident.address = event->address;

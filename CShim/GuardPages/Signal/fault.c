@@ -1,13 +1,15 @@
-// Handles a fault inside the slots. CShim's handler calls this code before it treats the fault as a crash. "Retried"
-// means that the thread executes the faulting instruction again.
+// Handles a fault in the address range of the slots. CShim's handler calls this code before it treats the fault as a
+// crash. "Retried" means that the thread executes the faulting instruction again.
 //
-// | state of the page        | reaction                                                                          |
-// |--------------------------|-----------------------------------------------------------------------------------|
-// | freed                    | recorded; by the class's policy, opened and retried, or the process ends          |
-// | owned by another thread  | retried after a short pause                                                       |
-// | accessible meanwhile     | retried at once                                                                   |
-// | guard page               | recorded for the nearer slot, as an overflow or underflow; then as a freed page   |
-// | never used, or trap page | an ordinary crash                                                                 |
+// | state of the page        | reaction                                                                              |
+// |--------------------------|---------------------------------------------------------------------------------------|
+// | freed                    | The access is recorded. By the class's policy, the page is opened and the access      |
+// |                          | retried, or the process ends.                                                         |
+// | owned by another thread  | The access is retried after a short pause.                                            |
+// | accessible meanwhile     | The access is retried at once.                                                        |
+// | guard page               | The access is recorded for the nearer slot, as an overflow or underflow. The policy   |
+// |                          | then applies as for a freed page.                                                     |
+// | never used, or trap page | The fault is an ordinary crash.                                                       |
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -22,7 +24,7 @@
 
 #define AGAIN_SLEEP_NS 100000
 
-// The reference counts of an immortal object: from now on, retains and releases have no effect, and no second deinit
+// The reference counts of an immortal object. Retains and releases of this object have no effect, and no second deinit
 // runs.
 #define COUNTS_IMMORTAL UINT64_C(0x80000004ffffffff)
 
@@ -48,7 +50,7 @@ static bool wait_a_moment(void) SIGNAL_SAFE {
 static void make_immortal(const cs_page_slot *slot) SIGNAL_SAFE {
   if (slot->class == 0 || slot->object_bytes < 2 * sizeof(uint64_t)) return;
   volatile uint64_t *const words = (volatile uint64_t *)(uintptr_t)slot->object;
-  // The page's memory may have been returned to the system meanwhile: the fields are then 0.
+  // If the page's memory was returned to the system, the words are 0.
   if (words[0] == 0) words[0] = cs_page_classes[slot->class - 1].metadata;
   words[1] = COUNTS_IMMORTAL;
 }
@@ -57,7 +59,7 @@ static bool use_of_freed(uint32_t index, const fault *fault) SIGNAL_SAFE {
   cs_page_slot *slot = &cs_page_slots[index];
   if (!cs_page_swap(&slot->state, CS_PAGE_FREED, CS_PAGE_BUSY)) return true;
   const cs_ring_pages kind = cs_access_is_write(fault->context) ? CS_RING_PAGES_WRITE : CS_RING_PAGES_READ;
-  // For an instruction fetch, the page cannot be opened, because its memory must not become executable.
+  // For an instruction fetch, the page stays inaccessible, because its memory must not become executable.
   const bool goes_on = !cs_access_is_fetch(fault->context) && cs_page_policy(slot) == CS_MODE_ABSORB &&
                        cs_page_protect(cs_page_of_slot(index), true);
   record(fault, kind, !goes_on, slot);
@@ -79,15 +81,15 @@ static bool fault_in_slot(uint32_t index, const fault *fault) SIGNAL_SAFE {
   case CS_PAGE_IDLE:
   case CS_PAGE_OPENED:
   case CS_PAGE_LOST:
-    // The page was opened since the fault, or the program itself has made it inaccessible.
+    // Another thread opened the page after the fault, or the program itself has made the page inaccessible.
     return !cs_access_is_fetch(fault->context) && cs_page_protect(cs_page_of_slot(index), true);
   default:
     return false;
   }
 }
 
-// Returns the slot that the access to the guard in front of slot `index` was probably meant for: the nearer slot, if it
-// was ever used, else the other one.
+// Returns the slot for which an access to the guard page in front of slot `index` was probably meant. This is the
+// nearer slot if it was ever used, else the other one.
 static bool neighbour(uint32_t index, const fault *fault, cs_page_slot *ret_copy, bool *ret_is_before) SIGNAL_SAFE {
   const bool is_lower_half = (fault->address & (CS_PAGES_BYTES - 1)) < CS_PAGES_BYTES / 2;
   for (int attempt = 0; attempt < 2; attempt++) {

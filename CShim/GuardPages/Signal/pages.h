@@ -1,9 +1,10 @@
-// The shared declarations of the guard slots. All functions in Signal/ may run in a signal handler, because malloc and
-// free may be called there. They take no lock, allocate nothing, and never wait for another thread without a limit.
+// The declarations that the files of the guard slots share. All functions in Signal/ may run in a signal handler,
+// because a signal handler may call malloc and free. They take no lock, allocate no memory, and wait for another thread
+// only for a limited time.
 //
 //   trap page | guard | slot 0 | guard | slot 1 | guard | … | slot n-1 | guard
 //
-// An object is at the end of its page, aligned to 16 bytes. An access past the object hits the guard page.
+// An object is at the end of its page, aligned to 16 bytes. An access past the end of the object hits the guard page.
 #ifndef CS_PAGES_H
 #define CS_PAGES_H
 
@@ -21,16 +22,16 @@
 #define CS_PAGES_MAP_BYTES   (2 * CS_PAGES_BYTES + CS_PAGES_SLOT_LIMIT * CS_PAGES_SLOT_BYTES)
 #define CS_PAGES_FRAMES      CS_RING_INCIDENT_FRAME_LIMIT
 
-// The state of a slot. The thread that changes the state to BUSY owns the other fields of the slot.
+// The state of a slot. The thread that sets the state to BUSY owns the other fields of the slot.
 typedef enum cs_page_state : uint32_t {
   CS_PAGE_UNUSED = 0,    // never allocated: inaccessible
   CS_PAGE_BUSY = 1,      // a thread owns it
   CS_PAGE_LIVE = 2,      // contains an allocation: accessible
-  CS_PAGE_FREED = 3,     // freed: inaccessible; the data about its object are kept
+  CS_PAGE_FREED = 3,     // freed: inaccessible; the fields still describe the freed object
   CS_PAGE_IDLE = 4,      // freed, but not guarded: accessible
   CS_PAGE_OPENED = 5,    // accessed after the free, then made accessible: never used again
   CS_PAGE_CONDEMNED = 6, // a fatal access hit it: inaccessible, never used again
-  CS_PAGE_LOST = 7,      // was owned at the fork by a thread that this child does not have
+  CS_PAGE_LOST = 7,      // owned at the fork by a thread that does not exist in this child
 } cs_page_state;
 
 // The state of the guard page in front of a slot, and of the guard page after the last slot.
@@ -59,7 +60,7 @@ typedef struct cs_page_slot {
 
 // A sampled class. Entries are never freed.
 typedef struct cs_page_class {
-  uint64_t metadata; // atomic: stored last
+  uint64_t metadata; // atomic: stored after the other fields
   uint32_t bytes;
   uint32_t policy;    // atomic: cs_mode
   uint32_t is_listed; // atomic
@@ -70,9 +71,9 @@ typedef struct cs_page_class {
 
 #pragma GCC visibility push(hidden)
 
-// What malloc and free compare first (interpose_x86_64.c). Only sizes below cs_pages_limit may be sampled. Only
-// addresses in cs_pages_bytes bytes from cs_pages_start belong to the slots. Until the next allocator is known, both
-// ranges cover everything.
+// The values that malloc and free compare first (interpose_x86_64.c). Only sizes below cs_pages_limit may be sampled.
+// Only the cs_pages_bytes bytes from cs_pages_start belong to the slots. Until the next allocator is known, both ranges
+// include all values.
 extern uint64_t cs_pages_limit; // atomic
 extern uint64_t cs_pages_start; // atomic
 extern uint64_t cs_pages_bytes; // atomic
@@ -80,12 +81,12 @@ extern uint64_t cs_pages_bytes; // atomic
 // state.c
 extern cs_page_slot *cs_page_slots; // CS_PAGES_SLOT_LIMIT, and one for the last guard; NULL: not started
 extern cs_page_class cs_page_classes[CS_PAGES_CLASS_LIMIT];
-extern uint32_t cs_page_class_count;                     // atomic: release; entries below it are complete
+extern uint32_t cs_page_class_count;                     // atomic: release store; the entries below are complete
 extern uint8_t cs_page_sizes[CS_PAGES_OBJECT_LIMIT + 1]; // atomic: number of listed classes with this size
-extern uint32_t cs_page_slot_target;                     // atomic: slots from this number on are not in the pool
-extern uint32_t cs_page_one_in;                          // atomic
-extern uint32_t cs_page_sampling_epoch;                  // atomic: grows with each change of one_in
-extern cs_pages_counts cs_page_counts;                   // atomic words
+extern uint32_t cs_page_slot_target;    // atomic: slots with this index or a larger one are not in the pool
+extern uint32_t cs_page_one_in;         // atomic
+extern uint32_t cs_page_sampling_epoch; // atomic: grows with each change of one_in
+extern cs_pages_counts cs_page_counts;  // atomic words
 
 #define CS_PAGES_COUNT(field) __atomic_fetch_add(&cs_page_counts.field, 1, __ATOMIC_RELAXED)
 
@@ -111,51 +112,51 @@ static inline bool cs_page_swap(uint32_t *word, uint32_t from, uint32_t to) SIGN
   return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-// Changes the protection of a page. Returns false if the system refuses.
+// Changes the protection of a page. Returns false if the system refuses the change.
 bool cs_page_protect(uint64_t page, bool is_open) SIGNAL_SAFE;
 
 // Returns the memory of an inaccessible page to the system.
 void cs_page_drop(uint64_t page) SIGNAL_SAFE;
 
-// Returns index + 1 of the listed class that has this metadata and this object size; 0 if there is none.
+// Returns 1 + the index of the listed class that has this metadata and this object size, or 0 if there is no such
+// class.
 uint32_t cs_page_class_with(uint64_t metadata, uint32_t bytes) SIGNAL_SAFE;
 
-// pool.c: the queue of free slots; the slot that was freed first is at the front.
+// pool.c: the queue of free slots, first in, first out.
 void cs_page_pool_clear(void) SIGNAL_SAFE;
-// Returns false if the queue is full, which cannot happen, or if another thread is changing the entry.
+// Returns false if another thread is changing the entry. Also returns false if the queue is full, which cannot happen
+// because it has more entries than there are slots.
 bool cs_page_pool_put(uint32_t index) SIGNAL_SAFE;
 // Returns false if the queue is empty, or if another thread is changing the entry.
 bool cs_page_pool_take(uint32_t *ret_index) SIGNAL_SAFE;
 
-// allocate.c
-// Allocates `bytes` bytes in a slot, and returns the address; 0 if there is no slot. `caller` is the return address of
-// malloc.
+// allocate.c: allocates `bytes` bytes in a slot. Returns the address, or 0 if there is no slot. `caller` is the return
+// address of malloc.
 uint64_t cs_page_allocate(uint32_t bytes, uint64_t caller) SIGNAL_SAFE;
 
-// deallocate.c
-// Frees an address inside the slots. Returns false for an invalid free, which is recorded; the process continues unless
-// the policy is fatal.
+// deallocate.c: frees an address inside the slots. Records an invalid free and returns false. The process then
+// continues unless the policy is fatal.
 bool cs_page_deallocate(uint64_t object, uint64_t caller) SIGNAL_SAFE;
-// Whether a guard page next to the slot is accessible. Such a slot is not used again.
+// Returns whether a guard page next to the slot is accessible. If one is, the slot is not used again.
 bool cs_page_is_spent(uint32_t index) SIGNAL_SAFE;
-// Returns the size of the live allocation that starts at the address. Returns false if there is none.
+// Stores the size of the live allocation that starts at the address. Returns false if no live allocation starts there.
 bool cs_page_size(uint64_t object, uint32_t *ret_bytes) SIGNAL_SAFE;
 
 // event.c
 typedef struct cs_page_event {
   cs_ring_pages kind;
   uint64_t address;       // the accessed or freed address
-  const void *context;    // of the signal; NULL: record the stack of the calling thread
+  const void *context;    // of the signal; NULL: the stack of the calling thread is recorded
   uint64_t caller;        // return address of free
   bool is_fatal;          // whether the event ends the process
-  uint64_t fatal_address; // the fault address of that crash
+  uint64_t fatal_address; // the fault address of the crash that then ends the process
 } cs_page_event;
-// Copies a slot in a consistent state. Returns false if the slot keeps changing.
+// Copies a slot in a consistent state. Returns false if other threads keep changing the slot.
 bool cs_page_copy(uint32_t index, cs_page_slot *ret_copy) SIGNAL_SAFE;
-// Records an invalid access to the memory that `slot` describes. `slot` is a copy, or a slot that the caller owns; NULL
-// if the memory is unknown.
+// Records the event, an invalid access to the memory that `slot` describes. `slot` is a copy, or a slot that the caller
+// owns; NULL if the memory is unknown.
 void cs_page_record(const cs_page_event *event, const cs_page_slot *slot) SIGNAL_SAFE;
-// Returns the policy of the slot's class; CS_MODE_ABSORB if there is no class.
+// Returns the policy of the slot's class, or CS_MODE_ABSORB if the slot has no class.
 cs_mode cs_page_policy(const cs_page_slot *slot) SIGNAL_SAFE;
 extern cs_ring_incident cs_page_incidents[CS_PAGES_INCIDENT_LIMIT]; // sequence: atomic, 1 when complete
 extern uint64_t cs_page_incidents_lost;                             // atomic

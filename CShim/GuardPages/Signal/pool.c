@@ -1,6 +1,6 @@
-// The queue of slots that may be allocated: Vyukov's bounded queue. The number in each place shows whether the place is
-// to be filled or emptied next. A thread that stops in the middle of an operation does not block the others: they find
-// no slot, and continue without one.
+// The queue of free slots, implemented as Vyukov's bounded queue. The turn of each entry shows whether the entry is to
+// be filled or emptied next. A thread that stops in the middle of an operation does not block other threads. They find
+// no slot, and their allocations go to the next allocator.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -9,18 +9,18 @@
 
 #define PLACES 8192 // a power of two, more than there are slots
 
-_Static_assert(PLACES > CS_PAGES_SLOT_LIMIT, "each slot has a place");
+_Static_assert(PLACES > CS_PAGES_SLOT_LIMIT, "each slot has an entry");
 
 typedef struct place {
-  // PLACES times the number of completed rounds of fill and empty; one more while the place is filled.
+  // PLACES times the number of times that this entry was filled and emptied; one more while the entry is filled.
   uint64_t turn; // atomic
   uint32_t index;
   uint32_t reserved;
 } place;
 
 static place places[PLACES];
-static uint64_t head; // atomic: the next place to empty
-static uint64_t tail; // atomic: the next place to fill
+static uint64_t head; // atomic: the next entry to empty
+static uint64_t tail; // atomic: the next entry to fill
 
 void cs_page_pool_clear(void) SIGNAL_SAFE {
   for (uint32_t index = 0; index < PLACES; index++)
@@ -28,7 +28,8 @@ void cs_page_pool_clear(void) SIGNAL_SAFE {
   head = tail = 0;
 }
 
-// Returns the turn at which the place of `ticket` is to be filled. To be emptied, its turn is one more.
+// Returns the turn at which the entry of `ticket` can be filled. The entry can be emptied at the next turn, which is
+// one more.
 static uint64_t turn_of(uint64_t ticket) SIGNAL_SAFE {
   return ticket / PLACES * PLACES;
 }

@@ -9,7 +9,7 @@
 #include "../../Handler/Signal/Kernel/system_call.h"
 
 uint64_t cs_pages_start;
-// All calls take the slow path until the next allocator is known.
+// These maximum values send all calls to the slow path until the next allocator is known.
 uint64_t cs_pages_limit = UINT64_MAX;
 uint64_t cs_pages_bytes = UINT64_MAX;
 

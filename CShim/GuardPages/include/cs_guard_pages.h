@@ -1,7 +1,8 @@
 // Guard pages: sampled objects of chosen classes get a page of their own from malloc. The page becomes inaccessible
-// when the object is freed. The processor detects accesses to the freed object, and accesses past the object.
+// when the program frees the object. The processor then detects accesses to the freed object. It also detects accesses
+// past the end of a live object.
 //
-// Any thread may call these functions, but no signal handler. This library defines malloc and related functions
+// Any thread may call these functions, but a signal handler may not. This library defines malloc and related functions
 // (interpose_x86_64.c), which forward to the program's allocator.
 #ifndef CS_GUARD_PAGES_H
 #define CS_GUARD_PAGES_H
@@ -11,10 +12,10 @@
 
 #include "cs_ring.h"
 
-#define CS_PAGES_SLOT_LIMIT     4096 // 16 MiB, and the same size of address space without memory
-#define CS_PAGES_CLASS_LIMIT    256  // classes that were ever listed
-#define CS_PAGES_OBJECT_LIMIT   4080 // bytes of an object
-#define CS_PAGES_INCIDENT_LIMIT 64   // different incidents that the process itself keeps
+#define CS_PAGES_SLOT_LIMIT     4096 // 16 MiB of pages, and as much address space for guard pages, which need no memory
+#define CS_PAGES_CLASS_LIMIT    256  // classes that were listed at any time
+#define CS_PAGES_OBJECT_LIMIT   4080 // maximum size of an object
+#define CS_PAGES_INCIDENT_LIMIT 64   // different incidents that the process keeps for its own queries
 
 typedef enum cs_pages_error : uint32_t {
   CS_PAGES_OK = 0,
@@ -24,18 +25,19 @@ typedef enum cs_pages_error : uint32_t {
   CS_PAGES_NO_MEMORY = 4,
 } __attribute__((enum_extensibility(open))) cs_pages_error;
 
-// The reason why this process samples no allocations; an empty string if it does. Evaluated at each call.
+// Returns the reason why this process samples no allocations, or an empty string if it samples them. The result may
+// change from call to call.
 const char *cs_pages_unavailable(void);
 
-// Samples objects of `bytes` bytes whose first word is `metadata`; `name` is cut to fit. The first call maps the slots.
-// A second call for a class changes its policy.
+// Samples objects of `bytes` bytes whose first word is `metadata`. Cuts `name` if it is too long. The first call maps
+// the slots. A second call for the same class changes its policy.
 cs_pages_error cs_pages_list(const void *metadata, uint32_t bytes, uint32_t alignment, const char *name,
                              uint32_t name_bytes, cs_mode policy);
-// Returns false if the class was not listed. Objects that are already in slots stay there.
+// Stops sampling the class. Returns false if the class was not listed. Live objects stay in their slots.
 bool cs_pages_unlist(const void *metadata);
 
 // Sets the number of slots, and the sample rate of allocations of a listed size. Reducing the number of slots returns
-// their memory at once, except that of live objects.
+// the memory of the removed slots at once, except that of live objects.
 void cs_pages_configure(uint32_t slots, uint32_t one_in);
 
 typedef struct cs_pages_counts {
@@ -43,17 +45,18 @@ typedef struct cs_pages_counts {
   uint32_t one_in;
   uint64_t allocated; // allocations that got a slot
   uint64_t guarded;   // objects of listed classes whose page was made inaccessible when they were freed
-  uint64_t others;    // allocations in slots that were not objects of listed classes
-  uint64_t no_slot;   // sampled, but no slot was free
-  uint64_t no_page;   // sampled or freed, but the system refused to change the page's protection
-  uint64_t unarmed;   // not guarded, because another handler had SIGSEGV at the free
+  uint64_t others;    // freed allocations in slots that were not objects of listed classes
+  uint64_t no_slot;   // allocations that were sampled, but found no free slot
+  uint64_t no_page;   // allocations or frees for which the system refused to change the page's protection
+  uint64_t unarmed;   // objects that were not guarded, because another handler was installed for SIGSEGV at the free
   uint64_t incidents;
-  uint64_t opened; // slots that were made accessible after an access, and are not used again
+  uint64_t opened; // slots that were made accessible after an invalid access, and are not used again
 } cs_pages_counts;
 
 void cs_pages_count(cs_pages_counts *ret_counts);
 
-// Copies the incident at an index. Returns false past the last incident. The ring has the same incidents.
+// Copies the incident at an index. Returns false if the index is past the last incident. The ring contains the same
+// incidents.
 bool cs_pages_incident_at(uint32_t index, cs_ring_incident *ret_incident);
 uint64_t cs_pages_incidents_lost(void);
 

@@ -1,5 +1,6 @@
-// The modes of the guards, and the faults that they recorded: one record for each kind and call site, with an exact
-// count. Lock-free. Any thread may call these functions, also in a forked child, but no signal handler.
+// The modes of the guards, and records of the faults that guards detected. There is one record for each kind and call
+// site, with an exact count. The functions are lock-free. Any thread may call them, also in a forked child, but a
+// signal handler may not.
 #ifndef CS_GUARDS_H
 #define CS_GUARDS_H
 
@@ -9,36 +10,37 @@
 #include "cs_ring.h"
 
 #define CS_GUARD_KINDS      64
-#define CS_GUARD_SITES      1024 // records, one for each kind and call site
-#define CS_GUARD_FILE_BYTES 96   // of "Module/File.swift"; a longer name keeps its end
+#define CS_GUARD_SITES      1024 // the maximum number of records
+#define CS_GUARD_FILE_BYTES 96   // of "Module/File.swift"; of a longer name, only the end is kept
 
-// Faults of this kind go to the ring as use-after-free incidents, with the class, and not as guard incidents.
+// The ring records faults of this kind as use-after-free incidents that contain the class, and not as guard incidents.
 #define CS_GUARD_KIND_HANDLE 24
 
-// The source location of a guard. The text is UTF-8 without a terminator, and is read only during the call.
+// The source location of a guard. The file name is UTF-8 without a terminator. The functions read it only during the
+// call.
 typedef struct cs_guard_site {
   const uint8_t *file;
   uint32_t file_bytes;
   uint32_t line;
   uint32_t kind; // below CS_GUARD_KINDS
-  uint64_t pc;   // without a file: a return address in the faulting function
-                 // with a file: a number that distinguishes faults at one line; 0: none
+  uint64_t pc;   // if there is no file: a return address in the faulting function
+                 // if there is a file: a number that distinguishes faults in the same line; 0: none
 } cs_guard_site;
 
 // The details of the first fault of a kind at a call site.
 typedef struct cs_guard_details {
-  const uint8_t *reason; // UTF-8 without a terminator; the ring cuts it to fit after the file's name
+  const uint8_t *reason; // UTF-8 without a terminator; the ring stores it after the file name and cuts it to fit
   uint32_t reason_bytes;
   cs_mode mode;
   int32_t thread;
   uint32_t frame_count; // at most CS_RING_INCIDENT_FRAME_LIMIT
-  uint64_t task;        // cs_guard_task()
+  uint64_t task;        // the result of cs_guard_task()
   const uint64_t *frames;
 } cs_guard_details;
 
 typedef struct cs_guard_record cs_guard_record;
 
-// A copy of a whole record.
+// A consistent copy of a record.
 typedef struct cs_guard_copy {
   uint32_t kind;
   uint32_t line;
@@ -56,56 +58,61 @@ typedef struct cs_guard_copy {
 
 cs_mode cs_guard_mode_of(uint32_t kind);
 void cs_guard_set_mode(uint32_t kind, cs_mode mode);
-// The mode of implicit guards, which are not calls in the source. The default is CS_MODE_OBSERVE.
+// The mode of implicit guards, which the compiler inserts and which are not calls in the source. The default is
+// CS_MODE_OBSERVE.
 cs_mode cs_guard_implicit_mode_of(uint32_t kind);
 void cs_guard_set_implicit_mode(uint32_t kind, cs_mode mode);
 
-// Sets an operator's overrides, which take precedence over both modes. Each array has a cs_control_guard for each of
-// CS_GUARD_KINDS. Returns the number of modes that the arrays set. Called by the shield's own thread.
+// Sets the operator's overrides, which take precedence over the modes of both explicit and implicit guards. Each array
+// contains CS_GUARD_KINDS elements, one cs_control_guard for each kind. Returns the number of modes that the arrays
+// set. Only the shield's own thread calls this function.
 uint32_t cs_guard_set_operator_modes(const uint8_t *modes, const uint8_t *implicit_modes, uint32_t round);
-// Removes the overrides of other rounds.
+// Removes the overrides of all other rounds, because crashd did not send them again.
 void cs_guard_sweep(uint32_t round);
 
-// The line of the test of implicit guards that this thread runs; 0 outside of a test. Implicit guards have no line of
-// their own.
+// The number that the test of implicit guards on this thread uses as the source line; 0 outside of a test. Implicit
+// guards have no source line.
 uint64_t cs_guard_probe_line(void);
 void cs_guard_set_probe_line(uint64_t line);
-// The call site of this thread's last fault in a test.
+// The call site of the last fault that this thread detected in a test.
 uint64_t cs_guard_probe_pc(void);
 void cs_guard_set_probe_pc(uint64_t pc);
 
-// Counts a fault, and sets `*ret_count` to the number of its occurrences. The caller that gets 1 calls
-// cs_guard_describe. Returns NULL and counts the loss if there is no room for another call site.
+// Counts a fault, and sets `*ret_count` to the number of its occurrences. The caller for which the number is 1 must
+// call cs_guard_describe. If the table has no free entry for a new call site, counts the fault as lost and returns
+// NULL.
 cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count);
 void cs_guard_describe(cs_guard_record *record, const cs_guard_details *details);
-// The number of faults dropped because the table was full.
+// Returns the number of faults that were dropped because the table was full.
 uint64_t cs_guard_lost(void);
 
-// Takes the occurrences of a described record that the ring does not have yet, and returns their number and the
-// incident. A caller that gets a number above 0 publishes the occurrences, or gives them back.
+// Takes the occurrences of a described record that are not in the ring yet. Returns their number, and stores the
+// incident. If the number is above 0, the caller must publish the occurrences or give them back.
 uint64_t cs_guard_take_unpublished(cs_guard_record *record, const cs_ring_incident **ret_incident);
 void cs_guard_give_back(cs_guard_record *record, uint64_t times);
 
-// Returns the record at an index of the table, below CS_GUARD_SITES; NULL if the entry is free or not described yet.
+// Returns the record at an index of the table, below CS_GUARD_SITES. Returns NULL if the entry is free or not yet
+// described.
 cs_guard_record *cs_guard_at(uint32_t place);
 void cs_guard_read(const cs_guard_record *record, cs_guard_copy *ret_copy);
 
-// Marks this thread as being in a fault callback. Returns false if it is already in one: faults inside a callback do
-// not call it.
+// Marks that this thread runs a fault callback. Returns false if the thread already runs one, because a fault inside a
+// callback does not call the callback again.
 bool cs_guard_enter_observer(void);
 void cs_guard_leave_observer(void);
 
-// The innermost queue whose body this thread runs, as cs_guard_set_entered stored it; NULL if there is none.
+// Returns the innermost queue whose body this thread runs, as cs_guard_set_entered stored it, or NULL if there is none.
 const void *cs_guard_entered(void);
 void cs_guard_set_entered(const void *entered);
 
-// The number of the Swift task that runs on this thread; 0 if there is none, or if the runtime does not provide it.
+// Returns the ID of the Swift task that runs on this thread. Returns 0 if there is no task, or if the runtime does not
+// provide IDs.
 uint64_t cs_guard_task(void);
 
-// Whether the Swift runtime supports the next function.
+// Returns whether the Swift runtime supports cs_guard_is_current_executor.
 bool cs_guard_has_executor_query(void);
-// Whether the runtime reports this executor as the current one of this thread. The two words are those of Swift's
-// UnownedSerialExecutor.
+// Returns whether the runtime reports this executor as the current one of this thread. The two arguments are the two
+// words of Swift's UnownedSerialExecutor.
 bool cs_guard_is_current_executor(uintptr_t identity, uintptr_t implementation);
 
 #endif

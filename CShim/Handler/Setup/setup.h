@@ -1,4 +1,4 @@
-// The steps of cs_shim_start(). They may allocate and fail. `undo` in start.c reverts them.
+// The steps of cs_shim_start(). They may allocate memory, and may fail. `undo` in start.c reverses them.
 #ifndef CS_SETUP_H
 #define CS_SETUP_H
 
@@ -11,13 +11,13 @@
 #include "../Signal/Threads/own_threads.h"
 #include "cs_shim.h"
 
-// Writes what failed into `ret_failure` (with errno's value) and returns CS_SHIM_SYSTEM_CALL.
+// Stores `what` and errno in `ret_failure`, and returns CS_SHIM_SYSTEM_CALL.
 cs_shim_error cs_setup_failed(cs_shim_failure *ret_failure, const char *what);
 
 // The socket of crashd, the spool directory and the name of the process.
 typedef struct cs_environment {
   char socket_path[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
-  char spool_directory[CS_RING_PATH_LIMIT_BYTES - 64]; // room for a file's name
+  char spool_directory[CS_RING_PATH_LIMIT_BYTES - 64]; // leaves space for a file name
   char name[CS_RING_NAME_LIMIT_BYTES];
   char executable[CS_RING_PATH_LIMIT_BYTES];
   uint32_t memory_mode; // cs_ring_memory_mode
@@ -26,135 +26,140 @@ typedef struct cs_environment {
 // Merges the configuration, CRASHSHIELD_* and the defaults.
 cs_shim_error cs_environment_read(const cs_shim_configuration *configuration, cs_environment *ret_environment,
                                   cs_shim_failure *ret_failure);
-// Annotates the ring with release and environment: CRASHSHIELD_RELEASE, CRASHSHIELD_ENVIRONMENT.
+// Adds annotations for the release and the environment to the ring: CRASHSHIELD_RELEASE, CRASHSHIELD_ENVIRONMENT.
 void cs_environment_annotate(void);
 bool cs_environment_is_disabled(void);
-// Returns whether threads get alternate signal stacks. CRASHSHIELD_ALTSTACKS=0 switches them off.
+// Returns whether the shield gives threads alternate signal stacks. CRASHSHIELD_ALTSTACKS=0 switches them off.
 bool cs_environment_gives_stacks(void);
-// How long a crash waits for the answers of the other threads: CRASHSHIELD_SWEEP_MS. 0: it does not wait.
+// Returns how long a crash waits for the answers of the other threads, from CRASHSHIELD_SWEEP_MS. 0: it does not wait.
 uint32_t cs_environment_sweep_ms(void);
-// How long the handler may take: CRASHSHIELD_DEADLINE_MS. 0: no limit.
+// Returns how long the handler may run, from CRASHSHIELD_DEADLINE_MS. 0: no limit.
 uint32_t cs_environment_deadline_ms(void);
 
 // Returns whether crashd may change settings in this process: CRASHSHIELD_CONTROL.
 bool cs_environment_allows_control(const cs_shim_configuration *configuration);
 
-// Returns whether a crash that is delivered to crashd is also left in the spool: CRASHSHIELD_COPY.
+// Returns whether the spool also keeps a crash that crashd has received: CRASHSHIELD_COPY.
 bool cs_environment_keeps_copy(void);
 
-// Returns whether forked children start like their parent: CRASHSHIELD_FORK=1.
+// Returns whether forked children start the shield in the same way as their parent: CRASHSHIELD_FORK=1.
 bool cs_environment_reattaches(void);
 // Returns whether a constructor starts the shield: CRASHSHIELD_EARLY=1.
 bool cs_environment_starts_early(void);
-// Returns whether Swift's own backtracer is enabled: SWIFT_BACKTRACE, SWIFT_ROOT.
+// Returns whether Swift's own backtracer is enabled: SWIFT_BACKTRACE and SWIFT_ROOT.
 bool cs_environment_asks_for_backtracer(void);
 
-// Fills the paths of cs_process; the spool file is named after the ring.
+// Sets the paths in cs_process. The name of the spool file contains the ring's ID.
 void cs_environment_apply(const cs_environment *environment);
 
-// Sets the memory contents that a record keeps, as the program chose (cs_ring_memory_mode).
+// Sets how much memory a record contains, as the program chose (cs_ring_memory_mode).
 void cs_memory_mode_choose(uint32_t mode);
-// crashd's request: records keep no memory until a sweep with another round.
+// Applies crashd's request to withhold memory: records contain no memory until crashd sends a sweep with another round.
 void cs_memory_mode_withhold(uint32_t round);
 void cs_memory_mode_sweep(uint32_t round);
 
-// cs_testing.h: simulates a kernel without F_SEAL_FUTURE_WRITE.
+// cs_testing.h: if true, simulates a kernel without F_SEAL_FUTURE_WRITE.
 extern bool cs_ring_has_old_kernel;
 cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *ret_failure);
-// Keeps the spool directory open, if there is one.
+// Opens the spool directory, if it exists, and keeps it open.
 void cs_spool_open(void);
 void cs_ring_unmake(void);
 
-// Enters the loaded images into the ring.
+// Adds the loaded images to the ring.
 void cs_images_register(const char *executable);
 
-// In a forked child: copies the parent's images without asking the loader.
+// In a forked child: copies the parent's images without calling the loader.
 void cs_images_inherit(const cs_ring *parent);
 
-// Finds the buffers in which the Swift runtime and libc leave error messages.
+// Finds the buffers in which the Swift runtime and libc store their error messages.
 void cs_texts_find(void);
 
-// Finds where the process keeps its tasks, its first stack and its heap, for records.
+// Finds the current-task variable, the first thread's stack and the heap, which the handler records.
 void cs_places_find(void);
 
-// Writes how a freed heap block differs from a block in use.
+// Determines how a freed heap block differs from a block in use, and writes this into the header.
 void cs_heap_describe(cs_ring_header *header);
 
-// Unwinds once from here. This binds the functions that the handler calls and touches the pages that it reads.
+// Unwinds once from here. The loader then binds the functions that the handler calls, and the pages that the handler
+// reads are in memory.
 void cs_warm_up(void);
 
 cs_shim_error cs_handlers_install(cs_shim_failure *ret_failure);
 void cs_handlers_remove(void);
 
-// A thread of the shield. It uses this structure until the shield's threads are dismissed and it ends.
+// A thread of the shield. The structure must stay valid until the thread has ended.
 typedef struct cs_own_thread {
-  void (*prepare)(void); // runs before the start returns; NULL: nothing
+  void (*prepare)(void); // runs on the new thread before cs_own_thread_start returns; NULL: nothing
   void (*routine)(void);
   const char *name;
-  size_t stack_bytes; // 0: the default
+  size_t stack_bytes; // 0: the default size
   cs_own_role role;
-  sigset_t starters; // the signals blocked in the thread that first started it
-  int starters_pid;  // the process of that start; 0: it has not been started
+  sigset_t starters; // the signals that were blocked in the thread that first started this one
+  int starters_pid;  // the process in which this thread was first started; 0: none
   sigset_t mask;     // the signals that this thread blocks
   uint32_t is_ready; // atomic, a futex
 } cs_own_thread;
 
-// The thread blocks all signals from its first instruction on, except SIGPROF if Swift's backtracer needs it.
+// Starts the thread. The thread blocks all signals from its first instruction. The exception is SIGPROF, if Swift's
+// backtracer needs it.
 cs_shim_error cs_own_thread_start(cs_own_thread *thread, cs_shim_failure *ret_failure);
-// Returns whether the kernel has no thread of this role, or has removed it.
+// Returns whether no thread has this role, or the kernel has removed that thread.
 bool cs_own_thread_has_ended(cs_own_role role);
-// Sleeps on a futex of this process. `at_most` NULL: no limit.
+// Sleeps on a futex of this process while its value is `value`. If `at_most` is NULL, there is no time limit.
 void cs_own_sleep_while(const uint32_t *word, uint32_t value, const struct timespec *at_most);
 void cs_own_wake(const uint32_t *word);
 
-// Starts the thread that sleeps until a thread crashes and then supervises the handler (watchdog.h).
+// Starts the watchdog, a thread that sleeps until a thread crashes and then supervises the handler (watchdog.h).
 cs_shim_error cs_watchdog_start(cs_shim_failure *ret_failure);
-// Restarts the thread after a dismissal.
+// Starts the watchdog again after a dismissal.
 cs_shim_error cs_watchdog_restart(cs_shim_failure *ret_failure);
-// Returns whether a fork without fork handlers left the watchdog's state to this process.
+// Returns whether this process inherited the watchdog's state at a fork that did not run the fork handlers.
 bool cs_watchdog_is_inherited(void);
-// Resets the watchdog's state in a forked child.
+// Resets the watchdog's state, which a forked child inherits.
 void cs_watchdog_forget(void);
 
-// Starts the thread that keeps the connection to crashd. While attached it makes system calls only for messages and
-// incidents.
+// Starts the thread that keeps the connection to crashd. While it is attached, the thread makes system calls only for
+// messages and incidents.
 cs_shim_error cs_attach_client_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure);
-// Restarts the thread after a dismissal. It continues with the existing connection.
+// Starts the thread again after a dismissal. The thread continues with the existing connection.
 cs_shim_error cs_attach_client_restart(cs_shim_failure *ret_failure);
 
 // Ends the shield's threads before a call that fails in a process with several threads, or that libc makes in every
-// thread (privileges.c). cs_own_threads_return() restarts them. false: there are no threads, or they cannot be ended
-// now; then cs_own_threads_return() must not be called. `waits`: wait if another thread makes such a call. Otherwise
-// return false, because the kernel refuses the call to a process with several threads.
+// thread (privileges.c). cs_own_threads_return() restarts them. Returns false if there are no threads, or if they
+// cannot be ended now. In this case, cs_own_threads_return() must not be called. `waits`: whether to wait while another
+// thread makes a call of this kind. If it is false and another thread makes one, the function returns false, and the
+// kernel then refuses the caller's call.
 bool cs_own_threads_step_aside(bool waits);
-// Waits until no thread makes such a call, at most one second.
+// Waits until no thread makes a call of this kind, at most one second.
 void cs_own_threads_await_return(void);
 void cs_own_threads_return(void);
-// Resets that state in a forked child.
+// In a forked child: resets the state of these functions.
 void cs_own_threads_forget(void);
 
-// Tries once to connect, without waiting for an answer, so that a crash right after the start finds a connection.
+// Tries once to connect, and does not wait for an answer. A crash soon after the start then already has a connection.
 void cs_attach_client_connect(void);
 
 // Sleeps for the duration, even if signals arrive.
 void cs_attach_client_pause(uint64_t duration_ns);
 
 void cs_annotations_reset(void);
-// Sets the annotation at the start of the shield. Later calls of the program cannot change it. `key` is a constant.
+// Sets an annotation at the start of the shield. Later, the program cannot change it. The string `key` must stay valid
+// forever.
 void cs_annotations_fix(const char *key, const char *value);
 // Copies the annotations of the parent's ring.
 void cs_annotations_inherit(const cs_ring *parent);
 
-// The first part of a start, for a constructor: makes the ring and installs the handlers. It starts no thread and makes
-// no connection; cs_shim_start() adds them. Without cs_shim_start() the handler of a crash connects to crashd.
+// The first part of a start, for a constructor: makes the ring and installs the handlers. Starts no thread and makes no
+// connection: cs_shim_start() does both. If the process crashes before cs_shim_start(), the handler connects to crashd.
 void cs_start_early(void);
 
-// Returns whether Swift's own backtracer is enabled but has not installed its handlers yet. The backtracer installs
-// them in a constructor, and only for signals with the default action. Our handlers, installed first, would replace it
-// permanently.
+// Returns whether Swift's own backtracer is enabled but has not yet installed its handlers. The backtracer installs
+// them in a constructor, and only for signals that have the default action. If the shield installed its handlers first,
+// the backtracer would never install its own.
 bool cs_swift_comes_later(void);
 
-// Returns the length of the longest prefix of `text` that has at most `limit` bytes and ends between two characters.
+// Returns the length of the longest prefix of `text` that has at most `limit` bytes and does not end inside a UTF-8
+// character.
 size_t cs_text_cut(const char *text, size_t text_bytes, size_t limit);
 
 #endif

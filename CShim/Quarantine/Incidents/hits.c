@@ -1,4 +1,4 @@
-// The table of incidents: equal accesses are one entry with a count.
+// The table of use-after-free incidents. Equal accesses share one entry, which counts them.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -17,10 +17,10 @@ typedef struct entry {
   _Atomic uint32_t is_ready;
   _Atomic uint64_t count;
   cs_class *class;
-  uint64_t ticks; // the age, in ticks of the clock
+  uint64_t ticks; // the age of the object at the access, in ticks of the clock
   uint32_t use_stack, use_thread;
   uint32_t free_stack, free_thread;
-  cs_quarantine_hit hit; // without its stacks
+  cs_quarantine_hit hit; // the stacks are stored separately
 } entry;
 
 static entry entries[CS_QUARANTINE_HITS];
@@ -68,7 +68,7 @@ void cs_hit(const cs_use *use) {
     if (found == 0 && atomic_compare_exchange_strong(&entry->key, &found, key)) {
       fill_in(entry, use, use_stack);
       atomic_fetch_add(&entry->count, 1);
-      // release: pairs with the acquire load in cs_quarantine_hit_at.
+      // release: pairs with the acquire load in cs_quarantine_hit_at().
       atomic_store_explicit(&entry->is_ready, 1, memory_order_release);
       return;
     }

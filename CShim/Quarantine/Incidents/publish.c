@@ -1,4 +1,4 @@
-// Publishes incidents and counters of the quarantine through callbacks that the start of the shield sets.
+// Passes incidents and counters of the quarantine to callbacks that the start of the shield sets.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -25,10 +25,10 @@ void cs_publish_to(cs_quarantine_incident_sink *incidents, cs_quarantine_class_s
   atomic_store(&class_sink, classes);
 }
 
-// Keeps the end of a long name, because it is more specific than the beginning.
+// If the name is too long, keeps its end, because the end is more specific than the beginning.
 static uint32_t copy_end(const char *name, size_t length, uint8_t *ret_text) {
   const char *from = length > CS_RING_SUBJECT_LIMIT_BYTES ? name + length - CS_RING_SUBJECT_LIMIT_BYTES : name;
-  // Do not start in the middle of a character.
+  // The copy does not start in the middle of a UTF-8 character.
   while (((uint8_t)*from & 0xc0) == 0x80)
     from++;
   const size_t kept = length - (size_t)(from - name);
@@ -97,7 +97,7 @@ void cs_publish_class(cs_class *class) {
   if (counts == &class->own && sink != NULL) {
     class->own.instance_bytes = class->metadata->instance_size;
     class->own.name_bytes = copy_name(class->metadata, class->own.name);
-    // Counts that other threads add at this moment may be lost.
+    // If other threads increment the counters at the same time, their increments may be lost.
     cs_ring_class *const shown = sink(&class->own);
     if (shown != NULL) atomic_store(&class->counts, counts = shown);
   }

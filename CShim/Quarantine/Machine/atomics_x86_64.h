@@ -1,5 +1,5 @@
-// Atomic operations in assembly where the compiler generates more than is necessary. For example, an atomic load whose
-// value is only compared is one instruction.
+// Atomic operations in assembly, for which compilers generate more instructions than necessary. For example, an atomic
+// load and a comparison of its value need only one instruction.
 #ifndef CS_ATOMICS_X86_64_H
 #define CS_ATOMICS_X86_64_H
 
@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Increments the counter, and is a full barrier: an instruction with a lock prefix orders earlier stores before later
-// loads.
+// Increments the counter. The instruction is also a full barrier, because its lock prefix orders earlier stores before
+// later loads.
 static inline void cs_count_and_fence(uint64_t *counter) {
   __asm__ volatile("lock incq %0" : "+m"(*counter) : : "memory", "cc");
 }

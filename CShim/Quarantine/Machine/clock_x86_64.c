@@ -1,4 +1,5 @@
-// Converts ticks into nanoseconds. The rate is measured over the whole time since the first class was listed.
+// Converts ticks of the clock into nanoseconds. The tick rate is measured over the whole time since the first class was
+// listed.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

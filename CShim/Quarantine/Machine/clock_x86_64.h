@@ -1,4 +1,5 @@
-// The cheapest clock: one instruction. Its rate is measured over the time since the first class was listed.
+// The cheapest clock, which needs only one instruction (rdtsc). The tick rate is measured over the time since the first
+// class was listed.
 #ifndef CS_CLOCK_X86_64_H
 #define CS_CLOCK_X86_64_H
 
@@ -11,7 +12,7 @@ static inline uint64_t cs_ticks(void) {
   return __rdtsc();
 }
 
-// Writes the ticks to memory, in the two halves in which the instruction returns them.
+// Stores the ticks as two halves, because the instruction returns them in two registers.
 static inline void cs_ticks_put(uint64_t *ret_ticks) {
   __asm__ volatile("rdtsc\n\tmovl %%eax, %[low]\n\tmovl %%edx, %[high]"
                    : [low] "=m"(((uint32_t *)ret_ticks)[0]), [high] "=m"(((uint32_t *)ret_ticks)[1])

@@ -1,5 +1,5 @@
-// The implementation details of glibc that the quarantine uses: the heap's chunk headers, and the offset of the
-// kernel's thread number.
+// The implementation details of glibc that the quarantine uses: the header of a heap chunk, and the offset of the
+// kernel's thread ID in the thread control block.
 #ifndef CS_LIBC_X86_64_H
 #define CS_LIBC_X86_64_H
 
@@ -9,20 +9,21 @@
 #pragma GCC visibility push(hidden)
 
 extern bool cs_heap_is_glibc; // whether Swift allocates objects with glibc's malloc
-extern bool cs_libc_is_glibc; // whether cs_libc_thread() reads the right offset
+extern bool cs_libc_is_glibc; // whether the thread ID is at the offset that cs_libc_thread() reads
 
-// Sets both variables. Without the second one, each object takes the slow path, which asks the kernel for the number
-// once in each thread.
+// Sets both variables. If the second one is false, each object takes the slow path. There, each thread gets its ID once
+// from the kernel.
 void cs_libc_check(void);
 
 #pragma GCC visibility pop
 
-// The size of an object's chunk: malloc's word in front of it, without its three flags. Precondition: cs_heap_is_glibc.
+// Returns the size of an object's chunk: the word in front of the object, in which malloc also stores three flags.
+// Precondition: cs_heap_is_glibc.
 static inline uint64_t cs_chunk_bytes(const void *object) {
   return ((const uint64_t *)object)[-1] & ~UINT64_C(7);
 }
 
-#define CS_LIBC_THREAD_OFFSET 0x2d0 // keep_x86_64.S has the same number
+#define CS_LIBC_THREAD_OFFSET 0x2d0 // keep_x86_64.S contains the same number
 
 static inline uint32_t cs_libc_thread(void) {
   uint32_t number;

@@ -1,5 +1,5 @@
-// Operations on words of memory, two words at a time. Most objects have few words: the loops that the compiler would
-// generate cost more to enter than they save.
+// Operations on an array of words, which process two words at a time. Most objects have only few words. For these,
+// entering the loops that a compiler would generate costs more than the loops save.
 #ifndef CS_WORDS_X86_64_H
 #define CS_WORDS_X86_64_H
 

@@ -1,9 +1,9 @@
-// The functions that the stubs call: for the last release of an object of a listed class, and for accesses to an object
-// in quarantine.
+// The functions that the stubs call. They handle the last release of an object of a listed class, and accesses to an
+// object in quarantine.
 //
-// An object is claimed first: its unowned count is increased by more than a program ever reaches. A second "last"
-// release finds the claim and is recorded as an excess release. This works at the same time and at any time until the
-// object's memory is freed.
+// A release first claims the object: it increases the unowned count by a number that is larger than any program
+// reaches. If a second release also finds that it is the last one, it detects the claim and is recorded as an excess
+// release. The claim detects concurrent releases, and all later ones until the object's memory is freed.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -17,11 +17,11 @@ _Static_assert(offsetof(cs_class, destroy) == 0 && offsetof(cs_class, keep) == 8
 _Static_assert(CS_COUNTS_LAST == 0x100000003 && CS_COUNTS_LAST + CS_COUNTS_CLAIM == 0x102000003 &&
                    CS_COUNTS_DONE == 0x102000001 && offsetof(cs_object, counts) == 8,
                "stubs_x86_64.S has the same numbers");
-_Static_assert(offsetof(cs_class, turn) == 64, "the fields of the usual case are in one cache line");
+_Static_assert(offsetof(cs_class, turn) == 64, "the fields before `turn` are in one cache line");
 
-// The variants of the function that puts an object of the policies zero and diagnose into the queue. They differ in
-// whether they record the stack of the release, and in whether the fields are exactly two words. The two shortest
-// variants are in assembly.
+// Variants of the function that puts an object with the policy zero or diagnose into the queue. They differ in whether
+// they record the stack of the release, and in whether the fields are exactly two words. The two shortest variants are
+// in assembly.
 #define KEEP(name, policy, takes_stack, is_pair)                                                                       \
   static SWIFTCC void name(uint64_t u0, uint64_t u1, uint64_t u2, cs_class *class, SWIFTSELF void *object) {           \
     (void)u0, (void)u1, (void)u2;                                                                                      \
@@ -39,23 +39,23 @@ cs_keep_function *cs_keep_of(const cs_class *class, cs_mode policy) {
       {{zero_any, cs_keep_zero_pair}, {zero_any_stack, zero_pair_stack}},
       {{diagnose_any, cs_keep_diagnose_pair}, {diagnose_any_stack, diagnose_pair_stack}},
   };
-  // The variants for two words do not check the size of an object.
+  // The variants for two words do not check the size of an object, so all objects of the class must have the same size.
   const bool is_pair = class->first_field == 2 && class->filled_end == 4 && class->tail_mask == 0 &&
                        class->has_one_size && (policy == CS_MODE_DIAGNOSE || class->empties == NULL);
   return ways[policy == CS_MODE_DIAGNOSE][atomic_load(&cs_stacks_are_on) != 0][is_pair];
 }
 
-// Whether the deinit has finished: it then has released the object's own unowned reference. No other thread can release
-// this reference. An object with more unowned references is not claimed, and a thread that retains the object meanwhile
-// releases only its own reference.
+// Returns whether the deinit has finished. It has then released the unowned reference that the object holds to itself.
+// Other threads cannot release this reference. An object with further unowned references is not claimed. A thread that
+// retains the object meanwhile later releases only its own reference.
 static bool has_ended(cs_class *class, cs_object *object) {
   if (cs_counts_unowned(__atomic_load_n(cs_object_counts(object), __ATOMIC_ACQUIRE)) == CS_CLAIM) return true;
-  // The deinit continues on an actor, or has left a reference.
+  // Either the deinit continues on an actor, or it has left a reference to the object.
   CS_COUNT(class, skipped_isolated);
   return false;
 }
 
-// Precondition: the object is claimed, and under zero and diagnose its deinit was called.
+// Precondition: the object is claimed. Under the policies zero and diagnose, its deinit was called.
 static void put(cs_class *class, cs_object *object, cs_mode policy, const void *frame) {
   if (policy != CS_MODE_ABSORB && !has_ended(class, object)) {
     cs_claim_end(class, object);
@@ -64,9 +64,9 @@ static void put(cs_class *class, cs_object *object, cs_mode policy, const void *
   cs_queue_put_slowly(class, object, policy, frame);
 }
 
-// Finds the record of an object. Includes an object whose slot already holds another object while its memory is about
-// to be freed. For an object that has no slot yet, only the zombie check prevents a wrong result: a freed-object record
-// at its address belongs to an earlier object.
+// Finds the release record of an object. The object may also be the previous object of a slot, whose memory is about to
+// be freed. If the object has no slot yet, a freed-object record with its address belongs to an earlier object. The
+// check of the metadata excludes this record.
 static bool find_record(const cs_class *class, const cs_object *object, cs_slot *ret_slot) {
   return cs_table_find(class, object, ret_slot) || cs_reaper_find(object, ret_slot) ||
          (__atomic_load_n(&object->metadata, __ATOMIC_ACQUIRE) == class->zombie &&
@@ -80,7 +80,7 @@ __attribute__((cold, noinline)) static void over_release(cs_class *class, cs_obj
   cs_hit(&use);
 }
 
-// Handles an object that has a weak or unowned reference, is on the stack, or was claimed before.
+// Handles an object that has weak or unowned references, an object on the stack, and an object that is already claimed.
 __attribute__((cold, noinline)) static void destroy_slowly(cs_class *class, cs_object *object, cs_mode policy,
                                                            const void *frame) {
   uint64_t *const word = cs_object_counts(object);
@@ -92,8 +92,8 @@ __attribute__((cold, noinline)) static void destroy_slowly(cs_class *class, cs_o
     }
     const bool is_listed = atomic_load_explicit(&class->is_listed, memory_order_relaxed) == 1;
     const bool is_last = (counts & CS_COUNTS_DEINITING) != 0;
-    // A thread may use another unowned reference until the deinit ends. An object on the stack has the mark of such a
-    // reference, too.
+    // Until the deinit ends, another thread may use a further unowned reference. An object on the stack has the same
+    // reference counts as an object with a further unowned reference.
     if (!is_listed || !is_last || cs_counts_unowned(counts) != 1) {
       if (is_listed) CS_COUNT(class, skipped_unowned);
       class->destroy(object);
@@ -105,7 +105,7 @@ __attribute__((cold, noinline)) static void destroy_slowly(cs_class *class, cs_o
   put(class, object, policy, frame);
 }
 
-// One compare-and-swap of the counts detects the last release of an object without weak and unowned references.
+// A single compare-and-swap of the counts detects the last release of an object that has no weak or unowned references.
 SWIFTCC void cs_quarantine_absorb(cs_class *class, SWIFTSELF void *pointer) {
   cs_object *const object = pointer;
   const void *const frame = __builtin_frame_address(0);
@@ -131,33 +131,34 @@ SWIFTCC void cs_quarantine_referred(uint64_t u0, uint64_t u1, uint64_t u2, cs_cl
   put(class, pointer, policy == CS_MODE_ABSORB ? CS_MODE_ZERO : policy, __builtin_frame_address(0));
 }
 
-// The last release of a zombie.
+// Handles the last release of a zombie.
 SWIFTCC void cs_quarantine_again(cs_class *class, SWIFTSELF void *pointer) {
   cs_object *const object = pointer;
   if (cs_counts_unowned(__atomic_load_n(cs_object_counts(object), __ATOMIC_ACQUIRE)) >= CS_CLAIM) {
     over_release(class, object, __builtin_frame_address(0));
     return;
   }
-  // The program created this object from the type of an object in quarantine. It was alive until now, and is not in
-  // quarantine.
+  // The program created this object from the metadata of an object in quarantine, for example with type(of:). The
+  // object was live until now, and is not in quarantine.
   const cs_metadata *zombie = class->zombie;
   if (__atomic_compare_exchange_n(&object->metadata, &zombie, class->metadata, false, __ATOMIC_ACQ_REL,
                                   __ATOMIC_ACQUIRE))
     class->destroy(object);
 }
 
-// Returns the code that an async function pointer refers to.
+// Returns the address of the code to which an async function pointer refers.
 static const void *async_code(uint64_t word) {
   const int32_t *const pointer = (const int32_t *)(uintptr_t)word;
   return (const uint8_t *)pointer + *pointer;
 }
 
-// Returns the code to call; NULL: the call returns zero. `context` is the context of an async call.
+// Returns the code at which the call continues, or NULL if the call returns zero. `context` is the context of an async
+// call.
 const void *cs_quarantine_call(cs_object *object, uint32_t word, uint32_t is_async, const void *frame,
                                uint64_t context) {
   const cs_metadata *const metadata = __atomic_load_n(&object->metadata, __ATOMIC_ACQUIRE);
-  // The object left the quarantine between the call and this check. The current object at the address may not have such
-  // a method.
+  // The object has left the quarantine between the call and this check. The object that is now at this address may not
+  // have the called method.
   if (!cs_is_zombie(metadata)) return NULL;
   cs_class *const class = cs_class_of_zombie(metadata);
   const uint64_t original = cs_metadata_words(class->metadata)[word];

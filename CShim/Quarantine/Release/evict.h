@@ -9,14 +9,14 @@
 
 #pragma GCC visibility push(hidden)
 
-// Checks the object for writes and retains, writes its freed-object record, and returns the memory to Swift.
-// Precondition: its deinit has run. Returns false if the object was retained and may be in use: it then stays in
-// quarantine for a second round, unless `is_last`.
+// Checks the object for writes and retains, writes its freed-object record, and frees its memory.
+// Precondition: the object's deinit has run. Returns false if the object was retained and may be in use. It then stays
+// in quarantine for a second round. If `is_last` is true, it does not stay.
 bool cs_evict(cs_class *class, cs_slot *slot, cs_object *object, bool is_last) __attribute__((cold));
-// The same for an object whose deinit has not run: runs the deinit.
+// Like cs_evict(), but for an object whose deinit has not run: also runs the deinit.
 bool cs_evict_deferred(cs_class *class, cs_slot *slot, bool is_last);
 
-// Releases the claim on the object: if there is no other reference, its memory is freed.
+// Releases the claim on the object. If no other reference exists, this frees the object's memory.
 void cs_claim_end(const cs_class *class, cs_object *object);
 
 #pragma GCC visibility pop

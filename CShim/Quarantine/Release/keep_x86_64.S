@@ -1,11 +1,12 @@
-// Puts an object into a slot of its class, in the usual case. The class has the policy zero or diagnose, no stack is
-// recorded, and the fields are two words. The code does the same as cs_queue_put of queue.h, but writes the fields
-// last. It needs no frame and saves no register. All other cases call a C function, with a frame.
+// Puts an object into a slot of its class. This code handles only the most frequent case. In this case, the class has
+// the policy zero or diagnose, no stack is recorded, and the fields are two words. The code does the same as
+// cs_queue_put (queue.h), but writes the fields last. It needs no stack frame and saves no register. All other cases
+// open a frame and call a C function.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
 
-// The same numbers as in slot.h, class.h and abi.h; queue.c asserts it.
+// These numbers are the same as in slot.h, class.h and abi.h. Static assertions in queue.c check them.
   .set OBJECT_ISA, 0
   .set OBJECT_COUNTS, 8
   .set OBJECT_FIRST, 16
@@ -28,14 +29,14 @@
   .set SLOT_PAST, 32
   .set SLOT_PAST_TICKS, 40
   .set SLOT_PAST_LABEL, 48
-  .set NUMBER_STRIDE, (648055 << 12) - (1 << 32) // as a signed 32-bit number
+  .set NUMBER_STRIDE, (648055 << 12) - (1 << 32) // the same value as a signed 32-bit number
   .set MARK_ZERO, 1
-  .set THREAD_NUMBER, 0x2d0 // libc_x86_64.h
+  .set THREAD_NUMBER, 0x2d0 // the same value as in libc_x86_64.h
   .set POLICY_ZERO, 1
   .set POLICY_DIAGNOSE, 2
 
-// Opens a frame for a call of C: an unwinder that uses frame pointers then finds the caller of the release. The stack
-// of the release starts at the address of this frame.
+// Opens a stack frame before a call of a C function. Unwinders that use frame pointers then find the caller of the
+// release. The recorded stack of the release starts at the address of this frame.
   .macro open_frame
   pushq %rbp
   .cfi_def_cfa_offset 16
@@ -50,8 +51,8 @@
   .cfi_restore %rbp
   .endm
 
-// Called from deinit_and_keep. rcx: the class. r13: the object, which is claimed and whose deinit has run. rax:
-// COUNTS_DONE.
+// deinit_and_keep jumps here. Register rcx contains the class. Register r13 contains the object, which is claimed and
+// whose deinit has run. Register rax contains COUNTS_DONE.
   .macro keep name, policy
   .p2align 4
   .globl \name
@@ -59,18 +60,19 @@
   .type \name, @function
 \name:
   .cfi_startproc
-  // rsi: the next slot in turn.
+  // Register rsi contains the next slot in turn.
   movl $SLOT_BYTES, %esi
   lock xaddq %rsi, CLASS_TURN(%rcx)
   cmpq CLASS_BOUND(%rcx), %rsi
   jae 3f
-1:// rdi: the slot's old object. The marks of an empty slot and of a locked slot point to counts that no object has.
+1:// Register rdi contains the slot's old object, or CS_SLOT_EMPTY or CS_SLOT_BUSY, whose counts no object has.
   leaq cs_slot_marks(%rip), %rdi
   xchgq %rdi, (%rsi)
   cmpq %rax, OBJECT_COUNTS(%rdi)
   jne 5f
-  // Check that the old object has the same policy and unchanged fields. The chunks of both objects count as equal.
-  // malloc may add at most a rest that is too small for another chunk; the charge to the budget ignores it.
+  // Check that the old object has the same policy and unchanged fields. All objects of the class have one size, so
+  // their chunks count as equal. malloc may add a remainder that is too small for another chunk, and the charge to the
+  // budget ignores it.
   .if \policy == POLICY_ZERO
   cmpw $MARK_ZERO, SLOT_LABEL + LABEL_MARK(%rsi)
   jne 5f
@@ -90,18 +92,19 @@
   movq %r8, SLOT_PAST_TICKS(%rsi)
   movups SLOT_LABEL(%rsi), %xmm0
   movups %xmm0, SLOT_PAST_LABEL(%rsi)
-  // Write the record of the new object, the ticks first. The number wraps around inside its own half of the label.
+  // Write the data of the new object, beginning with the ticks. The number wraps around inside its own half of the
+  // label, because it is added as a separate 32-bit number.
   rdtsc
   movl %eax, SLOT_TICKS(%rsi)
   movl %edx, SLOT_TICKS + 4(%rsi)
   addl $NUMBER_STRIDE, SLOT_LABEL + LABEL_NUMBER(%rsi)
   movl %fs:THREAD_NUMBER, %eax
-  movq %rax, SLOT_WHO(%rsi) // no stack
-  // Make the object a zombie before the slot is unlocked: afterwards another thread may evict the object and return it
-  // to Swift.
+  movq %rax, SLOT_WHO(%rsi) // 0: no stack
+  // Make the object a zombie before the slot is unlocked. After that, another thread may evict the object and free it.
   movq CLASS_ZOMBIE(%rcx), %rax
   movq %rax, OBJECT_ISA(%r13)
-  // Write the fields. The label is read late, because a load after a store to a part of it waits for the store.
+  // Write the fields. The label is read as late as possible. A load after a store to a part of the same word waits for
+  // the store.
   .if \policy == POLICY_ZERO
   xorps %xmm0, %xmm0
   movups %xmm0, OBJECT_FIRST(%r13)
@@ -111,8 +114,8 @@
   movq %r8, OBJECT_SECOND(%r13)
   .endif
   movq %r13, (%rsi)
-  // The locked increment is also the fence between the store to the slot and the load of is_listed. The fence pairs
-  // with cs_quarantine_unlist, which may have passed this slot before.
+  // The locked increment is also a fence between the store to the slot and the load of is_listed. The fence pairs with
+  // cs_quarantine_unlist, which may already have visited this slot.
   movq CLASS_COUNTS(%rcx), %rax
   lock incq COUNTS_ADMITTED(%rax)
   lock incq COUNTS_EVICTED(%rax)
@@ -122,7 +125,7 @@
   movq %rax, OBJECT_ISA(%rdi)
   jmpq *free@GOTPCREL(%rip)
 
-3:// The slot for a sampled object (the explorer's), or the first slot of a new round.
+3:// The object is sampled and goes to the explorer, or this is the first turn of a new round.
   pushq %rcx
   .cfi_adjust_cfa_offset 8
   movq %rcx, %rdi

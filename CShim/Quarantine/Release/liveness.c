@@ -1,4 +1,4 @@
-// Returns the quarantine's data about an address that the program asks for.
+// Answers the program's queries about an address: returns the data that the quarantine has about it.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

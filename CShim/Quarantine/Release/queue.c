@@ -1,5 +1,6 @@
-// The slow path of an object into a slot of its class, and the eviction of whole classes. Threads share only atomic
-// counters. A thread that finds a slot locked by another thread tries the next slot and never waits.
+// The slow path that puts an object into a slot of its class, and the eviction of all objects of a class. Threads share
+// only atomic counters and the slots. If another thread has locked a slot, a thread tries the next slot and does not
+// wait.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -15,25 +16,26 @@
 
 #define QUEUE_TRIES 8
 
-// keep_x86_64.S has the same numbers.
+// keep_x86_64.S contains the same numbers.
 _Static_assert(offsetof(cs_class, metadata) == 16 && offsetof(cs_class, zombie) == 24 &&
                    offsetof(cs_class, counts) == 40 && offsetof(cs_class, bound) == 48 &&
                    offsetof(cs_class, is_listed) == 56 && offsetof(cs_class, turn) == 64,
-               "the class");
-_Static_assert(offsetof(cs_ring_class, admitted) == 0 && offsetof(cs_ring_class, evicted) == 8, "its counters");
+               "the offsets in a class");
+_Static_assert(offsetof(cs_ring_class, admitted) == 0 && offsetof(cs_ring_class, evicted) == 8,
+               "the offsets of the counters");
 _Static_assert(offsetof(cs_slot, object) == 0 && offsetof(cs_slot, ticks) == 8 && offsetof(cs_slot, label) == 16 &&
                    offsetof(cs_slot, thread) == 24 && offsetof(cs_slot, stack) == 28 && offsetof(cs_slot, past) == 32 &&
                    offsetof(cs_slot, past_ticks) == 40 && offsetof(cs_slot, past_label) == 48,
-               "the place");
-_Static_assert(CS_LABEL_SIZE_BITS == 16 && CS_NUMBER_STRIDE == UINT32_C(648055) << 12, "the number");
+               "the offsets in a slot");
+_Static_assert(CS_LABEL_SIZE_BITS == 16 && CS_NUMBER_STRIDE == UINT32_C(648055) << 12, "the number in a label");
 _Static_assert(CS_LABEL_MARK_SHIFT == 48 && CS_LABEL_MARK_ZERO == 1 && CS_MODE_ZERO == 1 && CS_MODE_DIAGNOSE == 2,
                "the policies");
 _Static_assert(offsetof(cs_object, metadata) == 0 && offsetof(cs_object, counts) == 8 &&
                    offsetof(cs_object, fields) == 16 && CS_COUNTS_DONE == 0x102000001,
-               "the object");
+               "the offsets in an object");
 _Static_assert(CS_LIBC_THREAD_OFFSET == 0x2d0, "glibc's offset");
 
-// Returns the size of an object of any heap. glibc's chunks are multiples of 16 bytes.
+// Returns the size of an object, for any allocator. glibc's chunks are multiples of 16 bytes.
 static uint64_t size_of(cs_object *object) {
   return cs_label_size_of(cs_heap_is_glibc ? cs_chunk_bytes(object) : malloc_usable_size(object) + 23);
 }
@@ -42,18 +44,18 @@ bool cs_slot_is_as_large(const cs_slot *slot, const cs_object *object) {
   return ((slot->label ^ cs_label_size_of(cs_chunk_bytes(object))) & CS_LABEL_SIZE) == 0;
 }
 
-// Returns the charge for the object and its slot.
+// Returns the number of bytes that are charged to the budget for the object and its slot.
 static uint32_t bytes_of(cs_object *object) {
   return cs_label_bytes(size_of(object)) + (uint32_t)sizeof(cs_slot);
 }
 
-// A slot that the caller has locked.
+// A slot that the caller has locked, and its object.
 typedef struct place {
   cs_slot *slot;  // NULL: no slot
-  cs_object *old; // its previous content
+  cs_object *old; // the slot's object before the caller locked it
 } place;
 
-// Locks a slot. If there is none, counts the reason.
+// Locks a slot. If no slot can be locked, counts the reason.
 static place take(cs_class *class, uint32_t bytes, bool is_for_explorer) {
   for (uint32_t tries = 0; tries < QUEUE_TRIES; tries++) {
     cs_slot *const slot = cs_queue_place(class, bytes, is_for_explorer);
@@ -68,24 +70,24 @@ static place take(cs_class *class, uint32_t bytes, bool is_for_explorer) {
   return (place){0};
 }
 
-// Evicts the object of a slot that the caller has locked. Returns false if this is not possible now.
+// Evicts the object of a slot that the caller has locked. Returns false if the object cannot be evicted now.
 static bool make_room(cs_class *class, cs_slot *slot, cs_object *old, bool is_last) {
   if (old == CS_SLOT_EMPTY) return true;
   if (cs_slot_policy(slot) != CS_MODE_ABSORB) return cs_evict(class, slot, old, is_last);
   if (!cs_reaper_give(slot, old)) return false;
-  // The object now counts as waiting for the reaper, not as held by the slot.
+  // The object is now charged as waiting for the reaper, and no longer to the slot.
   cs_budget_charge(-(int64_t)cs_slot_bytes(slot));
   return true;
 }
 
-// The number of the slot's first record.
+// Returns the number of the slot's first object.
 static uint32_t first_number(const cs_class *class, const cs_slot *slot) {
   const bool is_explorer = slot < class->slots;
   const uint32_t index = (uint32_t)(is_explorer ? class->slots - 1 - slot : slot - class->slots);
   return index << CS_NUMBER_ORDINAL_SHIFT | (is_explorer ? CS_NUMBER_EXPLORER : 0) | class->index;
 }
 
-// Returns false if the object gets no slot.
+// Puts the object into the locked slot. Returns false if the object gets no slot.
 static bool put_into(cs_class *class, place place, cs_object *object, cs_mode policy, const void *frame) {
   cs_slot *const slot = place.slot;
   const uint32_t bytes = bytes_of(object);
@@ -95,15 +97,15 @@ static bool put_into(cs_class *class, place place, cs_object *object, cs_mode po
     CS_COUNT(class, skipped_busy);
     return false;
   }
-  // There is no room, for example because the budget was reduced: the old object leaves, and the new one is not
-  // admitted.
+  // There is no space, for example because the budget was reduced. The old object leaves the slot, and the new object
+  // is not admitted.
   if (!fits) {
     cs_slot_leave(slot, CS_SLOT_EMPTY);
     CS_COUNT(class, skipped_budget);
     return false;
   }
   cs_budget_charge(bytes);
-  // Under absorb, a checksum follows instead of a previous object.
+  // Under the policy absorb, the slot contains a checksum in place of the previous object.
   if (policy == CS_MODE_ABSORB) slot->past = NULL;
   const uint32_t number = slot->ticks == 0 ? first_number(class, slot) : cs_label_number(slot->label);
   slot->label = cs_label_with_number(cs_label_mark_of(policy) | size_of(object), number);
@@ -129,14 +131,15 @@ void cs_queue_put_into(cs_class *class, cs_slot *slot, cs_object *old, cs_object
 void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_mode policy, const void *frame) {
   cs_thread_known();
   const bool is_for_explorer = cs_sample_is_chosen((uint32_t)cs_thread_random());
-  // In a forked child no class is listed.
+  // In a forked child, no class is listed.
   const bool is_listed = atomic_load_explicit(&class->is_listed, memory_order_relaxed) == 1;
   put(class, is_listed ? take(class, bytes_of(object), is_for_explorer) : (place){0}, object, policy, frame);
 }
 
 void cs_queue_take_back(cs_class *class, cs_object *old) {
   if (old != NULL) {
-    // Freeing the object reads its class, for example if the object is on a guard page.
+    // The metadata is restored first, because freeing the object may read its class, for example if the object is on a
+    // guard page.
     __atomic_store_n(&old->metadata, class->metadata, __ATOMIC_RELEASE);
     cs_object_free(class, old);
   }
@@ -149,10 +152,10 @@ void cs_queue_resize(cs_class *class, uint32_t limit) {
   cs_class_close(class);
 }
 
-// Returns false if the reaper lags behind.
+// Returns false if the reaper's queue is full.
 static bool clear(cs_class *class, cs_slot *slot) {
   cs_object *old = cs_slot_enter(slot);
-  // The thread that has locked the slot unlocks it soon: it runs no code of the program meanwhile.
+  // The thread that has locked the slot soon unlocks it, because it runs no code of the program meanwhile.
   while (old == CS_SLOT_BUSY) {
     sched_yield();
     old = cs_slot_enter(slot);
@@ -165,7 +168,7 @@ static bool clear(cs_class *class, cs_slot *slot) {
 void cs_queue_empty(cs_class *class) {
   const cs_slot *const end = cs_slots_end(class);
   for (cs_slot *slot = cs_slots_begin(class); slot < end; slot++) {
-    // Wait without holding the slot's lock: a deinit that the reaper runs may need this slot.
+    // The slot is not locked during this wait, because a deinit that the reaper runs may need it.
     while (!clear(class, slot)) {
       if (!cs_reaper_wait()) break;
     }
@@ -174,7 +177,7 @@ void cs_queue_empty(cs_class *class) {
 }
 
 void cs_queue_sweep(cs_class *class) {
-  // A fork in a signal handler, in the middle of a release, leaves a slot locked forever.
+  // If a signal handler interrupted a release and forked, a slot of the child may stay locked forever.
   if (cs_quarantine_is_forked()) return;
   const cs_slot *const end = cs_slots_end(class);
   for (cs_slot *slot = cs_slots_begin(class); slot < end; slot++) {

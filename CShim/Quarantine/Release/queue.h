@@ -1,6 +1,7 @@
-// The fast path of a last release: it puts the object into a slot of its class. The functions are inlined. The code is
-// optimized for the usual case: the queue is full, and its next slot holds an object of equal size and policy. In this
-// case it calls no function before the allocator, which it calls last. No register has to be saved.
+// The fast path of a last release, which puts the object into a slot of its class. The functions are inlined. The code
+// is optimized for the most frequent case: all slots are in use, and the next slot contains an object of equal size and
+// policy. In this case, the only function that it calls is the allocator's, at the end. It therefore need not save
+// registers.
 #ifndef CS_QUARANTINE_QUEUE_H
 #define CS_QUARANTINE_QUEUE_H
 
@@ -17,40 +18,41 @@
 #include "reaper.h"
 #include "turn.h"
 
-// A function that needs `frame` to be still on the stack.
+// Marks a function that requires that `frame` is still on the stack.
 #define CS_LAST_RESORT __attribute__((cold, noinline, not_tail_called))
 
 #pragma GCC visibility push(hidden)
 
-// Sets the limit of a class.
+// Sets the maximum number of objects of a class.
 void cs_queue_resize(cs_class *class, uint32_t limit);
-// Evicts all objects of the class. Waits for the reaper if it lags behind.
+// Evicts all objects of the class. If the reaper's queue is full, waits for the reaper.
 void cs_queue_empty(cs_class *class);
-// Evicts all objects of the class without waiting. Objects that cannot be evicted now stay.
+// Evicts the objects of the class without waiting. Objects that cannot be evicted now stay.
 void cs_queue_sweep(cs_class *class);
 
-// Whether the chunks of the slot's object and of the new object have the same size, in glibc's heap.
+// Returns whether the chunks of the slot's object and of the new object have the same size, in glibc's heap.
 CS_SELDOM bool cs_slot_is_as_large(const cs_slot *slot, const cs_object *object);
 
-// The slow path of a claimed object. Except under absorb, the object's deinit has run. The object gets a slot, or its
-// memory is freed. The first function is for an object that has not been sampled.
+// The slow path for a claimed object. Except under the policy absorb, the object's deinit has run. The object gets a
+// slot, or its memory is freed. This function also decides whether the object is sampled.
 CS_LAST_RESORT void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_mode policy, const void *frame);
-// The slow path with a slot that the caller has locked, if `old` is not CS_SLOT_BUSY.
+// The slow path for a slot that the caller has already locked. If `old` is CS_SLOT_BUSY, the caller has not locked it.
 CS_LAST_RESORT void cs_queue_put_into(cs_class *class, cs_slot *slot, cs_object *old, cs_object *object, cs_mode policy,
                                       const void *frame);
-// Evicts the objects of a class that was unlisted, or is being drained, while an object came in. Frees `old` at once.
+// Evicts the objects of a class that was unlisted or drained while this thread put an object into a slot. Frees `old`
+// at once.
 CS_LAST_RESORT void cs_queue_take_back(cs_class *class, cs_object *old);
 
 #pragma GCC visibility pop
 
-// Whether `object`, read from a used slot, is neither CS_SLOT_BUSY nor CS_SLOT_EMPTY.
+// Returns whether `object`, which was read from a slot, is an object, and not CS_SLOT_BUSY or CS_SLOT_EMPTY.
 static inline bool cs_slot_has_object(const cs_object *object) {
   return (uintptr_t)object - (uintptr_t)cs_slot_marks >= sizeof cs_slot_marks;
 }
 
-// Whether the slot's object has the same policy as the new object, and a chunk of the same size. Precondition: the heap
-// is glibc's. If all objects of the class have one size, their chunks count as equal. malloc may add at most a rest
-// that is too small for another chunk; the charge to the budget ignores it.
+// Returns whether the slot's object has the same policy as the new object and a chunk of the same size. Precondition:
+// the heap is glibc's. If all objects of the class have one size, their chunks count as equal. malloc may add a
+// remainder that is too small for another chunk, and the charge to the budget ignores it.
 static inline __attribute__((always_inline)) bool cs_slot_is_like(const cs_class *class, const cs_slot *slot,
                                                                   const cs_object *object, cs_mode policy) {
   uint16_t mark;
@@ -59,8 +61,8 @@ static inline __attribute__((always_inline)) bool cs_slot_is_like(const cs_class
          (CS_USUALLY(class->has_one_size) || cs_slot_is_as_large(slot, object));
 }
 
-// Increments the number. It wraps around inside its own half of the label; as a separate 32-bit addition this is one
-// instruction.
+// Increments the number in the label. As a separate 32-bit addition, this is one instruction, and the number wraps
+// around inside its own half of the label.
 static inline void cs_slot_renumber(cs_slot *slot) {
   uint32_t number;
   uint8_t *const at = (uint8_t *)&slot->label + CS_LABEL_SIZE_BITS / 8;
@@ -69,12 +71,12 @@ static inline void cs_slot_renumber(cs_slot *slot) {
   memcpy(at, &number, sizeof number);
 }
 
-// Writes the record and the fields of an object. `thread` is the releasing thread, and `stack` the number of the stack
-// of the release.
+// Writes the slot's data and the fields of an object. `thread` is the ID of the releasing thread, and `stack` is the
+// number of the recorded stack of the release.
 static inline void cs_slot_fill_in(cs_class *class, cs_slot *slot, cs_object *object, cs_mode policy, uint32_t thread,
                                    uint32_t stack, bool is_pair) {
   cs_ticks_put(&slot->ticks);
-  // The processor keeps the order of stores; the fence keeps the compiler from changing it.
+  // The processor keeps the order of stores. The fence prevents the compiler from reordering them.
   atomic_signal_fence(memory_order_seq_cst);
   cs_slot_renumber(slot);
   const uint64_t who = thread | (uint64_t)stack << 32;
@@ -92,20 +94,19 @@ static inline void cs_slot_fill_in(cs_class *class, cs_slot *slot, cs_object *ob
   }
 }
 
-// Publishes the object in its slot. Returns false if the object must be evicted again.
+// Publishes the object in its slot. Returns false if the object must be evicted again, because its class was unlisted.
 static inline bool cs_queue_publish(cs_class *class, cs_slot *slot, cs_object *object, bool has_replaced) {
-  // Make the object a zombie before the slot is unlocked: afterwards another thread may evict the object and return it
-  // to Swift.
+  // Makes the object a zombie before the slot is unlocked. After that, another thread may evict the object and free it.
   __atomic_store_n(&object->metadata, class->zombie, __ATOMIC_RELEASE);
   cs_slot_leave(slot, object);
   cs_ring_class *const counts = atomic_load_explicit(&class->counts, memory_order_relaxed);
-  // The fence pairs with cs_quarantine_unlist, which may have passed this slot before.
+  // The increment is also a fence. It pairs with cs_quarantine_unlist, which may already have visited this slot.
   cs_count_and_fence(&counts->admitted);
   if (has_replaced) __atomic_fetch_add(&counts->evicted, 1, __ATOMIC_RELAXED);
   return CS_USUALLY(cs_is_one(&class->is_listed));
 }
 
-// Whether an object is unchanged since its deinit ended.
+// Returns whether an object is unchanged since its deinit ended.
 static inline bool cs_slot_is_untouched(const cs_class *class, const cs_slot *slot, const cs_object *old,
                                         cs_mode policy, bool is_pair) {
   if (!CS_USUALLY(cs_word_is(&old->counts, CS_COUNTS_DONE))) return false;
@@ -114,7 +115,8 @@ static inline bool cs_slot_is_untouched(const cs_class *class, const cs_slot *sl
   return CS_USUALLY(cs_fields_are(class, old, filling));
 }
 
-// Puts the object into the next slot, and evicts the object that it replaces. `is_pair`: the fields are two words.
+// Puts the object into the next slot, and evicts the object that it replaces. `is_pair`: whether the fields are two
+// words.
 static inline __attribute__((always_inline)) void cs_queue_put(cs_class *class, cs_object *object, cs_mode policy,
                                                                bool takes_stack, bool is_pair, const void *frame) {
   const uint32_t stack = takes_stack ? cs_stack_take(frame, false) : 0;
@@ -130,7 +132,7 @@ static inline __attribute__((always_inline)) void cs_queue_put(cs_class *class, 
                                  : cs_slot_is_untouched(class, slot, old, policy, is_pair)))
     return cs_queue_put_into(class, slot, old, object, policy, frame);
   if (policy != CS_MODE_ABSORB) cs_slot_pass(slot, old);
-  // The charge of the old object stays, because the new object has the same size.
+  // The charge to the budget does not change, because the new object has the same size as the old one.
   cs_slot_fill_in(class, slot, object, policy, cs_libc_thread(), stack, is_pair);
   const bool stays = cs_queue_publish(class, slot, object, policy != CS_MODE_ABSORB);
   if (!stays) return cs_queue_take_back(class, policy == CS_MODE_ABSORB ? NULL : old);

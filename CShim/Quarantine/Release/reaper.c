@@ -1,9 +1,10 @@
-// The reaper: a thread that runs the deferred deinits. A thread of the program cannot run them: it may hold a lock that
-// the deinit takes, and its stack may be nearly full. The reaper holds no lock of the program, and has a stack of its
-// own.
+// The reaper is a thread that runs deferred deinits. A thread of the program cannot run them, because it may hold a
+// lock that the deinit takes, and its stack may be nearly full. The reaper holds no lock of the program and has its own
+// stack.
 //
-// The reaper reads the queue periodically. A release that woke the reaper could lose the processor to it while it holds
-// a lock of the program, and every other thread would wait for this lock.
+// The reaper reads its queue periodically. A release does not wake it. If a release woke the reaper, the scheduler
+// might run the reaper in place of the releasing thread. If that thread holds a lock of the program, all other threads
+// would wait for this lock.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -19,20 +20,21 @@
 #include "evict.h"
 #include "reaper.h"
 
-#define PLACES       1024          // the maximum, a power of two
-#define SHARE        UINT64_C(128) // bytes of waiting objects, for each place
+#define PLACES       1024          // the maximum number of entries, a power of two
+#define SHARE        UINT64_C(128) // bytes of waiting objects for each entry of the queue
 #define PLACES_LEAST 128
-// The pause between two reads of the queue. It is shorter while the queue fills, and longer while few objects arrive.
+// The pause between two reads of the queue. The pause is shorter while the queue fills, and longer while few objects
+// arrive.
 #define PAUSE_LEAST_NS INT64_C(250000)
 #define PAUSE_MOST_NS  INT64_C(100000000)
 #define REST_NS        INT64_C(10000000000) // after this time without an object, the reaper sleeps without a timer
 #define ASK_NS         INT64_C(10000000)    // the interval at which a waiting thread checks again
 
-// A place of Dmitry Vyukov's bounded queue: `turn` says whether a producer or the reaper owns the place. Places are
-// small, because under a small budget the queue takes most of the memory.
+// An entry of Dmitry Vyukov's bounded queue. `turn` shows whether a producer or the reaper owns the entry. The entry is
+// small, because under a small budget the queue needs most of the memory.
 typedef struct waiting {
   _Atomic uint64_t turn;
-  // The first half of the object's record, and its checksum.
+  // The first half of the slot's data about the object, and the checksum.
   cs_object *_Atomic object;
   uint64_t ticks;
   uint64_t label;
@@ -42,26 +44,26 @@ typedef struct waiting {
 } waiting;
 
 static waiting queue[PLACES];
-static uint64_t mask; // of the places in use; the budget determines their number, because the queue touches all of them
+static uint64_t mask; // number of entries in use - 1; the budget determines it, because the queue touches all of them
 static _Atomic uint64_t given, taken, done;
 _Atomic uint64_t cs_reaper_bytes;
 _Atomic uint64_t cs_reaper_most = (1 << 20) / CS_WAITING_SHARE;
-static _Atomic uint32_t call;       // futex on which the reaper sleeps
-static _Atomic uint32_t has_done;   // futex on which waiting threads sleep
-static _Atomic uint32_t is_resting; // the reaper sleeps until it is called
-static _Atomic uint32_t is_pressed; // an object found no room in the queue
+static _Atomic uint32_t call;       // the futex on which the reaper sleeps
+static _Atomic uint32_t has_done;   // the futex on which threads sleep that wait for the reaper
+static _Atomic uint32_t is_resting; // the reaper sleeps until a thread wakes it
+static _Atomic uint32_t is_pressed; // the queue was full when an object arrived
 _Atomic uint32_t cs_reaper_is_running;
 _Atomic uint32_t cs_reaper_is_parked;
-static _Atomic uint32_t waiters; // number of threads that wait for the reaper
+static _Atomic uint32_t waiters; // the number of threads that wait for the reaper
 static __thread bool is_reaper;
 
-// Sleeps until another thread changes the word; `ns` limits the time, and 0 means no limit.
+// Sleeps until another thread changes the word, at most `ns` nanoseconds. If `ns` is 0, there is no limit.
 static void sleep_on(_Atomic uint32_t *word, uint32_t value, int64_t ns) {
   const struct timespec time = {.tv_nsec = ns};
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, ns == 0 ? NULL : &time, NULL, 0);
 }
 
-// Preserves errno, which belongs to the program.
+// Preserves errno, because a release must not change the program's errno.
 __attribute__((cold, noinline)) static void wake(_Atomic uint32_t *word) {
   const int error = errno;
   atomic_fetch_add(word, 1);
@@ -75,7 +77,7 @@ static void fill_in(waiting *place, const cs_slot *slot, cs_object *object) {
   place->thread = slot->thread;
   place->stack = slot->stack;
   place->checksum = slot->checksum;
-  // Atomic, because cs_reaper_find reads a place while it changes.
+  // The accesses are atomic, because cs_reaper_find reads an entry while it changes.
   atomic_store_explicit(&place->object, object, memory_order_relaxed);
 }
 
@@ -93,8 +95,8 @@ static cs_slot record_of(const waiting *place) SIGNAL_SAFE {
 void cs_reaper_prepare(void) {
   const uint64_t most = atomic_load(&cs_reaper_most);
   uint64_t places = PLACES;
-  // Below the default budget, there are half as many places for the same number of bytes: the budget is for objects,
-  // not for the queue.
+  // If the budget is below the default, the queue has half as many entries for the same number of bytes. This leaves
+  // more of the budget for objects.
   while (places > PLACES_LEAST && most < PLACES * SHARE && most < SHARE * places * 2)
     places /= 2;
   mask = places - 1;
@@ -102,7 +104,7 @@ void cs_reaper_prepare(void) {
     atomic_store(&queue[index].turn, index);
 }
 
-// The result of one read of the queue.
+// The result of taking one object from the queue.
 typedef enum outcome { REAPED, NONE, STAYS } outcome;
 
 static outcome reap_one(void) {
@@ -111,7 +113,7 @@ static outcome reap_one(void) {
   if (atomic_load_explicit(&place->turn, memory_order_acquire) != number + 1) return NONE;
   cs_slot slot = record_of(place);
   cs_class *const class = cs_classes[cs_number_class(cs_label_number(slot.label))];
-  // If threads wait for the reaper, the object must leave now instead of staying for a second round.
+  // If threads wait for the reaper, the object must leave now and cannot stay for a second round.
   bool is_gone = cs_evict_deferred(class, &slot, atomic_load(&waiters) != 0);
   atomic_fetch_sub_explicit(&cs_reaper_bytes, cs_slot_bytes(&slot), memory_order_relaxed);
   if (!is_gone && !cs_reaper_give(&slot, slot.object)) is_gone = cs_evict_deferred(class, &slot, true);
@@ -122,13 +124,13 @@ static outcome reap_one(void) {
   return is_gone ? REAPED : STAYS;
 }
 
-// At exit, other threads continue. Then only those deferred deinits run that a thread waits for.
+// During exit, other threads still run. The reaper then runs only deinits for which a thread waits.
 static bool may_reap(void) {
   return atomic_load(&cs_reaper_is_parked) == 0 || atomic_load(&waiters) != 0;
 }
 
-// Returns the next pause. If the queue was full, or a quarter of it was filled during one pause, the pause is divided
-// by four.
+// Returns the length of the next pause. The pause is divided by four if the queue was full, or if a quarter of it was
+// filled during the last pause.
 static int64_t pause_after(int64_t pause_ns, uint64_t reaped) {
   const uint64_t places = mask + 1;
   const bool is_full = atomic_exchange(&is_pressed, 0) != 0;
@@ -142,7 +144,8 @@ static int64_t pause_after(int64_t pause_ns, uint64_t reaped) {
 void *cs_reaper_run(void *context) {
   (void)context;
   is_reaper = true;
-  // The crash handler recognizes the thread by this name: signals that are sent to the process are not for this thread.
+  // The crash handler recognizes the thread by this name. The handler passes signals that were sent to the process on
+  // to other threads.
   pthread_setname_np(pthread_self(), "crashshield-q");
   int64_t pause_ns = PAUSE_LEAST_NS, quiet_ns = 0;
   for (;;) {
@@ -152,14 +155,14 @@ void *cs_reaper_run(void *context) {
     while (may_reap() && (last = reap_one()) == REAPED)
       reaped++;
     if (atomic_load(&waiters) != 0) wake(&has_done);
-    // If the last object stays, the thread that retained it has this long to release it.
+    // If the last object stays for a second round, the thread that has retained it can release it during this pause.
     pause_ns = last == STAYS ? PAUSE_MOST_NS : pause_after(pause_ns, reaped);
     quiet_ns = reaped != 0 || last == STAYS ? 0 : quiet_ns + pause_ns;
     if (quiet_ns < REST_NS) {
       sleep_on(&call, before, pause_ns);
       continue;
     }
-    // seq_cst: pairs with cs_reaper_give, which reads is_resting after it has increased `given`.
+    // seq_cst: pairs with cs_reaper_give, which increases `given` and then reads is_resting.
     atomic_store(&is_resting, 1);
     if (atomic_load(&given) == atomic_load(&taken) || !may_reap()) sleep_on(&call, before, 0);
     atomic_store(&is_resting, 0);
@@ -168,7 +171,7 @@ void *cs_reaper_run(void *context) {
   }
 }
 
-// Called at most once in ten seconds: the reaper rests only after that time without an object.
+// This is called at most once in ten seconds, because the reaper rests only after ten seconds without an object.
 __attribute__((cold, noinline)) static void end_rest(void) {
   if (atomic_exchange(&is_resting, 0) != 0) wake(&call);
 }
@@ -181,7 +184,7 @@ __attribute__((cold, noinline)) static bool refuse(uint64_t bytes) {
 
 bool cs_reaper_give(const cs_slot *slot, cs_object *object) {
   const uint64_t bytes = cs_slot_bytes(slot);
-  // If the object is larger than the limit, it may wait if no other object does.
+  // An object that is larger than the limit is accepted only if no other object waits.
   const uint64_t before = atomic_fetch_add_explicit(&cs_reaper_bytes, bytes, memory_order_relaxed);
   if (__builtin_expect(before > atomic_load_explicit(&cs_reaper_most, memory_order_relaxed), false))
     return refuse(bytes);
@@ -199,9 +202,9 @@ bool cs_reaper_give(const cs_slot *slot, cs_object *object) {
     }
   }
   fill_in(place, slot, object);
-  // release: pairs with the acquire load in reap_one.
+  // release: pairs with the acquire load in reap_one().
   atomic_store_explicit(&place->turn, number + 1, memory_order_release);
-  // Read after `given` was increased: pairs with cs_reaper_run.
+  // is_resting is read after `given` was increased. This order pairs with cs_reaper_run.
   if (__builtin_expect(atomic_load(&is_resting) != 0, false)) end_rest();
   return true;
 }

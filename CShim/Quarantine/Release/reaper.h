@@ -1,4 +1,5 @@
-// The reaper's interface. The reaper is the thread that runs deferred deinits, because it holds no lock of the program.
+// The interface of the reaper, a thread that runs deferred deinits. It can run them because it holds no lock of the
+// program.
 #ifndef CS_QUARANTINE_REAPER_H
 #define CS_QUARANTINE_REAPER_H
 
@@ -8,31 +9,31 @@
 
 bool cs_reaper_start(void);
 
-// In addition to the budget, objects that wait for the reaper may take this fraction of it. The second constant applies
-// to budgets below the default.
+// Objects that wait for the reaper may use this fraction of the budget (1/8) in addition to the budget. The second
+// constant (1/10) applies if the budget is below the default.
 #define CS_WAITING_SHARE       8
 #define CS_WAITING_SHARE_SMALL 10
 extern _Atomic uint64_t cs_reaper_most;
-extern _Atomic uint64_t cs_reaper_bytes; // of waiting objects
+extern _Atomic uint64_t cs_reaper_bytes; // the size of all waiting objects
 
-// Passes an object to the reaper. Returns false if the reaper lags behind. The object stays unchanged until the reaper
-// handles it.
+// Passes an object to the reaper. Returns false if the reaper's queue is full. The reaper changes the object only when
+// it handles it.
 bool cs_reaper_give(const cs_slot *slot, cs_object *object);
 
-// Waits until the reaper has handled all objects that it has received so far. Returns false if the reaper does not run
-// in this process, or if it is the caller.
+// Waits until the reaper has handled all objects that it has received before this call. Returns false if no reaper runs
+// in this process, or if the reaper itself is the caller.
 bool cs_reaper_wait(void);
 
 // Wakes the reaper.
 void cs_reaper_call(void);
 
-// Finds the record of an object whose deinit is deferred or running. Returns false if there is none.
+// Finds the data about an object whose deinit is deferred or running. Returns false if there is no such object.
 bool cs_reaper_find(const cs_object *object, cs_slot *ret_slot) SIGNAL_SAFE;
 
-// For reaper_start.c.
+// These variables are shared with reaper_start.c.
 extern _Atomic uint32_t cs_reaper_is_running;
 extern _Atomic uint32_t cs_reaper_is_parked; // the process is exiting
-// Divides the queue into places. Called once, before the reaper starts.
+// Sets the number of entries of the queue. Called once, before the reaper starts.
 void cs_reaper_prepare(void);
 void *cs_reaper_run(void *context);
 

@@ -1,4 +1,4 @@
-// Starts the reaper's thread, and handles a forked child and the exit of the process.
+// Starts the reaper's thread, and handles forks and the exit of the process.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -10,22 +10,22 @@
 #include "reaper.h"
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool is_prepared; // under start_lock
+static bool is_prepared; // protected by start_lock
 
 static void park(void) {
   atomic_store(&cs_reaper_is_parked, 1);
 }
 
 static void forget(void) {
-  // A forked child has no reaper: objects in the queue stay there, and when the queue is full, no more objects are
+  // A forked child has no reaper. Objects in its queue stay there, and when the queue is full, no further objects are
   // admitted.
   atomic_store(&cs_reaper_is_running, 0);
 }
 
 static bool start_thread(void) {
-  // Do not block the fault signals, which a deinit on this thread may cause, and SIGPROF, with which the crash handler
-  // samples threads. Leave all other signals to the threads of the program, which may wait for signals that the program
-  // has blocked.
+  // The thread does not block the fault signals, because a deinit may fault, and SIGPROF, because the crash handler
+  // samples threads with it. It blocks all other signals, so that the program's threads receive them. The program may
+  // have blocked them in order to wait for them.
   static const int wanted[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
   sigset_t blocked, here;
   pthread_t thread;
@@ -48,7 +48,8 @@ bool cs_reaper_start(void) {
   if (!is_prepared) {
     cs_reaper_prepare();
     pthread_atfork(NULL, NULL, forget);
-    // Registered late, so that it runs early: atexit handlers run in reverse order of their registration.
+    // The handler is registered late, because atexit handlers run in the reverse order of their registration and this
+    // one must run early.
     (void)atexit(park);
     is_prepared = true;
   }

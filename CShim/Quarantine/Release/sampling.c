@@ -1,4 +1,4 @@
-// The tables of sampling.h.
+// The tables that sampling.h declares.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

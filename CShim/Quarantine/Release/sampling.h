@@ -1,7 +1,7 @@
-// Geometric sampling, 1 in 20. Like the SampleRate of GWP-ASan, it is independent of allocation patterns. One random
-// number gives the distance to the next sampled object, which costs less than one random number for each object. A
-// distance may be replaced by a new one at any time, because the rest of a distance has the same distribution as a new
-// distance.
+// Geometric sampling: on average, 1 of 20 objects is sampled. As with the SampleRate of GWP-ASan, the result does not
+// depend on the program's allocation pattern. One random number determines the distance to the next sampled object.
+// This costs less than a random number for each object. A distance may be replaced by a new random distance at any
+// time, because the rest of a distance has the same distribution as a new one.
 #ifndef CS_QUARANTINE_SAMPLING_H
 #define CS_QUARANTINE_SAMPLING_H
 
@@ -10,15 +10,16 @@
 
 #include "../Table/class.h"
 
-#define CS_SAMPLE_RATE      20 // one of this many objects is sampled
+#define CS_SAMPLE_RATE      20 // on average, one of this many objects is sampled
 #define CS_SAMPLE_DISTANCES 128
 #define CS_SAMPLE_GUIDES    256
 
 #pragma GCC visibility push(hidden)
 
-// The probability, times 2^32, that more objects than the index come before the next sampled one.
+// The probability, multiplied by 2^32, that the distance to the next sampled object is larger than the index.
 extern uint32_t cs_sample_probability[CS_SAMPLE_DISTANCES + 1]; // the last is 0
-// The index at which the search for a random number starts, by the number's highest eight bits.
+// The index of the table at which the search for a random number starts. The highest eight bits of the number select
+// it.
 extern uint8_t cs_sample_guide[CS_SAMPLE_GUIDES];
 
 #pragma GCC visibility pop

@@ -1,8 +1,8 @@
-// The stubs that the words of class metadata and of its zombie copies point to. Each stub loads its number and jumps to
-// the common part.
+// The stubs to which the words of class metadata, and of their zombie copies, point. Each stub loads its index and
+// jumps to the code that all stubs share.
 //
 // There are CS_STUB_WORDS (1024) stubs for methods, the same number for async methods, and CS_QUARANTINE_CLASSES (2048)
-// for each kind of destroy function. Each stub takes CS_STUB_BYTES (16).
+// for each kind of destroy function. Each stub is CS_STUB_BYTES (16) long.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -19,8 +19,8 @@
   .globl cs_stubs_call
   .globl cs_stubs_async
 
-// swiftcall: the object is in r13, which each function preserves. No other register contains an argument. The class
-// becomes the first argument.
+// With the calling convention swiftcall, the object is in r13, which each function preserves. No other register
+// contains an argument. The stub passes the class as the first argument.
   .macro destroy_stubs target
   .set index, 0
   .rept 2048
@@ -40,7 +40,7 @@ cs_stubs_now:
 cs_stubs_again:
   destroy_stubs cs_quarantine_again
 
-// Offsets in a class and an object, and reference counts; destroy.c asserts them.
+// Offsets in a class and an object, and values of the reference counts. Static assertions in destroy.c check them.
   .set CLASS_DESTROY, 0
   .set CLASS_KEEP, 8
   .set OBJECT_COUNTS, 8
@@ -48,10 +48,10 @@ cs_stubs_again:
   .set COUNTS_CLAIMED, 0x102000003
   .set COUNTS_DONE, 0x102000001
 
-// For the policies zero and diagnose: claims the object, runs its deinit and puts it into the queue. This is in
-// assembly, because a C function would save registers around the deinit, and only the class is needed afterwards. The
-// class becomes the fourth argument. This keeps three registers free for the new object, and the first register for the
-// object that leaves.
+// For the policies zero and diagnose: claims the object, runs its deinit and puts it into the queue. This is assembly
+// code, because a C function would save registers around the call of the deinit, although only the class is needed
+// after it. The class is passed as the fourth argument. This leaves three registers free for the new object, and the
+// first register for the object that leaves.
   .p2align 4
   .type deinit_and_keep, @function
 deinit_and_keep:
@@ -94,14 +94,14 @@ cs_stubs_async:
   .set index, index + 1
   .endr
 
-// The second word of a zero result. A String with two zero words is invalid, and this is the second word of the empty
-// string. It is a valid part of an optional, a Double, a Data or a reference. As the second of two integers, the caller
-// receives this number.
+// The second word of a result that represents zero. It is the second word of the empty string, because a String with
+// two zero words is invalid. The same word is also valid as the second word of an optional, a Double, a Data or a
+// reference. If the result consists of two integers, the caller receives this number as the second one.
   .set EMPTY_STRING, 0xE000000000000000
 
 // Calls cs_quarantine_call(object, word, is_async, frame, context), and jumps to the code that it returns. All
-// registers that may contain an argument are preserved: the six argument registers of C, rax for an indirect result,
-// r12 for the error, r13 for self, and r14 for the async context.
+// registers that may contain an argument are preserved: the six argument registers of C, rax (indirect result), r12
+// (error), r13 (self) and r14 (async context).
   .macro ask is_async
   .cfi_startproc
   pushq %rbp
@@ -175,8 +175,8 @@ call_common:
   .cfi_endproc
   .size call_common, . - call_common
 
-// An async function passes its results as arguments to its continuation, whose address is in word 1 of the context. The
-// error is in r13.
+// An async function passes its results as arguments to its continuation. The address of the continuation is in word 1
+// of the context. The error is passed in r13.
   .p2align 4
   .type async_common, @function
 async_common:

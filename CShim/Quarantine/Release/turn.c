@@ -14,15 +14,15 @@ static inline cs_slot *explorer_slot(const cs_class *class, uint32_t index) {
   return class->slots - 1 - index;
 }
 
-// Adds the slot after the last one, unless another thread has added it. The slot is marked empty before it is counted:
-// no counted slot contains NULL.
+// Adds a slot after the last one. Does nothing if another thread has already added it. The slot is marked as empty
+// before the count includes it. No counted slot therefore contains NULL.
 static cs_slot *grow(_Atomic uint32_t *used, uint32_t present, cs_slot *slot) {
   cs_object *nothing = NULL;
   atomic_compare_exchange_strong(&slot->object, &nothing, CS_SLOT_EMPTY);
   return atomic_compare_exchange_strong(used, &present, present + 1) ? slot : NULL;
 }
 
-// Returns NULL if the explorer has no slot.
+// Returns a random slot of the explorer, or a new one. Returns NULL if the explorer has no slot.
 CS_SELDOM static cs_slot *explore_or_grow(cs_class *class, uint32_t bytes, uint32_t number) {
   const uint32_t most = atomic_load_explicit(&class->explorer_most, memory_order_relaxed);
   uint32_t present = atomic_load_explicit(&class->explorer_used, memory_order_relaxed);
@@ -34,37 +34,39 @@ CS_SELDOM static cs_slot *explore_or_grow(cs_class *class, uint32_t bytes, uint3
   return present == 0 ? NULL : explorer_slot(class, (uint32_t)((uint64_t)number * present >> 32));
 }
 
-// Enables the fast path through cs_queue_put.
+// Enables the fast path (cs_queue_put), because the queue has all its slots.
 static void set_full(cs_class *class, uint32_t places) {
-  // The fast path reads chunk sizes and the thread's number with glibc's layout.
+  // The fast path reads chunk sizes and the thread ID at the offsets of glibc.
   if (!cs_heap_is_glibc || !cs_libc_is_glibc) return;
   atomic_store(&class->full, places);
-  // This bound is below any slot and not 0; it differs for each number of slots.
+  // This bound is not 0, and lower than the address of any slot. It differs for each number of slots.
   atomic_store(&class->bound, places);
-  // Check again: another thread may have called cs_class_close in between, after changing one of these values.
+  // Checks the three values again, because another thread may have changed one of them and called cs_class_close before
+  // the stores above.
   if (atomic_load(&class->limit) < places || atomic_load(&class->is_listed) != 1 || atomic_load(&cs_budget_left) < 0)
     cs_class_close(class);
 }
 
-// Moves the turn back or to `instead`. The slow path takes a turn of its own: otherwise every second slot would be
-// skipped while the fast path is disabled. If another thread has taken a turn meanwhile, one slot is skipped.
+// Sets the turn from its next value to `instead`, so that the turn is used again. The slow path takes its own turn.
+// Without this function, it would skip every second slot while the fast path is disabled. If another thread has taken
+// the next turn meanwhile, one slot is skipped.
 static void give_back_turn(cs_class *class, uintptr_t turn, uintptr_t instead) {
   uintptr_t next = turn + sizeof(cs_slot);
   atomic_compare_exchange_strong(&class->turn, &next, instead);
 }
 
-// Returns the approximate charge for an object of the class.
+// Returns the approximate number of bytes that are charged to the budget for an object of the class.
 static uint32_t usual_bytes(const cs_class *class) {
   return class->metadata->instance_size + (uint32_t)sizeof(cs_slot) + 32;
 }
 
-// Whether the queue must keep exactly its present number of slots.
+// Returns whether the queue must keep its present number of slots.
 static bool stays_full(const cs_class *class, uint32_t full) {
   const int64_t left = atomic_load_explicit(&cs_budget_left, memory_order_relaxed);
   return left >= 0 && (full >= atomic_load_explicit(&class->limit, memory_order_relaxed) || left <= usual_bytes(class));
 }
 
-// Returns the explorer's slot for a random number. The usual case is that the explorer has all its slots.
+// Returns the slot of the explorer that a random number selects. Usually, the explorer has all its slots.
 static inline cs_slot *explore(cs_class *class, uint32_t number) {
   const uint32_t most = atomic_load_explicit(&class->explorer_most, memory_order_relaxed);
   if (CS_USUALLY(atomic_load_explicit(&class->explorer_used, memory_order_relaxed) == most && most != 0))
@@ -72,21 +74,22 @@ static inline cs_slot *explore(cs_class *class, uint32_t number) {
   return explore_or_grow(class, usual_bytes(class), number);
 }
 
-// Samples the distance to the explorer's next object, if `next` is the turn after this one. `bound` is the value that
-// the caller read.
+// Samples the distance to the next object that goes to the explorer, and sets the bound to its turn. `next` is the
+// first turn that may be sampled. `bound` is the value that the caller has read: if another thread has changed the
+// bound meanwhile, it stays.
 static inline void sample_bound(cs_class *class, uintptr_t bound, uintptr_t next, uintptr_t end, uint32_t number) {
   const uintptr_t sampled = next + (cs_sample_distance(number) - 1) * sizeof(cs_slot);
   atomic_compare_exchange_strong(&class->bound, &bound, sampled < end ? sampled : end);
 }
 
-// Handles a turn that is not at a sampled bound: the first one of a new round, or that of a thread that was overtaken.
-// It is sampled on its own.
+// Handles a turn that is not at a sampled bound. This may be the first turn of a new round, or the turn of a thread
+// that other threads overtook. A random number for this turn alone determines whether its object is sampled.
 __attribute__((noinline)) static cs_slot *turn_behind(cs_class *class, uintptr_t turn) {
-  // Read `bound` before `full`. If they do not match, the bound is not replaced.
+  // Reads `bound` before `full`. If another thread changes them in between, the exchange of the bound fails.
   const uintptr_t bound = atomic_load(&class->bound);
   const uint32_t full = atomic_load(&class->full);
   const uintptr_t start = (uintptr_t)class->slots, bytes = full * sizeof(cs_slot), end = start + bytes;
-  // A thread without a random state does not sample.
+  // If this thread has no random state yet, its object is not sampled.
   bool is_open = bound != 0 && full != 0 && cs_this_thread.number != 0;
   if (is_open && turn >= end && !stays_full(class, full)) {
     cs_class_close(class);
@@ -100,37 +103,40 @@ __attribute__((noinline)) static cs_slot *turn_behind(cs_class *class, uintptr_t
   const uint64_t random = cs_thread_random();
   const uint32_t number = (uint32_t)random;
   const uintptr_t at = turn < end ? turn : start + (turn - start) % bytes;
-  // If the number was chosen, the rest of it is still random.
+  // If the number was chosen because it is small, its product with the rate is again a random number.
   cs_slot *const slot = turn == bound && turn < end   ? explore(class, number)
                         : cs_sample_is_chosen(number) ? explore(class, number * CS_SAMPLE_RATE)
                                                       : NULL;
-  // Before the turns wrap around: until then, each turn is behind the bound.
+  // The bound is set before the turns wrap around. Until then, each turn is at or above the bound, and takes the slow
+  // path.
   sample_bound(class, bound, slot == NULL ? at + sizeof(cs_slot) : at, end, (uint32_t)(random >> 32));
   if (slot != NULL) {
     give_back_turn(class, turn, at);
     return slot;
   }
   if (turn != at) {
-    // The turn modulo the number of slots stays the same, whichever thread does this, and however often.
+    // The turn modulo the number of slots stays the same, so several threads may wrap the turns around at the same
+    // time.
     uintptr_t present = atomic_load_explicit(&class->turn, memory_order_relaxed);
     if (present >= end) atomic_compare_exchange_strong(&class->turn, &present, start + (present - start) % bytes);
   }
   return (cs_slot *)at;
 }
 
-// Samples the distance to the explorer's next object. A turn at the bound was sampled before, and a turn behind it is
-// sampled on its own. Each object therefore has one chance; if threads overtake each other, this is almost exact.
+// Samples the distance to the next object that goes to the explorer. A turn at the bound was sampled when the bound was
+// set. A turn above the bound is sampled with its own random number. Each object is therefore sampled once. If threads
+// overtake each other, this is only approximately true.
 cs_slot *cs_queue_turn(cs_class *class, uintptr_t turn) {
   const uintptr_t bound = atomic_load(&class->bound);
   const uintptr_t end = (uintptr_t)(class->slots + atomic_load(&class->full));
-  // The bound of a disabled fast path is 0, which is never a turn.
+  // If the fast path is disabled, the bound is 0, which is never equal to a turn.
   if (!CS_USUALLY(turn == bound) || !CS_USUALLY(turn < end) || !CS_USUALLY(cs_this_thread.number != 0))
     return turn_behind(class, turn);
   const uint64_t random = cs_thread_random();
   cs_slot *const slot = explore(class, (uint32_t)random);
   if (!CS_USUALLY(slot != NULL)) return turn_behind(class, turn);
   sample_bound(class, bound, turn, end, (uint32_t)(random >> 32));
-  // The queue's slot is left for the next object.
+  // The object goes to the explorer, so the next object gets this turn's slot of the queue.
   give_back_turn(class, turn, turn);
   return slot;
 }
@@ -139,7 +145,7 @@ cs_slot *cs_queue_seldom_turn(cs_class *class, uintptr_t turn) {
   return cs_queue_turn(class, turn);
 }
 
-// Returns NULL if there is no slot at all.
+// Returns the next slot of the queue, or NULL if the queue has no slot.
 static cs_slot *queue(cs_class *class, uint32_t bytes) {
   const uint32_t limit = atomic_load_explicit(&class->limit, memory_order_relaxed);
   uint32_t present = atomic_load_explicit(&class->queue_used, memory_order_relaxed);

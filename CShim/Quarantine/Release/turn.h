@@ -1,4 +1,4 @@
-// Selects the slot for an object. Usually this is the next slot of the class's queue. For one object in twenty it is a
+// Selects the slot for an object. Usually this is the next slot of the class's queue. One of twenty objects gets a
 // random slot of the explorer, the part of the quarantine that evicts at random.
 #ifndef CS_QUARANTINE_TURN_H
 #define CS_QUARANTINE_TURN_H
@@ -7,12 +7,12 @@
 
 #pragma GCC visibility push(hidden)
 
-// Returns the slot of an object whose turn is not below the bound: a slot of the explorer, or the first one of a new
+// Returns the slot for a turn that is not below the bound. This is a slot of the explorer, or the first slot of a new
 // round. Returns NULL if the fast path is disabled.
 cs_slot *cs_queue_turn(cs_class *class, uintptr_t turn) __attribute__((noinline));
 CS_SELDOM cs_slot *cs_queue_seldom_turn(cs_class *class, uintptr_t turn); // the same, but preserves most registers
 
-// Returns the slot of an object of this size on the slow path; NULL if there is none.
+// Returns the slot for an object of this size on the slow path, or NULL if there is no slot.
 cs_slot *cs_queue_place(cs_class *class, uint32_t bytes, bool is_for_explorer);
 
 #pragma GCC visibility pop

@@ -1,4 +1,4 @@
-// Finds the vtable of a class from the descriptors of the class and its superclasses.
+// Finds the vtable of a class, with the descriptors of the class and of its superclasses.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-// The value witness table of each native class; cs_quarantine_check checks it as well.
+// The value witness table that each native class has. cs_quarantine_check checks this, too.
 extern const char value_witnesses_of_native_objects[] __asm__("$sBoWV");
 
 #define DESCRIPTOR_KIND_MASK      UINT32_C(0x1F)
@@ -18,10 +18,10 @@ extern const char value_witnesses_of_native_objects[] __asm__("$sBoWV");
 #define DESCRIPTOR_RESILIENT      (UINT32_C(1) << 29) // has a resilient superclass
 #define DESCRIPTOR_HAS_VTABLE     (UINT32_C(1) << 31)
 
-#define METHOD_KIND_MASK UINT32_C(0x0F) // 0: method, 2: getter, 3: setter, 4: modify, 5: read; 1: init
+#define METHOD_KIND_MASK UINT32_C(0x0F) // 0: method, 1: init, 2: getter, 3: setter, 4: modify, 5: read
 #define METHOD_INSTANCE  UINT32_C(0x10)
 #define METHOD_ASYNC     UINT32_C(0x40)
-// A coroutine of the newer kind: the vtable word points to data, not to code.
+// A coroutine with the newer calling convention. The vtable word points to data and not to code.
 #define METHOD_CALLEE_ALLOCATES UINT32_C(0x100)
 
 #define CLASS_DESCRIPTOR_BYTES 44
@@ -30,7 +30,7 @@ extern const char value_witnesses_of_native_objects[] __asm__("$sBoWV");
 
 typedef struct method_descriptor {
   uint32_t flags;
-  int32_t implementation; // relative to itself; 0: removed by the optimizer
+  int32_t implementation; // offset relative to this field; 0: the optimizer removed the method
 } method_descriptor;
 
 typedef struct vtable {
@@ -65,14 +65,15 @@ uint32_t cs_metadata_own_words(const cs_metadata *metadata) {
   return 0;
 }
 
-// Skips the trailing parts of a descriptor before its vtable. Returns false for an unknown kind.
+// Skips the parts of a class descriptor that precede its vtable descriptor. Returns false if the descriptor has a part
+// of an unknown kind.
 static bool skip_to_vtable(const uint8_t *descriptor, uint32_t *ret_offset) {
   const uint32_t flags = at(descriptor, 0);
   uint32_t offset = CLASS_DESCRIPTOR_BYTES;
   if ((flags & DESCRIPTOR_IS_GENERIC) != 0) {
     const uint16_t *const header = (const uint16_t *)((uintptr_t)descriptor + offset + 8);
     const uint32_t parameters = header[0], requirements = header[1];
-    if (header[3] != 0) return false; // packs, values, conditional copyability
+    if (header[3] != 0) return false; // parameter packs, value parameters or conditional copyability
     offset += 16 + ((parameters + 3) & ~UINT32_C(3)) + requirements * 12;
   }
   if ((flags & DESCRIPTOR_RESILIENT) != 0) offset += 4;
@@ -89,7 +90,7 @@ static bool skip_to_vtable(const uint8_t *descriptor, uint32_t *ret_offset) {
   return true;
 }
 
-// Returns false for an unknown layout. For a class without methods, the count is 0.
+// Returns false if the layout of the descriptor is unknown. If the class has no methods, the count is 0.
 static bool find_vtable(const uint8_t *descriptor, vtable *ret_vtable) {
   const uint32_t flags = at(descriptor, 0);
   *ret_vtable = (vtable){0};
@@ -99,7 +100,8 @@ static bool find_vtable(const uint8_t *descriptor, vtable *ret_vtable) {
   uint64_t word = at(descriptor, offset);
   const uint32_t count = at(descriptor, offset + 4);
   if ((flags & DESCRIPTOR_RESILIENT) != 0) {
-    // The number of words of the superclass is known only at run time; the runtime stores it at this address.
+    // The number of metadata words of the superclass is not known at compile time. The runtime stores it at this
+    // address.
     const uint8_t *const bounds = descriptor + 24 + (int32_t)at(descriptor, 24);
     word += *(const uint64_t *)(uintptr_t)bounds / 8;
   }
@@ -113,8 +115,8 @@ static uint64_t implementation(const method_descriptor *method) {
   return (uint64_t)((intptr_t)&method->implementation + method->implementation);
 }
 
-// Visits the methods that `owner` introduced. Each word of the owner's metadata must match its descriptor; otherwise
-// the layout is unknown.
+// Visits the methods that the class `owner` introduced, and returns how many were skipped. Each vtable word of the
+// owner's metadata must match its descriptor. If one does not, the layout is unknown.
 static uint32_t visit_own(const cs_metadata *owner, uint32_t words, cs_method_visitor *visitor, void *context) {
   vtable table;
   if (owner->descriptor == NULL || !find_vtable(owner->descriptor, &table)) return 1;
@@ -123,7 +125,7 @@ static uint32_t visit_own(const cs_metadata *owner, uint32_t words, cs_method_vi
     const method_descriptor *const method = &table.methods[index];
     const uint32_t word = table.word + index, kind = method->flags & METHOD_KIND_MASK;
     const bool is_async = (method->flags & METHOD_ASYNC) != 0, yields = kind == 4 || kind == 5;
-    // Skip methods that are called with a metatype: their calls do not use an object.
+    // Methods that are called with a metatype are skipped, because their calls do not use an object.
     if ((method->flags & METHOD_INSTANCE) == 0 || kind == 1 || method->implementation == 0) continue;
     if (kind > 5 || (method->flags & METHOD_CALLEE_ALLOCATES) != 0 || (is_async && yields) || word >= words ||
         cs_metadata_words(owner)[word] != implementation(method)) {

@@ -16,8 +16,8 @@ extern void swift_unownedRelease(void *object);
 extern void *swift_slowAlloc(size_t size, size_t align_mask);
 extern void swift_slowDealloc(void *object, size_t size, size_t align_mask);
 
-// The words at a pointer to class metadata. The two words in front of it are its destroy function and its value
-// witnesses.
+// The words of class metadata, from the address to which an object points. The two words before this address are the
+// destroy function and the value witnesses.
 typedef struct cs_metadata {
   uint64_t kind; // 0: a class
   const struct cs_metadata *superclass;
@@ -41,7 +41,7 @@ typedef struct cs_object {
   uint64_t fields[];
 } cs_object;
 
-// The reference counts: word 1 of an object, or of its side table.
+// The reference counts, which are in word 1 of an object or in its side table.
 #define CS_COUNTS_UNOWNED_SHIFT 1
 #define CS_COUNTS_UNOWNED_MASK  (UINT64_C(0x7FFFFFFF) << CS_COUNTS_UNOWNED_SHIFT)
 #define CS_COUNTS_DEINITING     (UINT64_C(1) << 32)
@@ -49,24 +49,24 @@ typedef struct cs_object {
 #define CS_COUNTS_STRONG_MASK   (UINT64_C(0x3FFFFFFF) << CS_COUNTS_STRONG_SHIFT)
 #define CS_COUNTS_SIDE_TABLE    (UINT64_C(3) << 62)
 #define CS_COUNTS_IMMORTAL      UINT64_C(0xFFFFFFFF)
-// The counts at the last release of an object without weak and unowned references: the flag "deiniting", the object's
-// own unowned reference, and the mark of an object that Swift frees itself.
+// The counts at the last release of an object that has no weak and no unowned references. They contain the flag
+// "deiniting", the object's unowned reference to itself, and the flag of an object that Swift frees by itself.
 #define CS_COUNTS_LAST (CS_COUNTS_DEINITING | UINT64_C(1) << CS_COUNTS_UNOWNED_SHIFT | 1)
 
-// Returns the address of an object's counts: word 1 of the object, or a word in the side table that a weak reference
-// created.
+// Returns the address of an object's counts. This is word 1 of the object, or a word in the side table that the first
+// weak reference creates.
 static inline uint64_t *cs_object_counts(cs_object *object) {
   const uint64_t counts = __atomic_load_n(&object->counts, __ATOMIC_ACQUIRE);
   if ((counts & CS_COUNTS_SIDE_TABLE) != CS_COUNTS_SIDE_TABLE) return &object->counts;
   return (uint64_t *)(uintptr_t)(((counts & ~CS_COUNTS_SIDE_TABLE) << 3) + 16);
 }
 
-// The number by which the unowned count of an object in quarantine is increased: more unowned references than a program
-// ever has.
+// The number by which the quarantine increases the unowned count of an object. Programs never have so many unowned
+// references.
 #define CS_CLAIM        (UINT64_C(1) << 24)
 #define CS_COUNTS_CLAIM (CS_CLAIM << CS_COUNTS_UNOWNED_SHIFT)
 
-// The counts after the deinit of a claimed object without other references.
+// The counts of a claimed object without other references, after its deinit.
 #define CS_COUNTS_DONE (CS_COUNTS_DEINITING | CS_COUNTS_CLAIM | 1)
 
 static inline uint64_t cs_counts_unowned(uint64_t counts) {
@@ -85,28 +85,28 @@ static inline const uint64_t *cs_metadata_words(const cs_metadata *metadata) {
   return (const uint64_t *)metadata;
 }
 
-// Whether this is native class metadata, judged by its words and the first word of its descriptor. The argument may
-// point into a copy that includes the two words in front of the metadata.
+// Returns whether this is the metadata of a native class. Checks its words and the first word of its descriptor.
+// `metadata` may point into a copy, if the copy includes the two words before the metadata.
 bool cs_metadata_is_class(const cs_metadata *metadata, uint32_t descriptor_flags);
 
-// A method of the vtable. Its descriptor was checked against the metadata of the class that introduced it.
+// A method in the vtable. Its descriptor was compared with the metadata of the class that introduced the method.
 typedef struct cs_method {
   uint32_t word; // index of the word in the metadata
   bool is_async; // the word points to an async function pointer, not to code
-  bool yields;   // a coroutine: its result includes a continuation, which cannot be zero
+  bool yields;   // a coroutine: its result includes a continuation, so the call cannot return zero
 } cs_method;
 
 typedef void cs_method_visitor(cs_method method, void *context);
 
-// Returns the number of words at the start of an object's fields that belong to the runtime: those of an actor.
+// Returns the number of words at the start of an object's fields that the runtime uses. Only actors have such words.
 uint32_t cs_metadata_own_words(const cs_metadata *metadata);
 
-// Visits each instance method that `metadata` has or inherits. Returns the number of vtable words that were skipped
-// because their descriptors have an unknown form.
+// Visits each instance method that the class has or inherits. Returns the number of vtable words that were skipped
+// because the form of their descriptors is unknown.
 uint32_t cs_metadata_visit_methods(const cs_metadata *metadata, cs_method_visitor *visitor, void *context);
 
-// types.c: returns "Module.Outer.Inner" for a class's descriptor. Returns false if the class has no such name, or too
-// long a name.
+// types.c: stores the name "Module.Outer.Inner" of the class with this descriptor. Returns false if the class has no
+// name of this form, or if the name is too long.
 #define CS_NAME_BYTES 512
 bool cs_type_name(const void *descriptor, char *ret_name) __attribute__((visibility("hidden")));
 

@@ -1,5 +1,5 @@
-// Reads and tests memory that may be unmapped or read-only. System calls return an error where a direct access would
-// fault.
+// Reads and tests memory that may be unmapped or read-only. Uses system calls, which return an error where a direct
+// access would fault.
 #ifndef CS_QUARANTINE_SAFE_ACCESS_H
 #define CS_QUARANTINE_SAFE_ACCESS_H
 
@@ -7,11 +7,11 @@
 
 #pragma GCC visibility push(hidden)
 
-// Reads memory at an address, which may be any value.
+// Copies memory from an address that may be invalid.
 bool cs_read_at(const void *address, void *ret_bytes, size_t size);
 bool cs_is_writable(void *word);
 
-// Works on a copy, because the memory may be unmapped, or may change, between two reads.
+// Checks a copy of the metadata, because the memory may be unmapped or changed between two reads.
 bool cs_metadata_is_readable_class(const cs_metadata *metadata);
 
 #pragma GCC visibility pop

@@ -1,4 +1,4 @@
-// Finds the classes of this process in the type records that each image registers with the Swift runtime.
+// Finds the classes of this process in the type records that each image contains for the Swift runtime.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -28,7 +28,7 @@ typedef struct section {
   uintptr_t length;
 } section;
 
-// The runtime's record of an image; later versions have more fields at the end.
+// The runtime's structure with the sections of an image. Later versions have more fields at the end.
 typedef struct image_sections {
   uintptr_t version;
   const void *base;
@@ -58,7 +58,8 @@ static int32_t relative(uintptr_t at) {
   return *(const int32_t *)at;
 }
 
-// Follows a relative reference, whose lowest bit means that it refers to a pointer. Returns 0 if there is none.
+// Returns the address to which a relative reference refers, or 0 if there is none. If its lowest bit is set, it refers
+// to a pointer to this address.
 static uintptr_t follow(uintptr_t at) {
   const int32_t offset = relative(at);
   if (offset == 0) return 0;
@@ -66,13 +67,14 @@ static uintptr_t follow(uintptr_t at) {
   return (offset & 1) != 0 ? *(const uintptr_t *)target : target;
 }
 
-// Writes "Module.Outer.Inner". Returns false if the type has no such name, or too long a name.
+// Stores the name "Module.Outer.Inner" of a type. Returns false if the type has no name of this form, or if the name is
+// too long.
 static bool full_name(uintptr_t descriptor, char *ret_name) {
   uintptr_t contexts[CONTEXTS_MAX];
   uint32_t count = 0;
   for (uintptr_t at = descriptor; at != 0; at = follow(at + OFFSET_OF_PARENT)) {
     const uint32_t kind = *(const uint32_t *)at & KIND_MASK;
-    // Skip extensions: the names of their types start with the module that contains the extension.
+    // Extensions are skipped, because the names of the types in them start with the module that contains the extension.
     if (kind == KIND_EXTENSION || kind == KIND_ANONYMOUS) continue;
     if (kind != KIND_MODULE && (kind < KIND_CLASS || kind > KIND_ENUM)) return false;
     if (count == CONTEXTS_MAX) return false;
@@ -103,7 +105,7 @@ static void visit_class(const visit *visit, uintptr_t descriptor, bool is_in_exe
   const uintptr_t maker = descriptor + OFFSET_OF_MAKER;
   if ((*(const uint32_t *)descriptor & IS_GENERIC) == 0 && relative(maker) != 0) {
     metadata_maker *const make = (metadata_maker *)(maker + (uintptr_t)(intptr_t)relative(maker));
-    // The request 0 means complete metadata: the call waits until it is complete.
+    // The argument 0 requests complete metadata. The call waits until the metadata is complete.
     type.metadata = make(0).metadata;
   }
   visit->visitor(&type, visit->context);
@@ -116,7 +118,7 @@ static bool visit_image(const image_sections *sections, void *context) {
   const void *const start = (const void *)sections->types.start;
   const bool is_in_executable = dladdr(start, &image) != 0 && image.dli_fbase == visit->executable;
   for (uintptr_t at = sections->types.start; at + 4 <= sections->types.start + sections->types.length; at += 4) {
-    // The two lowest bits: 0 refers to the descriptor, 1 to a pointer to it.
+    // The two lowest bits show the kind of reference: 0 refers to the descriptor, 1 to a pointer to it.
     const int32_t offset = relative(at);
     const uintptr_t target = at + (uintptr_t)(intptr_t)(offset & ~3);
     const uintptr_t descriptor = (offset & 3) == 1 ? *(const uintptr_t *)target : target;
@@ -128,7 +130,7 @@ static bool visit_image(const image_sections *sections, void *context) {
 
 static int first_image(struct dl_phdr_info *info, size_t size, void *context) {
   (void)size;
-  // The first image is the executable.
+  // The first image in the list is the executable.
   Dl_info image = {0};
   visit *const visit = context;
   for (uint32_t index = 0; index < info->dlpi_phnum; index++) {

@@ -1,4 +1,4 @@
-// Checks the facts of Swift's ABI that the quarantine relies on against the runtime of this process.
+// Checks whether the Swift runtime of this process has the ABI on which the quarantine relies.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -19,22 +19,23 @@ extern void *swift_weakInit(void *reference, void *object);
 extern void swift_weakDestroy(void *reference);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-// Ordering: written once, before is_checked.
+// Ordering: written once, before is_checked is set.
 static const char *unavailable = "cs_quarantine_check was not called";
 static _Atomic uint32_t is_checked;
 
 static const char *sanitizer(void) {
-  if (__asan_init != NULL || __hwasan_init != NULL) return "the address sanitizer keeps freed memory itself";
+  if (__asan_init != NULL || __hwasan_init != NULL)
+    return "the address sanitizer has its own quarantine of freed memory";
   if (__tsan_init != NULL) return "the thread sanitizer does not detect the quarantine's ordering";
   return NULL;
 }
 
-// The runtime layout probe. It tests three facts with objects of a class that the program does not use; if one of them
-// were wrong, the quarantine would corrupt memory.
-// 1. A last release calls the word in front of the metadata's value witnesses, with the object as self.
-// 2. At this call, the counts have the flag "deiniting" at the expected offset.
-// 3. The counts of an object with a weak reference are in a side table, to which the object's word points.
-//    Precondition: the caller holds the lock, because only one probe can run at a time.
+// Tests the layout that the runtime uses. The test uses objects of a class that the program does not use. It checks
+// three facts: if one of them were wrong, the quarantine would corrupt memory.
+// 1. A last release calls the function in the word before the metadata's value witnesses, with the object as self.
+// 2. At this call, the counts contain the flag "deiniting" at the expected bit.
+// 3. If an object has a weak reference, its counts are in a side table, to which word 1 of the object points.
+//    Precondition: the caller holds the lock, because only one test can run at a time.
 static cs_destroy_function *original;
 static const void *expected;
 static bool is_weak;
@@ -42,20 +43,22 @@ static const char *found;
 
 static const char *judge(cs_object *object) {
   const uint64_t counts = __atomic_load_n(&object->counts, __ATOMIC_ACQUIRE);
-  if (!is_weak) return counts == CS_COUNTS_LAST ? NULL : "an object at its last release has other reference counts";
-  if ((counts & CS_COUNTS_SIDE_TABLE) != CS_COUNTS_SIDE_TABLE) return "a weak reference leaves no mark in an object";
+  if (!is_weak)
+    return counts == CS_COUNTS_LAST ? NULL : "an object has unexpected reference counts at its last release";
+  if ((counts & CS_COUNTS_SIDE_TABLE) != CS_COUNTS_SIDE_TABLE)
+    return "a weak reference does not move an object's reference counts to a side table";
   uint64_t side[3] = {0};
   const uint64_t *const word = cs_object_counts(object);
-  // Read by a system call, because the address of the table is one of the facts to be tested.
+  // The side table is read with a system call, because its address is one of the facts to be tested and may be wrong.
   if (!cs_read_at(word - 2, side, sizeof side) || side[0] != (uintptr_t)object)
-    return "the side table of an object is at another address";
+    return "the side table of an object is not at the expected address";
   if ((side[2] & CS_COUNTS_DEINITING) == 0 || cs_counts_unowned(side[2]) != 1 || cs_counts_strong(side[2]) != 0)
-    return "an object's side table has other reference counts";
+    return "an object's side table has unexpected reference counts";
   return NULL;
 }
 
 static SWIFTCC void destroy_probe(SWIFTSELF void *object) {
-  found = object == expected ? judge(object) : "a last release passes its object in another register";
+  found = object == expected ? judge(object) : "a last release does not pass its object in the expected register";
   if (object == expected) original(object);
 }
 
@@ -63,7 +66,7 @@ static const char *release_one(const cs_metadata *metadata) {
   void *reference[2] = {NULL, NULL};
   void *const object = swift_allocObject(metadata, metadata->instance_size, metadata->instance_align_mask);
   expected = object;
-  found = "a last release does not call the destroy function at its offset";
+  found = "a last release does not call the destroy function at the expected offset";
   if (is_weak) swift_weakInit((void *)reference, object);
   swift_release(object);
   if (is_weak) swift_weakDestroy((void *)reference);
@@ -87,18 +90,19 @@ static const char *probe_layout(const cs_metadata *metadata) {
 static const char *mismatch(const cs_metadata *metadata, cs_object *object, uint64_t size) {
   uint64_t word = 0;
   if (!cs_read_at(&object->counts, &word, sizeof word)) return "this process may not use process_vm_readv";
-  if (!cs_metadata_is_readable_class(metadata)) return "class metadata has another layout";
-  if (metadata->instance_size != size) return "the instance size is at another offset";
+  if (!cs_metadata_is_readable_class(metadata)) return "class metadata has an unexpected layout";
+  if (metadata->instance_size != size) return "the instance size is not at the expected offset";
   if (object->metadata != metadata) return "an object does not begin with its metadata";
   const uint64_t before = object->counts;
-  // One unowned reference, the mark of an object that Swift frees itself, and the strong references that the caller
-  // holds.
+  // The expected counts are one unowned reference, the flag of an object that Swift frees by itself, and the strong
+  // references that the caller holds.
   if ((before & ~CS_COUNTS_STRONG_MASK) != 3 || cs_counts_strong(before) > 16)
-    return "a new object has other reference counts";
+    return "a new object has unexpected reference counts";
   swift_unownedRetain(object);
   const uint64_t retained = object->counts;
   swift_unownedRelease(object);
-  if (cs_counts_unowned(retained) != 2 || object->counts != before) return "the unowned count is at another offset";
+  if (cs_counts_unowned(retained) != 2 || object->counts != before)
+    return "the unowned count is not at the expected offset";
   return probe_layout(metadata);
 }
 

@@ -1,4 +1,4 @@
-// The listed classes: how a class is listed and unlisted.
+// The table of listed classes. Lists and unlists classes.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -19,17 +19,17 @@
 #include "../Table/fields.h"
 #include "../Table/places.h"
 
-// The maximum number of rounds of a drain. All rounds but the first are for threads that were already admitting an
-// object.
+// The maximum number of rounds of a drain. The later rounds are for objects that other threads were already admitting
+// during the first round.
 #define DRAIN_ROUNDS 100
 #define IS_DRAINED   UINT32_C(2)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static bool is_prepared; // under the lock
+static bool is_prepared; // protected by the lock
 
 static cs_slot *make_slots(void) {
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  // Most pages are never touched: the slots for the default limit fit into one page.
+  // Most pages of the mapping are never used: the slots for the default limit fit into one page.
   void *const memory = mmap(NULL, CS_CLASS_SLOTS * sizeof(cs_slot), PROT_READ | PROT_WRITE, flags, -1, 0);
   return memory == MAP_FAILED ? NULL : (cs_slot *)memory + CS_EXPLORER_SLOTS;
 }
@@ -47,8 +47,9 @@ static void measure_fields(cs_class *class) {
   if (class->audited_end > first + CS_FIELDS_AUDITED) class->audited_end = first + CS_FIELDS_AUDITED;
 }
 
-// Whether all objects of a class have the same size. Only classes of these libraries have tail-allocated elements:
-// ManagedBuffer and its subclasses, and the objects that Foundation creates with _CFRuntimeCreateInstance.
+// Returns whether all objects of a class have the same size. Objects can have tail-allocated elements only if their
+// class belongs to these libraries. Examples are ManagedBuffer and its subclasses, and the classes whose objects
+// Foundation creates with _CFRuntimeCreateInstance.
 static bool has_one_size(const cs_metadata *metadata) {
   static const char swift[] = "Swift.", foundation[] = "Foundation";
   for (; metadata != NULL; metadata = metadata->superclass) {
@@ -105,7 +106,7 @@ static cs_quarantine_error list(const cs_metadata *metadata, cs_mode policy, uin
   atomic_store(&class->is_listed, 1);
   cs_publish_class(class);
   if (policy != CS_MODE_ABSORB) atomic_store(&class->keep, cs_keep_of(class, policy));
-  // From here on, other threads put objects into the queue.
+  // After this store, other threads put objects into the queue.
   const uint8_t *const stubs = policy == CS_MODE_ABSORB ? cs_stubs_absorb : cs_stubs_now;
   __atomic_store_n(cs_metadata_destroy(metadata), stub_of(stubs, class), __ATOMIC_SEQ_CST);
   return CS_QUARANTINE_OK;
@@ -141,7 +142,7 @@ bool cs_quarantine_unlist(const void *pointer) {
   const bool is_listed = class != NULL && (atomic_load(&class->is_listed) & 1) != 0;
   if (is_listed) {
     __atomic_store_n(cs_metadata_destroy(class->metadata), class->destroy, __ATOMIC_SEQ_CST);
-    // A release that is in progress either reads this value, or cs_queue_empty finds its object.
+    // If a release is in progress, it reads this value, or cs_queue_empty finds its object.
     atomic_store(&class->is_listed, 0);
     cs_class_close(class);
     cs_publish_class(class);
@@ -174,7 +175,7 @@ bool cs_quarantine_class(uint32_t index, cs_quarantine_counts *ret_counts) {
   return true;
 }
 
-// While the quarantine is drained, no object is admitted: under load, the drain would not end.
+// During a drain, no object is admitted. Otherwise, the drain might never end under load.
 static void pause_all(bool is_paused) {
   pthread_mutex_lock(&lock);
   for (uint32_t index = 0; index < cs_class_count(); index++) {
@@ -222,7 +223,8 @@ uint64_t cs_quarantine_bytes(void) {
 
 void cs_quarantine_set_stacks(bool is_on) {
   atomic_store(&cs_stacks_are_on, is_on ? 1 : 0);
-  // In a forked child, a thread that does not exist may hold the lock, and the quarantine keeps no objects.
+  // In a forked child, a thread that does not exist there may hold the lock. The quarantine of a forked child admits no
+  // objects.
   if (cs_quarantine_is_forked()) return;
   pthread_mutex_lock(&lock);
   for (uint32_t index = 0; index < cs_class_count(); index++) {

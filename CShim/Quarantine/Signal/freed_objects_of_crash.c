@@ -1,6 +1,6 @@
-// Finds the objects that a crash has pointers to, among those in quarantine and those that have left it. The code runs
-// in the signal handler, and calls only functions that trusted.h declares. It reads the slots of the classes while
-// other threads may write them.
+// Finds the objects to which the registers of a crash point. Searches the objects in quarantine and the freed-object
+// records. The code runs in the signal handler, and calls only functions that trusted.h declares as signal-safe. Other
+// threads may write the slots while this code reads them.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -15,22 +15,22 @@
 #include "../Table/places.h"
 
 #define POINTERS    40 // the maximum number of addresses to search for
-#define FREED_LIMIT 4  // freed objects of one crash
-#define HELD_LIMIT  4  // objects in quarantine of one crash
-// The maximum number of crashes that are examined: a process may survive its crashes, and the ring has few entries for
-// incidents.
+#define FREED_LIMIT 4  // maximum number of freed objects for one crash
+#define HELD_LIMIT  4  // maximum number of objects in quarantine for one crash
+// The maximum number of crashes that are examined. A process may survive its crashes, and the ring has only few entries
+// for incidents.
 #define CRASH_LIMIT 8
-// The maximum number of slots in all classes. Half a million slots would be 32 MiB to read, which takes too long during
-// a crash.
+// The maximum number of slots that are searched, in all classes together. Half a million slots would need 32 MiB, and
+// reading them takes too long during a crash.
 #define PLACE_LIMIT (1 << 17)
-// The maximum number of reads of a slot. A slot that keeps changing will soon have a newer object. A slot that stays
-// locked belongs to a thread that was stopped.
+// The maximum number of attempts to read a slot. If a slot keeps changing, a newer object will soon replace its object.
+// If a slot stays locked, the thread that locked it was stopped.
 #define READS        3
 #define MARKS        256
 #define ADDRESS_BITS 47
 #define ALIGNMENT    UINT64_C(16)
 
-// An address, and the data of the latest record with this address.
+// An address, and the data of the latest release record with this address.
 typedef struct pointer {
   uint64_t address;
   uint64_t ticks;
@@ -44,7 +44,7 @@ typedef struct pointer {
 typedef struct pointers {
   uint32_t count;
   pointer list[POINTERS];
-  // One bit for each address, chosen by bits of the address: one test skips most records.
+  // A set of bits, one of which each address selects. A test of one bit excludes most records.
   uint64_t marks[MARKS / 64];
 } pointers;
 
@@ -60,7 +60,7 @@ static void add(pointers *pointers, uint64_t address) SIGNAL_SAFE {
   pointers->marks[mark_of(address) / 64] |= UINT64_C(1) << mark_of(address) % 64;
 }
 
-// Adds the objects that a register points to: their start, their reference counts or their first field.
+// Adds the objects to which a register may point: at their start, at their reference counts or at their first field.
 static void add_registers(pointers *pointers, const cs_ring_registers *registers) SIGNAL_SAFE {
   for (uint64_t index = 0; index < registers->general_count && index < CS_RING_REGISTER_LIMIT; index++) {
     const uint64_t value = registers->general[index];
@@ -70,7 +70,7 @@ static void add_registers(pointers *pointers, const cs_ring_registers *registers
   }
 }
 
-// Returns NULL if the address is not searched for.
+// Returns the entry for the address, or NULL if the address is not searched for.
 static pointer *find(pointers *pointers, uint64_t address) SIGNAL_SAFE {
   if ((pointers->marks[mark_of(address) / 64] >> mark_of(address) % 64 & 1) == 0) return NULL;
   for (uint32_t index = 0; index < pointers->count; index++)
@@ -78,8 +78,8 @@ static pointer *find(pointers *pointers, uint64_t address) SIGNAL_SAFE {
   return NULL;
 }
 
-// Stores a record, if it takes precedence. An object in quarantine takes precedence, because its address is in use; of
-// freed-object records, the latest does.
+// Stores a record if it takes precedence over the stored one. An object in quarantine takes precedence, because its
+// address is in use. Among freed-object records, the latest one takes precedence.
 static void keep(pointer *pointer, const cs_slot *record, bool is_held) SIGNAL_SAFE {
   if (!is_held && (pointer->is_held || (pointer->is_freed && record->ticks <= pointer->ticks))) return;
   pointer->ticks = record->ticks;
@@ -108,7 +108,7 @@ static void search_places(const cs_class *class, pointers *pointers, uint32_t *l
   }
 }
 
-// Under absorb, includes the object whose deinit is running.
+// Searches the reaper's queue. Under the policy absorb, this includes the object whose deinit is running.
 static void search_waiting(pointers *pointers) SIGNAL_SAFE {
   cs_slot record;
   for (uint32_t index = 0; index < pointers->count; index++) {
@@ -127,7 +127,7 @@ static void search_freed_objects(pointers *pointers) SIGNAL_SAFE {
   }
 }
 
-// Not inlined, because an incident needs a large stack frame.
+// This function is not inlined, because an incident needs a large stack frame.
 __attribute__((noinline)) static bool show(const pointer *pointer, const cs_ring_record *record,
                                            cs_quarantine_incident_sink *sink) SIGNAL_SAFE {
   cs_quarantine_stack stack;
@@ -137,7 +137,7 @@ __attribute__((noinline)) static bool show(const pointer *pointer, const cs_ring
   const uint32_t kind = pointer->is_held ? CS_RING_DANGLING_HELD : CS_RING_DANGLING_FREED;
   const cs_ring_class *const counts = atomic_load_explicit(&class->counts, memory_order_relaxed);
   cs_ring_incident incident = {
-      // Each crash has a key of its own; an odd number is never 0.
+      // The key differs for each crash. It is odd, so it is never 0.
       .key =
           ((pointer->address ^ (record->sequence + 1) << 48 ^ (uint64_t)kind << 60) * UINT64_C(0x9E3779B97F4A7C15)) | 1,
       .address = pointer->address,

@@ -1,6 +1,6 @@
-// A cache of the stacks that a thread has unwound last. The result of unwinding depends only on the first frame and on
-// two words of each visited frame. If these words are unchanged, the result is the same. Checking the words takes a
-// third of the instructions of unwinding.
+// A cache of the stacks that a thread has recently unwound. The result of an unwind depends only on the first frame and
+// on two words of each visited frame. If these words have not changed, the result is the same. Comparing the words
+// takes a third of the instructions of an unwind.
 #ifndef CS_MEMOS_X86_64_H
 #define CS_MEMOS_X86_64_H
 
@@ -9,13 +9,14 @@
 #include "cs_callees.h"
 #include "cs_quarantine.h"
 
-#define CS_MEMOS 8 // for each thread; a power of two
-// Two more entries: for the location of an async function's context, and for a repetition of the last frame.
+#define CS_MEMOS 8 // entries for each thread; a power of two
+// Two additional entries: one for the stack word that refers to an async function's context, and one for a repetition
+// of the last frame.
 #define CS_MEMO_FRAMES (CS_QUARANTINE_FRAMES + 2)
 
 typedef struct cs_memo_frame {
-  // An address on this thread's stack, near or above the start of the unwinding, which is still mapped; or the address
-  // of an async context.
+  // An address on this thread's stack, near or above the start of the unwind, where the stack is still mapped. It may
+  // also be the address of an async context.
   const __m128i *at;
   uint64_t reserved;
   __m128i words; // the next frame and the return address
@@ -23,9 +24,9 @@ typedef struct cs_memo_frame {
 
 typedef struct cs_memo {
   uintptr_t frame;          // 0: the entry is free
-  const cs_memo_frame *end; // if the number of frames is odd, the last one is repeated
-  uint32_t number;          // of the stack
-  uint32_t contexts;        // contexts of async functions, stored after `end`
+  const cs_memo_frame *end; // if the number of frames is odd, the last one is stored twice
+  uint32_t number;          // the number of the stack
+  uint32_t contexts;        // number of contexts of async functions, which follow at `end`
   cs_memo_frame frames[CS_MEMO_FRAMES];
 } cs_memo;
 
@@ -37,8 +38,8 @@ static inline cs_memo *cs_memo_of(cs_memos *memos, uintptr_t frame) {
   return &memos->memos[frame / 16 % CS_MEMOS];
 }
 
-// A context exists as long as the context before it refers to it. The first one exists as long as the stack refers to
-// it.
+// A context is still allocated if the context before it refers to it. The first context is still allocated if the stack
+// refers to it.
 READS_FRAMES static inline bool cs_memo_contexts_hold(const cs_memo *memo) {
   const cs_memo_frame *const contexts = memo->end;
 #pragma clang loop unroll(disable)

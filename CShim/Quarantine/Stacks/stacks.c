@@ -10,12 +10,12 @@
 
 #define STACKS        8192 // a power of two
 #define STACKS_PROBES 16
-// The number of stacks of releases. The other entries are for the stacks of accesses, which are few.
+// The maximum number of stacks of releases. The other entries are for the stacks of accesses, which are rare.
 #define STACKS_OF_RELEASES (STACKS / 8 * 7)
 
 typedef struct kept_stack {
-  _Atomic uint64_t hash;  // 0: free
-  _Atomic uint32_t count; // 0: being written
+  _Atomic uint64_t hash;  // 0: the entry is free
+  _Atomic uint32_t count; // 0: a thread is writing the entry
   uint32_t reserved;
   uint64_t frames[CS_QUARANTINE_FRAMES];
 } kept_stack;
@@ -44,22 +44,22 @@ __attribute__((noinline)) static uint32_t keep(uint64_t hash, uint32_t count, co
     if (found == 0 && atomic_compare_exchange_strong(&kept->hash, &found, hash)) {
       for (uint32_t frame = 0; frame < count; frame++)
         kept->frames[frame] = frames[frame];
-      // release: pairs with the acquire loads in is_same and cs_stack_read.
+      // release: pairs with the acquire loads in is_same() and cs_stack_read().
       atomic_store_explicit(&kept->count, count, memory_order_release);
       atomic_fetch_add_explicit(&kept_count, 1, memory_order_relaxed);
       return index + 1;
     }
-    // If another thread is still writing the same stack, this one gets another entry, or none.
+    // If another thread is writing the same stack at the moment, this thread uses another entry, or none.
     if (found == hash && is_same(kept, count, frames)) return index + 1;
   }
   return 0;
 }
 
-// The mark that Swift may set in the frame pointer that an async function saves.
+// The bit that Swift may set in the frame pointer that an async function saves.
 #define ASYNC_FRAME (UINT64_C(1) << 60)
 
-// A cache of the answers whether the function at a return address is async: the address, with the answer in the highest
-// bit. 0: free.
+// A cache that shows whether the function at a return address is async. An entry contains the address, and the answer
+// in the highest bit. 0: the entry is free.
 #define ANSWERS    512 // a power of two
 #define ANSWER_YES (UINT64_C(1) << 63)
 static _Atomic uint64_t answers[ANSWERS];
@@ -80,8 +80,8 @@ static inline bool is_async(uint64_t address) {
 typedef struct walk {
   uint64_t hash;
   uint32_t count;
-  uint32_t stack_count;       // number of frames on the stack; the others are contexts of async functions
-  const uint64_t *context_at; // where the stack refers to the first context; NULL: there is none
+  uint32_t stack_count;       // number of frames on the stack; the others are from contexts of async functions
+  const uint64_t *context_at; // the stack word that refers to the first context; NULL: there is none
   const uint64_t *at[CS_QUARANTINE_FRAMES];
   uint64_t addresses[CS_QUARANTINE_FRAMES];
 } walk;
@@ -96,9 +96,10 @@ static void add(walk *walk, const uint64_t *at, uint64_t address) {
   walk->hash = mix(walk->hash, address);
 }
 
-// Follows the contexts of an async function to its callers. A context starts with two words: the caller's context, and
-// the address at which the caller continues. Contexts exist as long as the function runs. The address is the entry
-// point of a function, not a return address; the entry point plus 1 is stored.
+// Follows the contexts of an async function to its async callers. A context starts with two words: the address of the
+// caller's context, and the address at which the caller continues. The contexts stay allocated while the function runs.
+// The second address is the first instruction of a function and not a return address. The walk stores this address plus
+// 1.
 READS_FRAMES static void walk_contexts(uint64_t context, walk *walk) {
   while (walk->count < CS_QUARANTINE_FRAMES && context >= 4096 && context % 8 == 0 && context >> 47 == 0) {
     const uint64_t *const pair = (const uint64_t *)(uintptr_t)context;
@@ -109,13 +110,14 @@ READS_FRAMES static void walk_contexts(uint64_t context, walk *walk) {
   }
 }
 
-// Stores the return addresses from a frame on. Each frame pointer must be above the previous one, and on this thread's
-// stack. The callers of an async function are not on the stack: below its frame are the functions that run its task.
+// Stores the return addresses, beginning with the frame at `at`. Each frame must be above the previous one and on this
+// thread's stack. The async callers of an async function are not on the stack. After its frame, the stack contains the
+// functions that run its task.
 READS_FRAMES static void walk_from(uintptr_t at, walk *ret_walk) {
   const cs_thread *const thread = cs_thread_known();
   const uintptr_t end = thread->stack_end - 2 * sizeof(uint64_t);
   *ret_walk = empty_walk();
-  // Fibers and alternate signal stacks are elsewhere, where no frame is read.
+  // Fibers and alternate signal stacks are outside of these bounds. No frame is read there.
   if (at < thread->stack_start || at >= end || at % 8 != 0) return;
   while (ret_walk->count < CS_QUARANTINE_FRAMES) {
     const uint64_t *const pair = (const uint64_t *)at;
@@ -132,7 +134,7 @@ READS_FRAMES static void walk_from(uintptr_t at, walk *ret_walk) {
   }
 }
 
-// Stores the result of unwinding in the cache. Precondition: there is at least one frame.
+// Stores the result of an unwind in the cache. Precondition: the result has at least one frame.
 READS_FRAMES static void remember(cs_memo *memo, const walk *walk, uint32_t number) {
   const uint64_t *words[CS_MEMO_FRAMES];
   uint32_t count = 0;
@@ -182,7 +184,8 @@ void cs_stack_read(uint32_t number, cs_quarantine_stack *ret_stack) SIGNAL_SAFE 
   if (number == 0 || number > STACKS) return;
   const kept_stack *const kept = &stacks[number - 1];
   const uint32_t found = atomic_load_explicit(&kept->count, memory_order_acquire);
-  // Larger only if other code has overwritten the table; a signal handler must tolerate this.
+  // The count is larger only if other code has overwritten the table. The signal handler must not read past the array
+  // in this case.
   const uint32_t count = found < CS_QUARANTINE_FRAMES ? found : CS_QUARANTINE_FRAMES;
   for (uint32_t index = 0; index < count; index++)
     ret_stack->frames[index] = kept->frames[index];

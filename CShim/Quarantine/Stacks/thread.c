@@ -1,4 +1,4 @@
-// The quarantine's data of each thread.
+// The data that the quarantine stores for each thread.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -15,7 +15,7 @@
 
 __thread cs_thread cs_this_thread __attribute__((tls_model("initial-exec")));
 
-// Its destructor runs at the end of each thread.
+// The key's destructor runs when a thread ends.
 static pthread_key_t key;
 static bool has_key;
 
@@ -27,13 +27,12 @@ void cs_thread_learn(void) {
   cs_thread *const thread = &cs_this_thread;
   const uint32_t number = (uint32_t)syscall(SYS_gettid);
   thread->random = cs_ticks() ^ (uint64_t)number << 32;
-  // These bounds contain no address. They remain if the query below fails, for example on the main thread if no file
-  // descriptor is free.
-  // file descriptor is free.
+  // These bounds include no address. They stay in force if the query below fails. On the main thread, for example, it
+  // fails if no file descriptor is free.
   thread->stack_start = UINTPTR_MAX;
   thread->stack_end = UINTPTR_MAX;
   thread->number = number;
-  // A forked child keeps the cache of its parent's thread.
+  // A forked child keeps the cache of the thread that forked.
   if (thread->memos == NULL && has_key) {
     thread->memos = calloc(1, sizeof(cs_memos));
     pthread_setspecific(key, thread->memos);
@@ -48,7 +47,8 @@ void cs_thread_learn(void) {
   errno = error;
 }
 
-// At the end of a thread, the cache is freed. Releases after that unwind the stack each time.
+// When a thread ends, its cache is freed. If the thread releases further objects after that, each release unwinds the
+// stack.
 static void free_memos(void *memos) {
   cs_this_thread.memos = NULL;
   free(memos);
@@ -58,7 +58,7 @@ static void forget_thread(void) {
   cs_this_thread.number = 0;
 }
 
-// A forked child has one thread, whose number is another one than in the parent.
+// A forked child has one thread, whose ID differs from the ID in the parent.
 __attribute__((constructor)) static void prepare(void) {
   pthread_atfork(NULL, NULL, forget_thread);
   has_key = pthread_key_create(&key, free_memos) == 0;

@@ -1,50 +1,53 @@
-// A class that is or was listed, for the files of the quarantine.
+// The quarantine's data about a class that is or was listed.
 #ifndef CS_QUARANTINE_CLASS_H
 #define CS_QUARANTINE_CLASS_H
 
 #include "cs_ring.h"
 #include "slot.h"
 
-// The number of vtable words that can be hooked; stubs_x86_64.S has a stub for each.
+// The number of vtable words that can be replaced. stubs_x86_64.S contains a stub for each.
 #define CS_STUB_WORDS 1024
 
-// A word of an object under the policy zero: its empty value, and a mask of the bits that keep the value from the
-// deinit.
+// A word with which the policy zero fills an object: its empty value, and a mask of the bits that keep the value that
+// the deinit left.
 typedef struct cs_empty_word {
   uint64_t value;
   uint64_t kept;
 } cs_empty_word;
 
-// A class that is or was listed. Never freed: zombies refer to it.
+// A class that is or was listed. It is never freed, because zombies refer to it.
 typedef struct cs_class cs_class;
-// stubs_x86_64.S explains why the class is the fourth argument; the first three are unused.
+// stubs_x86_64.S explains why the class is the fourth argument. The first three arguments are unused.
 typedef SWIFTCC void cs_keep_function(uint64_t u0, uint64_t u1, uint64_t u2, cs_class *class, SWIFTSELF void *object);
 
 struct cs_class {
-  // All fields that each last release reads are in one cache line. stubs_x86_64.S has the offsets of the first two.
+  // The fields that each last release reads are in one cache line. stubs_x86_64.S contains the offsets of the first two
+  // fields.
   cs_destroy_function *destroy;
-  // Under zero and diagnose: puts an object whose deinit has ended into the queue.
+  // Under the policies zero and diagnose: puts an object whose deinit has ended into the queue.
   cs_keep_function *_Atomic keep;
   const cs_metadata *metadata;
-  const cs_metadata *zombie; // the copy of the metadata that objects in quarantine point to
-  // The queue's slots go up from here, and the explorer's go down. For the default limit, both are in one page.
+  const cs_metadata *zombie; // the copy of the metadata to which objects in quarantine point
+  // The first slot of the queue. The queue's slots have ascending addresses from here, and the explorer's slots have
+  // descending ones. For the default limit, both parts are in one page.
   cs_slot *slots;
-  // The counters of the class: in the ring, where crashd reads them, or in `own`.
+  // The counters of the class. They are in the ring, where crashd reads them, or in `own`.
   cs_ring_class *_Atomic counts;
-  // If the turn is below this bound, the usual case applies. The bound is the explorer's next turn or the end of the
-  // queue. 0 means that the fast path is disabled. A value below any slot means that the fast path was just enabled,
-  // for this number of slots.
+  // If a turn is below this bound, its object gets the next slot of the queue. The bound is the turn of the next object
+  // that goes to the explorer, or the end of the queue. If it is 0, the fast path is disabled. If it is lower than any
+  // slot, the fast path was just enabled, and the value is the number of slots.
   _Atomic uintptr_t bound;
-  _Atomic uint32_t is_listed; // 1: yes; 2 beside it while the quarantine is drained
+  _Atomic uint32_t is_listed; // bit 0: listed; bit 1: the quarantine is being drained
   uint32_t index;
-  _Alignas(64) _Atomic uintptr_t turn; // the next slot; past the last slot, it wraps around
-  // Bounds of the fields, in words from the start of an object. The fields start after the words that belong to the
-  // runtime. A last partial word is filled through a mask, because a guard slot has its edge bytes directly after the
+  _Alignas(64) _Atomic uintptr_t turn; // the next slot; after the last slot, it wraps around
+  // The bounds of the fields, in words from the start of an object. The fields start after the words that the runtime
+  // uses.
+  // A partial word at the end is filled through a mask, because a guard slot has its edge bytes directly after the
   // object.
   _Alignas(64) uint32_t first_field;
   uint32_t filled_end;
   uint32_t audited_end;
-  _Atomic uint32_t full; // number of slots if the queue has all its slots and the usual case applies; else 0
+  _Atomic uint32_t full; // number of slots if the queue has all its slots and the fast path is enabled; else 0
   _Atomic uint32_t policy;
   _Atomic uint32_t limit;
   _Atomic uint32_t queue_used;
@@ -53,28 +56,30 @@ struct cs_class {
   uint32_t hooked;
   uint32_t unhooked;
   bool has_one_size;                   // no object has tail-allocated elements
-  const cs_empty_word *empties;        // of the words from first_field on; NULL: all words become zero
-  uint64_t tail_mask;                  // of the word at filled_end; 0: there is no partial word
-  uint64_t yields[CS_STUB_WORDS / 64]; // vtable words that call the original even under the policy zero
+  const cs_empty_word *empties;        // for the words from first_field on; NULL: all words become zero
+  uint64_t tail_mask;                  // mask of the word at filled_end; 0: there is no partial word
+  uint64_t yields[CS_STUB_WORDS / 64]; // vtable words whose stubs call the original code even under the policy zero
   cs_ring_class own;
 };
 
-// The explorer is an additional part of the quarantine that evicts at random, where objects can reach a greater age.
+// The explorer is an additional part of the quarantine. It evicts at random, so some of its objects reach a greater age
+// than in the queue.
 #define CS_EXPLORER_SHARE 5 // the explorer's limit is the queue's limit divided by this
 #define CS_SLOTS_A_PAGE   (4096 / sizeof(cs_slot))
-// The number of explorer slots in the page in which the queue starts. The explorer's other slots are in full pages.
+// The number of the explorer's slots that are in the same page as the start of the queue. The explorer's other slots
+// fill whole pages.
 #define CS_EXPLORER_FIRST 12
 #define CS_EXPLORER_SLOTS (13 * CS_SLOTS_A_PAGE + CS_EXPLORER_FIRST)
 #define CS_CLASS_SLOTS    (CS_EXPLORER_SLOTS + CS_QUARANTINE_LIMIT_MAX)
 
-_Static_assert(CS_EXPLORER_SLOTS >= CS_QUARANTINE_LIMIT_MAX / CS_EXPLORER_SHARE, "room for the explorer");
+_Static_assert(CS_EXPLORER_SLOTS >= CS_QUARANTINE_LIMIT_MAX / CS_EXPLORER_SHARE, "space for the explorer's slots");
 _Static_assert(CS_EXPLORER_FIRST >= 50 / CS_EXPLORER_SHARE && CS_EXPLORER_FIRST + 50 <= CS_SLOTS_A_PAGE,
-               "one page for the usual limit");
+               "one page for the default limit");
 
-// A condition that is true in the usual case.
+// A condition that is true in the most frequent case.
 #define CS_USUALLY(condition) __builtin_expect(!!(condition), true)
 
-// A function whose caller keeps all registers except one.
+// A function that is rarely called, and whose caller need not save registers, except one.
 #define CS_SELDOM __attribute__((preserve_most, noinline, cold))
 
 // Adds one to a counter of a class.
@@ -83,14 +88,14 @@ _Static_assert(CS_EXPLORER_FIRST >= 50 / CS_EXPLORER_SHARE && CS_EXPLORER_FIRST 
 
 #pragma GCC visibility push(hidden)
 
-// zombie.c: creates the copy of the class's metadata that its objects in quarantine point to. Precondition: the caller
+// zombie.c: creates the copy of the class's metadata to which the objects in quarantine point. Precondition: the caller
 // holds the lock of class_table.c. Returns false if there is no memory.
 bool cs_zombie_make(cs_class *class);
 
 // Returns the class for which a zombie was created. Precondition: cs_is_zombie() returns true.
 cs_class *cs_class_of_zombie(const cs_metadata *zombie);
 
-// empties.c: the empty value of each field's type, with which the policy zero fills an object.
+// empties.c: the empty values with which the policy zero fills the fields of an object.
 bool cs_empties_make(cs_class *class); // returns false if there is no memory
 void cs_empties_fill(const cs_class *class, cs_object *object);
 bool cs_empties_are(const cs_class *class, const cs_object *object);

@@ -30,8 +30,8 @@ bool cs_quarantine_is_forked(void) {
   return atomic_load_explicit(&is_forked, memory_order_relaxed) != 0;
 }
 
-// Marks a forked child. There, slots that other threads had locked stay locked, and the reaper's work is half done.
-// Objects are deallocated as usual, and objects in quarantine stay there.
+// Marks this process as a forked child. In a forked child, slots that other threads had locked stay locked, and the
+// reaper's work may be half finished. Objects are therefore deallocated as usual, and objects in quarantine stay there.
 void cs_classes_forget(void) {
   if (cs_class_count() == 0) return;
   atomic_store(&is_forked, 1);
@@ -39,19 +39,19 @@ void cs_classes_forget(void) {
     atomic_store(&cs_classes[index]->is_listed, 0);
     cs_class_close(cs_classes[index]);
   }
-  // The counters in the ring belong to the parent.
+  // The counters in the ring belong to the parent, so the child uses its own.
   for (uint32_t index = 0; index < cs_class_count(); index++)
     atomic_store(&cs_classes[index]->counts, &cs_classes[index]->own);
 }
 
 void cs_classes_add(cs_class *class) {
   cs_classes[class->index] = class;
-  // release: pairs with the acquire load in cs_class_count.
+  // release: pairs with the acquire load in cs_class_count().
   atomic_store_explicit(&count, class->index + 1, memory_order_release);
 }
 
 void cs_class_close(cs_class *class) {
-  // Ordering: seq_cst, pairs with set_full of turn.c.
+  // Ordering: seq_cst, pairs with set_full() in turn.c.
   atomic_store(&class->full, 0);
   atomic_store(&class->bound, 0);
 }

@@ -1,4 +1,4 @@
-// The classes that are or were listed, by their index. A class is never freed.
+// The table of classes that are or were listed. A class is never freed.
 #ifndef CS_QUARANTINE_CLASSES_H
 #define CS_QUARANTINE_CLASSES_H
 
@@ -6,22 +6,23 @@
 
 #pragma GCC visibility push(hidden)
 
-extern cs_class *cs_classes[CS_QUARANTINE_CLASSES]; // entries are added by release stores, and never removed
+extern cs_class *cs_classes[CS_QUARANTINE_CLASSES]; // release stores add the entries; entries are never removed
 uint32_t cs_class_count(void) SIGNAL_SAFE;
 
 // Returns NULL if the class was never listed.
 cs_class *cs_class_of_metadata(const void *metadata);
 bool cs_is_zombie(const void *metadata);
 
-// Precondition: the caller holds the lock of class_table.c, and the table has room.
+// Precondition: the caller holds the lock of class_table.c, and the table has a free entry.
 void cs_classes_add(cs_class *class);
 
-// Disables the fast path: the next release checks for room, because the budget or the class has changed.
+// Disables the fast path. The next release then checks how many slots the class may have, because the budget or the
+// class has changed.
 void cs_class_close(cs_class *class);
 
-// Whether this is a forked child of a process with listed classes.
+// Returns whether this is a forked child of a process that had listed classes.
 bool cs_quarantine_is_forked(void);
-// Marks this process as such a forked child.
+// Marks this process as a forked child of a process that had listed classes.
 void cs_classes_forget(void);
 
 #pragma GCC visibility pop

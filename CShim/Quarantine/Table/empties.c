@@ -1,7 +1,8 @@
-// The values with which the policy zero fills the fields of an object: the empty value of each field's type. For
-// numbers, optionals and most enums, this is zero bytes. An empty array, set, dictionary or string is not zero: it
-// points to a singleton of the standard library. A reference, a closure or an existential has no empty value. Such a
-// field keeps the value from the deinit: a thread that reads it finds the same value as without the quarantine.
+// Determines the values with which the policy zero fills the fields of an object: the empty value of each field's type.
+// For numbers, optionals and most enums, the empty value consists of zero bytes. For an array, a set, a dictionary or a
+// string, it is not zero, because the empty value points to a singleton of the standard library. A reference, a closure
+// and an existential have no empty value. A field of this kind keeps the value that the deinit left. A thread that
+// reads it finds the same value as without the quarantine.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -11,26 +12,26 @@
 
 #include "class.h"
 
-#define DEPTH_LIMIT 8   // of nested structs
-#define WORDS_LIMIT 512 // of an object; a larger object is filled with zeros
+#define DEPTH_LIMIT 8   // the maximum depth of nested structs
+#define WORDS_LIMIT 512 // the maximum number of words of an object; larger objects are filled with zeros
 
-// Kinds of Swift metadata that this code handles.
+// The kinds of Swift metadata that this code handles.
 #define KIND_STRUCT   0x200
 #define KIND_ENUM     0x201
 #define KIND_OPTIONAL 0x202
 #define KIND_OPAQUE   0x300
 #define KIND_TUPLE    0x301
 
-// Indices of four-byte words in a type's descriptor.
+// Indices of 32-bit words in a type's descriptor.
 #define DESCRIPTOR_FIELDS 4
-#define DESCRIPTOR_CASES  5 // of an enum: the number of cases with a payload, in the lower three bytes
+#define DESCRIPTOR_CASES  5 // of an enum; the lower three bytes contain the number of cases with a payload
 
 // Indices in the value witness table of a type.
 #define WITNESS_SIZE     8
 #define WITNESS_FLAGS    10
 #define WITNESS_ENUM_TAG 11
-#define FLAG_NOT_PLAIN   UINT64_C(0x10000)  // copying is not a plain copy of bytes
-#define FLAG_ENUM        UINT64_C(0x200000) // the table has WITNESS_ENUM_TAG
+#define FLAG_NOT_PLAIN   UINT64_C(0x10000)  // a copy is more than a copy of the bytes
+#define FLAG_ENUM        UINT64_C(0x200000) // the table contains WITNESS_ENUM_TAG
 
 typedef uint32_t enum_tag_function(const void *value, const void *type);
 typedef struct child {
@@ -40,7 +41,7 @@ typedef struct child {
   bool is_var;
 } child;
 
-// Functions of the runtime that implement Mirror.
+// Functions of the Swift runtime that implement Mirror.
 extern SWIFTCC intptr_t swift_reflectionMirror_recursiveCount(const void *type);
 extern SWIFTCC intptr_t swift_reflectionMirror_recursiveChildOffset(const void *type, intptr_t index);
 extern SWIFTCC const void *swift_reflectionMirror_recursiveChildMetadata(const void *type, intptr_t index,
@@ -49,7 +50,7 @@ extern SWIFTCC const void *swift_reflectionMirror_recursiveChildMetadata(const v
 extern SWIFTCC const void *swift_getTypeByMangledNameInContext(const void *name, size_t bytes, const void *context,
                                                                const void *arguments);
 
-// Descriptors of types whose empty value is not zero, and the objects that their empty values point to.
+// The descriptors of the types whose empty value is not zero, and the singletons to which their empty values point.
 extern const uint8_t array_descriptor[] __asm__("$sSaMn");
 extern const uint8_t contiguous_descriptor[] __asm__("$ss15ContiguousArrayVMn");
 extern const uint8_t dictionary_descriptor[] __asm__("$sSDMn");
@@ -61,7 +62,7 @@ extern const uint8_t _swiftEmptyArrayStorage[], _swiftEmptyDictionarySingleton[]
 
 typedef struct planning {
   const cs_class *class;
-  cs_empty_word *words; // from the class's first field on
+  cs_empty_word *words; // the words of an object from the class's first field on
   uint32_t count;
 } planning;
 
@@ -86,10 +87,10 @@ static void leave(planning *planning, uint64_t offset, uint64_t bytes) {
       planning->words[(at - first) / 8].kept |= UINT64_C(0xFF) << (at - first) % 8 * 8;
 }
 
-// The description of a type's fields, or of an enum's cases. Cases with a payload come first.
+// The description of a type's fields or of an enum's cases. Cases with a payload come first.
 typedef struct field_record {
   uint32_t flags;
-  int32_t type_name; // relative to this field; 0: none
+  int32_t type_name; // offset relative to this field; 0: none
   int32_t name;
 } field_record;
 
@@ -102,8 +103,8 @@ typedef struct field_descriptor {
   field_record records[];
 } field_descriptor;
 
-// Returns the length of a mangled name. It may contain references: a byte below 0x20, and four or eight bytes that may
-// be zero.
+// Returns the length of a mangled type name. The name may contain references. A reference consists of a byte below 0x20
+// and four or eight bytes, which may be zero.
 static size_t name_bytes(const uint8_t *name) {
   size_t bytes = 0;
   while (name[bytes] != 0)
@@ -111,8 +112,8 @@ static size_t name_bytes(const uint8_t *name) {
   return bytes;
 }
 
-// Returns the type of a case's payload. Returns NULL if the program has no field descriptions, or if the type depends
-// on unknown arguments.
+// Returns the type of the payload of an enum case. Returns NULL if the program contains no field descriptions, or if
+// the type depends on unknown generic arguments.
 static const void *payload_type(const void *type, const int32_t *descriptor, uint32_t number) {
   const int32_t *const at = &descriptor[DESCRIPTOR_FIELDS];
   const field_descriptor *const fields = (const void *)((const uint8_t *)at + *at);
@@ -124,7 +125,8 @@ static const void *payload_type(const void *type, const int32_t *descriptor, uin
   return swift_getTypeByMangledNameInContext(name, name_bytes(name), descriptor, (const uint64_t *)type + 2);
 }
 
-// Whether zero bytes are a valid value: a case without a payload, or a case whose payload is trivial.
+// Returns whether zero bytes are a valid value of an enum. They must represent a case without a payload, or a case
+// whose payload is trivial.
 static bool is_zero_a_value(const void *type) {
   if (is_plain(type)) return true;
   static const uint64_t zeros[32];
@@ -138,8 +140,8 @@ static bool is_zero_a_value(const void *type) {
   return payload != NULL && is_plain(payload);
 }
 
-// Whether the descriptor refers to field descriptions. A compiler option omits them; the runtime functions would then
-// print a warning.
+// Returns whether the descriptor refers to field descriptions. A compiler option omits them. The runtime's functions
+// would then print a warning.
 static bool has_fields(const void *descriptor) {
   return ((const int32_t *)descriptor)[DESCRIPTOR_FIELDS] != 0;
 }
@@ -185,10 +187,10 @@ static void plan_type(planning *planning, const void *type, uint64_t offset, uin
   } else if (kind == KIND_TUPLE) {
     is_left = !is_plain(type);
   } else {
-    // A class, an existential, a function or a metatype.
+    // The type is a class, an existential, a function or a metatype.
     is_left = true;
   }
-  // The metadata of a class has the value witnesses of a reference.
+  // The value witnesses in the metadata of a class are those of a reference to an object.
   if (is_left) leave(planning, offset, witnesses_of(type)[WITNESS_SIZE]);
 }
 

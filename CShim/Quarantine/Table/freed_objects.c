@@ -9,12 +9,12 @@
 #include "classes.h"
 #include "places.h"
 
-#define RECORD_SHARE UINT64_C(1024) // bytes of the budget for each record
+#define RECORD_SHARE UINT64_C(1024) // bytes of the budget for each record of the table
 
 cs_freed_object cs_freed_objects[CS_FREED_OBJECTS];
 static _Atomic uint64_t next;
 
-// Returns the number of records to use; below the default budget it is smaller.
+// Returns how many records of the table are used. If the budget is below the default, the number is smaller.
 static uint64_t in_use(void) {
   const uint64_t budget = atomic_load_explicit(&cs_budget, memory_order_relaxed);
   if (budget >= CS_FREED_OBJECTS * RECORD_SHARE) return CS_FREED_OBJECTS;
@@ -25,7 +25,8 @@ static uint64_t in_use(void) {
 void cs_freed_object_put(const cs_slot *slot, const cs_object *object) {
   cs_freed_object *const record =
       &cs_freed_objects[atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) % in_use()];
-  // Another thread is still writing here, because the table has wrapped around. Its record is the later one.
+  // The table has wrapped around, and another thread is still writing this record. Its record is the later one, so this
+  // one is dropped.
   if (atomic_exchange(&record->object, (const cs_object *)CS_SLOT_BUSY) == CS_SLOT_BUSY) return;
   record->ticks = slot->ticks;
   atomic_signal_fence(memory_order_seq_cst);
@@ -36,7 +37,8 @@ void cs_freed_object_put(const cs_slot *slot, const cs_object *object) {
 bool cs_freed_object_find(const void *object, cs_quarantine_liveness *ret_liveness) {
   cs_slot found = {0}, candidate;
   bool is_found = false;
-  // Find the latest record: over time, many objects may have had the same address.
+  // Searches all classes for the latest record, because several objects may have had the same address at different
+  // times.
   for (uint32_t index = 0; index < cs_class_count(); index++) {
     if (!cs_table_find_past(cs_classes[index], object, &candidate)) continue;
     if (is_found && candidate.ticks <= found.ticks) continue;

@@ -1,5 +1,5 @@
-// Freed-object records of evicted objects. Most of them are in the slots. This table has the records of objects that
-// had left their slot before their deinit ran, under absorb.
+// The freed-object records of objects that were evicted. Most freed-object records are in the slots. This table
+// contains those of the policy absorb, where objects leave their slots before their deinit runs.
 #ifndef CS_QUARANTINE_FREED_OBJECTS_H
 #define CS_QUARANTINE_FREED_OBJECTS_H
 
@@ -7,8 +7,8 @@
 
 #define CS_FREED_OBJECTS 1024 // a power of two
 
-// The same words as the first half of a slot's record. As in a slot, the thread that swaps CS_SLOT_BUSY for `object`
-// writes the other fields.
+// The fields are the same as in the first half of a slot. As in a slot, the thread that exchanges `object` for
+// CS_SLOT_BUSY may write the other fields.
 typedef struct cs_freed_object {
   const cs_object *_Atomic object;
   uint64_t ticks;
@@ -30,9 +30,9 @@ extern cs_freed_object cs_freed_objects[CS_FREED_OBJECTS];
 
 #pragma GCC visibility pop
 
-// Returns false if the record belongs to another object, or is changing.
+// Returns false if the record belongs to another object, or if a thread is writing it.
 static inline bool cs_freed_object_read(const cs_freed_object *record, const void *object, cs_slot *ret_slot) {
-  // CS_SLOT_BUSY is an address, too, and could be equal to `object`.
+  // `object` may be any address that the program asks for, including CS_SLOT_BUSY.
   if (object == CS_SLOT_BUSY || atomic_load_explicit(&record->object, memory_order_acquire) != object) return false;
   const uint64_t ticks = __atomic_load_n(&record->ticks, __ATOMIC_RELAXED);
   const uint64_t label = __atomic_load_n(&record->label, __ATOMIC_RELAXED);

@@ -13,10 +13,10 @@ _Atomic uint64_t cs_budget = 1 << 20;
 _Atomic int64_t cs_budget_left = 1 << 20;
 const uint64_t cs_slot_marks[2][2];
 
-// Finds the latest record of the object.
+// Finds the latest release record of the object in the slots of a class.
 static bool find(const cs_class *class, const cs_object *object, bool is_past, cs_slot *ret_slot) {
   const cs_slot *const end = cs_slots_end(class);
-  // Fewer rounds for a freed object, because it is searched for in every class, after no object was found.
+  // A freed object gets fewer rounds, because it is searched for in every class if no object in quarantine was found.
   for (uint32_t round = 0; round < (is_past ? PAST_ROUNDS : FIND_ROUNDS); round++) {
     bool is_busy = false, is_found = false;
     for (cs_slot *slot = cs_slots_begin(class); slot < end; slot++) {
@@ -26,7 +26,7 @@ static bool find(const cs_class *class, const cs_object *object, bool is_past, c
       if (found <= 0 || (is_found && candidate.ticks <= ret_slot->ticks)) continue;
       *ret_slot = candidate;
       is_found = true;
-      // An object is in only one slot at a time.
+      // An object in quarantine is in only one slot, so the search ends.
       if (!is_past) return true;
     }
     if (is_found) return true;

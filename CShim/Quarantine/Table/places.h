@@ -1,5 +1,6 @@
-// The slots of a class: locking, unlocking, and reading without the lock. While a slot is read, other threads may write
-// it. A thread that was stopped forever may have left it half written.
+// Functions that lock and unlock the slots of a class, and read them without locking. While a thread reads a slot
+// without locking, other threads may write the slot. If a thread was stopped forever while it wrote a slot, the slot
+// stays half written.
 #ifndef CS_QUARANTINE_PLACES_H
 #define CS_QUARANTINE_PLACES_H
 
@@ -9,11 +10,12 @@
 
 #pragma GCC visibility push(hidden)
 
-// The budget of all classes, and its remainder; the remainder is negative after the budget was reduced.
+// The budget of all classes together, and the unused part of it. The unused part is negative if the budget was reduced.
 extern _Atomic uint64_t cs_budget;
 extern _Atomic int64_t cs_budget_left;
 
-// Copies the record of an object. Returns false if there is none, or if it keeps changing.
+// Copies the release record of an object in quarantine. Returns false if there is none, or if other threads keep
+// changing it.
 bool cs_table_find(const cs_class *class, const cs_object *object, cs_slot *ret_slot);
 // Copies the latest freed-object record of an object in the slots of a class. Returns false if there is none.
 bool cs_table_find_past(const cs_class *class, const cs_object *object, cs_slot *ret_slot);
@@ -28,8 +30,8 @@ static inline bool cs_budget_has_room(uint32_t bytes, uint32_t instead_of) {
   return atomic_load_explicit(&cs_budget_left, memory_order_relaxed) + instead_of >= (int64_t)bytes;
 }
 
-// Locks a slot, and returns its object. Returns CS_SLOT_BUSY if another thread has locked it. acquire: pairs with
-// cs_slot_leave.
+// Locks a slot, and returns the object that was in it. Returns CS_SLOT_BUSY if another thread has locked the slot.
+// acquire: pairs with cs_slot_leave().
 static inline cs_object *cs_slot_enter(cs_slot *slot) {
   return atomic_exchange(&slot->object, CS_SLOT_BUSY);
 }
@@ -38,7 +40,7 @@ static inline void cs_slot_leave(cs_slot *slot, cs_object *object) {
   atomic_store_explicit(&slot->object, object, memory_order_release);
 }
 
-// Moves the record of the object that leaves the slot to the record of the slot's previous object.
+// Copies the release record of the object that leaves the slot to the slot's freed-object record.
 static inline void cs_slot_pass(cs_slot *slot, const cs_object *old) {
   slot->past = old;
   slot->past_ticks = slot->ticks;
@@ -48,7 +50,7 @@ static inline void cs_slot_pass(cs_slot *slot, const cs_object *old) {
 _Static_assert(offsetof(cs_slot, past) - offsetof(cs_slot, label) == sizeof(cs_slot) - offsetof(cs_slot, past_label),
                "the same words");
 
-// Both kinds of slots are adjacent: the explorer's are before `slots`, and the queue's start there.
+// The slots of a class are adjacent. The explorer's slots end before `slots`, and the queue's slots start there.
 static inline cs_slot *cs_slots_begin(const cs_class *class) {
   return class->slots - atomic_load(&((cs_class *)(uintptr_t)class)->explorer_used);
 }
@@ -57,8 +59,9 @@ static inline cs_slot *cs_slots_end(const cs_class *class) {
   return class->slots + atomic_load(&((cs_class *)(uintptr_t)class)->queue_used);
 }
 
-// Reads a slot once. Returns 1 if the object was found, 0 if it is not here, and -1 if the slot is busy. With
-// `is_past`, it searches for the slot's previous object, and returns its freed-object record as a record.
+// Reads a slot without locking it. Returns 1 if the slot contains the object, 0 if it does not, and -1 if another
+// thread has locked or changed the slot. If `is_past` is true, searches for the slot's previous object, and returns the
+// freed-object record in the fields of a release record.
 static inline int cs_slot_read(const cs_slot *slot, const cs_object *object, bool is_past, cs_slot *ret_slot) {
   const cs_object *const before = atomic_load_explicit(&slot->object, memory_order_acquire);
   if (before == CS_SLOT_BUSY) return -1;
@@ -68,7 +71,7 @@ static inline int cs_slot_read(const cs_slot *slot, const cs_object *object, boo
   atomic_thread_fence(memory_order_acquire);
   const cs_slot copy = *slot;
   atomic_thread_fence(memory_order_acquire);
-  // The same address may be there again, with a new object.
+  // The address may be the same but belong to a new object, so the ticks and the label are compared, too.
   if (__atomic_load_n(&slot->ticks, __ATOMIC_RELAXED) != ticks ||
       __atomic_load_n(&slot->label, __ATOMIC_RELAXED) != label || copy.ticks != ticks || copy.label != label ||
       atomic_load_explicit(&slot->object, memory_order_relaxed) != before)

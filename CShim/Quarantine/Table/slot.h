@@ -1,5 +1,5 @@
-// The slot of one object in quarantine. It contains the object's record: the object, the time, the thread and the stack
-// of its last release.
+// The slot of an object in quarantine. It contains the release record of the object: the object's address, and the
+// time, the thread and the stack of its last release.
 #ifndef CS_QUARANTINE_SLOT_H
 #define CS_QUARANTINE_SLOT_H
 
@@ -11,18 +11,19 @@
 #include "../Runtime/abi.h"
 #include "cs_quarantine.h"
 
-// A slot is one cache line. The thread that swaps CS_SLOT_BUSY for `object` holds the slot until it stores another
-// value there. It writes `ticks` before the rest of the first half. A reader that finds `ticks` unchanged has read the
-// record of one object.
+// A slot is one cache line. The thread that exchanges `object` for CS_SLOT_BUSY has locked the slot until it stores
+// another value in `object`. This thread writes `ticks` before the rest of the first half. If a reader finds that
+// `ticks` has not changed, all fields that it has read belong to the same object.
 typedef struct cs_slot {
-  cs_object *_Atomic object; // or CS_SLOT_BUSY, CS_SLOT_EMPTY; NULL: the slot has never been used
-  uint64_t ticks;            // time of the last release; 0: the slot has had no object yet
+  cs_object *_Atomic object; // or CS_SLOT_BUSY, CS_SLOT_EMPTY; NULL: the slot was never used
+  uint64_t ticks;            // time of the last release; 0: the slot was never used
   uint64_t label;
-  // These two fields form one word and are written at once.
+  // These two fields form one 64-bit word, and one store writes them.
   uint32_t thread;
   uint32_t stack;
-  // The freed-object record of the slot's previous object, with the same words. Under absorb, this record is elsewhere
-  // (freed_objects.h): `past` is NULL, and the checksum of the fields follows.
+  // The freed-object record of the slot's previous object. It has the same fields as the first half of the slot. Under
+  // the policy absorb, this record is in a separate table (freed_objects.h). `past` is then NULL, and the next field
+  // contains the checksum of the fields.
   const cs_object *past;
   union {
     uint64_t past_ticks;
@@ -33,8 +34,8 @@ typedef struct cs_slot {
   uint32_t past_stack;
 } cs_slot;
 
-// Marks that are not objects. They can be read like objects, and their counts are those of no object in quarantine. One
-// test of the counts therefore covers the marks as well.
+// Two values of `object` that are not objects. They point to memory that can be read like an object, and whose counts
+// differ from those of all objects in quarantine. One test of the counts therefore excludes these two values as well.
 extern const uint64_t cs_slot_marks[2][2] __attribute__((visibility("hidden")));
 #define CS_SLOT_BUSY  ((cs_object *)(uintptr_t)cs_slot_marks[0])
 #define CS_SLOT_EMPTY ((cs_object *)(uintptr_t)cs_slot_marks[1])
@@ -42,11 +43,12 @@ extern const uint64_t cs_slot_marks[2][2] __attribute__((visibility("hidden")));
 _Static_assert(sizeof(cs_slot) == 64, "a cache line");
 _Static_assert(offsetof(cs_slot, past) == 32, "both records have the same size");
 
-// A label consists of 16 bits for the size of the object's chunk, 32 bits for the number of the record, and 16 bits for
-// the mark of its policy. Under diagnose, the object's fields are filled with its label. Each record has a unique
-// filling, and one comparison for each field detects a write. The mark of diagnose sets bit 63. Retains and releases of
-// such a field have no effect, and the field is not a valid address. Each dereference faults, and the register leads to
-// the record. This also works with an offset added, because the lowest 16 bits are near the middle of their range.
+// A label consists of the size of the object's chunk (16 bits), the number of the record (32 bits), and the mark of its
+// policy (16 bits). Under the policy diagnose, the object's fields are filled with its label. The filling is different
+// for each record, and one comparison for each field detects a write. The mark of diagnose sets bit 63 of the label. If
+// the label is used as a reference, retains and releases have no effect, and it is not a valid address. Each access
+// through it faults, and the register with the label identifies the record. This also works if an offset was added to
+// the label, because the value of the lowest 16 bits is near the middle of its range.
 #define CS_LABEL_SIZE_BITS     16
 #define CS_LABEL_SIZE          UINT64_C(0xFFFF)
 #define CS_LABEL_NUMBER        (UINT64_C(0xFFFFFFFF) << CS_LABEL_SIZE_BITS)
@@ -54,9 +56,10 @@ _Static_assert(offsetof(cs_slot, past) == 32, "both records have the same size")
 #define CS_LABEL_MARK_ABSORB   UINT64_C(2)
 #define CS_LABEL_MARK_ZERO     UINT64_C(1)
 #define CS_LABEL_MARK_DIAGNOSE UINT64_C(0xEFED)
-// A bit next to the mark: the object was retained when it was to be evicted, and stays for a second round.
+// A bit that is added to the mark. It means that the object was retained at its eviction, and stays for a second round.
 #define CS_LABEL_STAYED (UINT64_C(1) << 60)
-_Static_assert((CS_LABEL_MARK_DIAGNOSE << CS_LABEL_MARK_SHIFT & CS_LABEL_STAYED) == 0, "no bit of a mark");
+_Static_assert((CS_LABEL_MARK_DIAGNOSE << CS_LABEL_MARK_SHIFT & CS_LABEL_STAYED) == 0,
+               "the mark does not use this bit");
 
 static inline uint64_t cs_label_mark_of(cs_mode policy) {
   return (policy == CS_MODE_ABSORB ? CS_LABEL_MARK_ABSORB
@@ -74,7 +77,7 @@ static inline cs_mode cs_slot_policy(const cs_slot *slot) {
   return cs_label_policy(slot->label);
 }
 
-// The size of a chunk: in units of 16 bytes below 256 KiB, and above in units of 16 KiB, rounded up.
+// The encoding of a chunk's size: in units of 16 bytes below 256 KiB, and else in units of 16 KiB, rounded up.
 #define CS_SIZE_ALWAYS       UINT64_C(0x8000)
 #define CS_SIZE_COARSE       UINT64_C(0x4000)
 #define CS_SIZE_MOST         UINT64_C(0x3FFF)
@@ -94,14 +97,15 @@ static inline uint32_t cs_label_bytes(uint64_t label) {
   return units << CS_SIZE_SHIFT;
 }
 
-// Returns the bytes that are charged to the budget.
+// Returns the number of bytes that are charged to the budget for the slot and its object.
 static inline uint32_t cs_slot_bytes(const cs_slot *slot) {
   return cs_label_bytes(slot->label) + (uint32_t)sizeof *slot;
 }
 
-// The number of a record consists of its class, whether its slot is the explorer's, and an ordinal. The ordinal starts
-// with the slot's index, and grows by a stride with each object. The stride is 2^20 divided by the golden ratio: some
-// 400,000 objects of a class have different ordinals, whatever the limit of the class is.
+// The number of a record consists of the index of its class, a bit that is set for slots of the explorer, and an
+// ordinal. The ordinal of the first object in a slot is the slot's index. Each further object of the slot increases the
+// ordinal by a stride. The stride is 2^20 divided by the golden ratio. With it, about 400,000 objects of a class have
+// different ordinals, for any limit of the class.
 #define CS_NUMBER_CLASS_BITS    11
 #define CS_NUMBER_EXPLORER      (UINT32_C(1) << CS_NUMBER_CLASS_BITS)
 #define CS_NUMBER_ORDINAL_SHIFT (CS_NUMBER_CLASS_BITS + 1)

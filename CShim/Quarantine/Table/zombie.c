@@ -1,5 +1,5 @@
-// The copy of a class's metadata that its objects in quarantine point to. The methods of the copy are stubs. Its
-// superclass is the class itself, which keeps casts working.
+// Creates the copy of a class's metadata to which the objects in quarantine point. The vtable words of the copy point
+// to stubs. Its superclass is the class itself, so casts still work.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -10,8 +10,8 @@
 #include "../Release/stubs.h"
 #include "class.h"
 
-// The target of an async method's vtable word: the relative address of the code, and the size of the context that the
-// code needs.
+// An async method's vtable word points to this structure: the relative address of the code, and the size of the context
+// that the code needs.
 typedef struct async_pointer {
   int32_t code;
   uint32_t context_bytes;
@@ -19,8 +19,8 @@ typedef struct async_pointer {
 
 #define ASYNC_POINTERS 16384
 
-// In this image, because the stubs must be within 32 bits of it. Allocated under the lock of the class table, and never
-// freed.
+// The array is in this image, because its 32-bit offsets must reach the stubs. The lock of the class table protects it.
+// Its entries are never freed.
 static async_pointer async_pointers[ASYNC_POINTERS];
 static uint32_t async_pointers_used;
 
@@ -43,7 +43,7 @@ static void hook(cs_method method, void *context) {
   copying *const copying = context;
   cs_class *const class = copying->class;
   uint64_t *const word = &copying->words[method.word];
-  // An override replaces the word of the class that introduced the method, with a method of the same kind.
+  // An override uses the vtable word of the class that introduced the method, and is of the same kind as that method.
   if (*word == 0 || method.word >= CS_STUB_WORDS || (method.is_async && !hook_async(word, method.word))) {
     class->unhooked++;
     return;
@@ -55,7 +55,7 @@ static void hook(cs_method method, void *context) {
 
 bool cs_zombie_make(cs_class *class) {
   const cs_metadata *const metadata = class->metadata;
-  // The class pointer is stored in front of its zombie.
+  // The word before a zombie contains the address of its cs_class.
   uint64_t *const memory = malloc(sizeof(uint64_t) + metadata->class_size);
   if (memory == NULL) return false;
   memory[0] = (uintptr_t)class;

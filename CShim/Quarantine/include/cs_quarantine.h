@@ -1,6 +1,6 @@
 // Quarantines deallocated objects of listed classes, and records accesses to them.
 //
-// May be called from any thread. No function may be called from a signal handler, unless its comment allows it.
+// Any thread may call these functions. A signal handler may call only the functions whose comments allow it.
 #ifndef CS_QUARANTINE_H
 #define CS_QUARANTINE_H
 
@@ -11,9 +11,9 @@
 #include "cs_signal_safe.h"
 
 #define CS_QUARANTINE_FRAMES    16   // the maximum number of frames of a stack
-#define CS_QUARANTINE_CLASSES   2048 // classes that were ever listed
+#define CS_QUARANTINE_CLASSES   2048 // maximum number of classes that were listed at any time
 #define CS_QUARANTINE_LIMIT_MAX 4096 // the maximum number of objects of one class in its queue
-#define CS_QUARANTINE_HITS      256  // different incidents
+#define CS_QUARANTINE_HITS      256  // maximum number of different incidents
 
 typedef enum cs_quarantine_error : uint32_t {
   CS_QUARANTINE_OK = 0,
@@ -27,40 +27,43 @@ typedef enum cs_quarantine_error : uint32_t {
 typedef enum cs_quarantine_kind : uint32_t {
   CS_QUARANTINE_CALL = 1,         // a call of a virtual method
   CS_QUARANTINE_ASYNC_CALL = 2,   // a call of a virtual async method
-  CS_QUARANTINE_OVER_RELEASE = 3, // a release of an object without references
-  CS_QUARANTINE_DRIFT = 4,        // detected at eviction: more retains than releases
+  CS_QUARANTINE_OVER_RELEASE = 3, // a release of an object that had no references any more
+  CS_QUARANTINE_DRIFT = 4,        // detected at eviction: there were more retains than releases
   CS_QUARANTINE_WRITE = 5,        // detected at eviction: a field was written
 } __attribute__((enum_extensibility(open))) cs_quarantine_kind;
 
-// Checks the layout of Swift's metadata and reference counts against the runtime of this process. `probe` is the
-// metadata of a final class whose objects have `probe_size` bytes, and `instance` is a new object of it. Idempotent.
+// Checks whether Swift's metadata and reference counts have the expected layout in the runtime of this process. `probe`
+// is the metadata of a final class whose objects have a size of `probe_size` bytes. `instance` is a new object of this
+// class. Later calls return the first result.
 bool cs_quarantine_check(const void *probe, const void *instance, uint64_t probe_size);
-// Returns the reason why the quarantine is off, or an empty string.
+// Returns the reason why the quarantine cannot be used, or an empty string if it can.
 const char *cs_quarantine_unavailable(void);
 
-// Lists a class. Under CS_MODE_ABSORB, the deinit runs at eviction, and the object stays intact until then. Under
-// CS_MODE_ZERO and CS_MODE_DIAGNOSE, the deinit runs at once. The fields are then filled with their empty values, or
-// with the label of the record.
+// Lists a class: its objects then go to the quarantine at their last release. Under the policy CS_MODE_ABSORB, the
+// deinit runs at eviction, and the object stays intact until then. Under CS_MODE_ZERO and CS_MODE_DIAGNOSE, the deinit
+// runs at the last release. After the deinit, the fields are filled with empty values (zero) or with the label of the
+// record (diagnose).
 cs_quarantine_error cs_quarantine_list(const void *metadata, cs_mode policy, uint32_t limit);
-// Unlists a class: its objects leave the quarantine, and later ones are deallocated as usual. Returns false if the
+// Unlists a class. Its objects leave the quarantine, and later objects are deallocated as usual. Returns false if the
 // class was not listed.
 bool cs_quarantine_unlist(const void *metadata);
-// Sets the budget for objects and their records, of all classes together.
+// Sets the budget in bytes for the objects of all classes and their slots.
 void cs_quarantine_set_budget(uint64_t bytes);
-// Sets whether each dealloc records a stack (the default).
+// Sets whether each last release records a stack. By default, each one does.
 void cs_quarantine_set_stacks(bool is_on);
-// Evicts all objects and returns after the last deinit. Precondition: the caller is not a deinit of a listed class.
+// Evicts all objects of all classes. Returns after the last deinit has ended. Precondition: the caller is not the
+// deinit of a listed class.
 void cs_quarantine_drain(void);
 
-// The callbacks that publish incidents and counters. They are cs_shim_incident and cs_shim_class, to which this code is
-// not linked.
+// The callbacks that receive incidents and counters. They are cs_shim_incident and cs_shim_class. They are passed as
+// pointers because this library is not linked to them.
 typedef void cs_quarantine_incident_sink(const cs_ring_incident *incident) SIGNAL_SAFE;
 typedef cs_ring_class *cs_quarantine_class_sink(const cs_ring_class *class);
-// Publishes from now on, also for classes that are already listed. Idempotent.
+// Sets the callbacks. Classes that are already listed are published, too. A repeated call changes nothing.
 void cs_quarantine_show(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sink *classes);
 
-// Publishes the freed objects that the registers of a crash point to, in quarantine or evicted: class, policy, age and
-// last release. Signal safety: for signal handlers, before they commit the record.
+// Publishes the objects, in quarantine or evicted, to which the registers of a crash point: their class, policy, age
+// and last release. Signal safety: signal handlers may call this function before they commit the record.
 void cs_quarantine_crashed(const cs_ring_record *record) SIGNAL_SAFE;
 
 // The counters of one class since it was first listed.
@@ -70,18 +73,18 @@ typedef struct cs_quarantine_counts {
   uint32_t limit;
   uint32_t is_listed;
   uint32_t instance_bytes;
-  uint32_t hooked_methods;   // vtable words that point to a stub
-  uint32_t unhooked_methods; // vtable words whose descriptors have an unknown form
+  uint32_t hooked_methods;   // vtable words that were replaced by a stub
+  uint32_t unhooked_methods; // vtable words whose descriptors have an unknown form, so they were not replaced
   uint64_t admitted;
   uint64_t evicted;
   uint64_t hits;
-  uint64_t skipped_budget;   // the budget was used up, and there was no older object to replace
-  uint64_t skipped_busy;     // no slot could be locked, or the reaper lagged behind
-  uint64_t skipped_unowned;  // certainly or possibly on the stack
-  uint64_t skipped_isolated; // its deinit runs on an actor, later
+  uint64_t skipped_budget;   // the budget was used up, and there was no older object to evict
+  uint64_t skipped_busy;     // no slot could be locked, or the reaper's queue was full
+  uint64_t skipped_unowned;  // unowned references existed, or the object was on the stack
+  uint64_t skipped_isolated; // the deinit runs later, on an actor
 } cs_quarantine_counts;
 
-// Copies the counters of the class at an index. Returns false past the last class.
+// Copies the counters of the class at an index. Returns false if the index is past the last class.
 bool cs_quarantine_class(uint32_t index, cs_quarantine_counts *ret_counts);
 uint64_t cs_quarantine_bytes(void);
 
@@ -93,41 +96,43 @@ typedef struct cs_quarantine_stack {
 
 // Returns the stack of the caller.
 void cs_quarantine_here(cs_quarantine_stack *ret_stack);
-// Returns the return address of the caller's caller, found by the caller's frame pointer; 0 on a foreign stack.
+// Returns the return address of the caller's caller, which the caller's frame pointer shows. Returns 0 on a foreign
+// stack.
 uint64_t cs_quarantine_caller(void);
-// Returns the address range of this thread's own stack; an empty range if it is unknown.
+// Returns the address range of this thread's own stack. The range is empty if it is unknown.
 void cs_quarantine_stack_bounds(uintptr_t *ret_start, uintptr_t *ret_end);
-// Publishes that a handle was resolved after its object of this class was deallocated. `name` has `bytes` bytes of
-// UTF-8.
+// Publishes that the program used a handle after the handle's object was deallocated. `name` is the name of the
+// object's class: `bytes` bytes of UTF-8.
 void cs_quarantine_missed(const char *name, uint64_t bytes, const cs_quarantine_stack *use);
 
-// A use-after-free incident. Class, kind, method and access stack are equal for all `count` accesses; the other fields
-// describe the first access.
+// A use-after-free incident. The class, the kind, the method and the access stack are the same for all `count`
+// accesses. The other fields describe the first access.
 typedef struct cs_quarantine_hit {
   const void *metadata;
   const void *object;
-  const void *method; // the intended target of the call; NULL: none
+  const void *method; // the method that was called; NULL: none
   uint64_t count;
-  uint64_t age_ns; // between the last release and the access
-  int64_t drift;   // CS_QUARANTINE_DRIFT: number of excess retains; else unused
-  uint32_t id;     // of the object's record
+  uint64_t age_ns; // from the last release to the access
+  int64_t drift;   // CS_QUARANTINE_DRIFT: number of excess retains; otherwise unused
+  uint32_t id;     // the number of the object's release record
   uint32_t word;   // index of the vtable word in the metadata
   cs_quarantine_kind kind;
   cs_mode policy;
-  uint32_t is_explorer; // the object was in the part that evicts at random
-  uint32_t has_record;  // whether object, age and free stack are known
+  uint32_t is_explorer; // the object was in the explorer, the part that evicts at random
+  uint32_t has_record;  // whether the object, its age and its free stack are known
   cs_quarantine_stack use;
   cs_quarantine_stack free;
 } cs_quarantine_hit;
 
-// Copies the incident at an index. Returns false past the last incident.
+// Copies the incident at an index. Returns false if the index is past the last incident.
 bool cs_quarantine_hit_at(uint32_t index, cs_quarantine_hit *ret_hit);
-// The number of incidents that were dropped because the table was full. The counters of their classes include them.
+// The number of incidents that were dropped because the table was full. The counters of the classes include these
+// incidents.
 uint64_t cs_quarantine_hits_lost(void);
 
-// A class in an image of this process. Valid only during the call of the visitor.
+// A class in an image of this process. The structure is valid only during the call of the visitor.
 typedef struct cs_quarantine_type {
-  const char *name;     // with its module
+  const char *name;     // with the name of its module
   const void *metadata; // NULL: a generic class
   bool is_in_executable;
 } cs_quarantine_type;
@@ -138,19 +143,20 @@ void cs_quarantine_visit_types(cs_quarantine_type_visitor *visitor, void *contex
 typedef enum cs_quarantine_state : uint32_t {
   CS_QUARANTINE_UNKNOWN = 0,
   CS_QUARANTINE_LIVE = 1,
-  CS_QUARANTINE_HELD = 2,  // in quarantine
-  CS_QUARANTINE_FREED = 3, // was in quarantine, and its memory was freed
+  CS_QUARANTINE_HELD = 2,  // the object is in quarantine
+  CS_QUARANTINE_FREED = 3, // the object was in quarantine, and its memory was freed
 } __attribute__((enum_extensibility(open))) cs_quarantine_state;
 
 typedef struct cs_quarantine_liveness {
   cs_quarantine_state state;
   uint32_t id;
   const void *metadata;
-  uint64_t age_ns; // since the last release
+  uint64_t age_ns; // the time since the last release
   cs_quarantine_stack free;
 } cs_quarantine_liveness;
 
-// Returns the state of the object at an address. The address may be any value, because only a system call reads it.
+// Returns the state of the object at an address. The address may have any value, because a system call reads the
+// memory.
 void cs_quarantine_ask(const void *pointer, cs_quarantine_liveness *ret_liveness);
 
 #endif

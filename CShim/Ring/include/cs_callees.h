@@ -1,4 +1,5 @@
-// Properties of stacks that the code shows: functions without a frame because of a tail call, and async functions.
+// Determines properties of a stack from the code of its functions: functions that have no frame because of a tail call,
+// and async functions.
 #ifndef CS_CALLEES_H
 #define CS_CALLEES_H
 
@@ -7,21 +8,23 @@
 
 #include "cs_signal_safe.h"
 
-// Copies return addresses, innermost first, and adds functions that a tail call removed from the stack. If the call
-// before a return address names another function than the one in the inner frame, the called function has ended by a
-// jump to the inner one. It is added as its entry point plus 1, like an async caller. `is_first_exact`: the first
-// address is not a return address. Returns the number of addresses, at most `limit`.
+// Copies return addresses, beginning with the innermost one. Adds functions that have no frame because they ended with
+// a tail call. The call instruction before a return address shows which function was called. If the inner frame belongs
+// to another function, the called function has jumped to it. The called function is added with the address of its first
+// instruction plus 1, like an async caller. `is_first_exact`: whether the first address is an exact pc, and not a
+// return address. Returns the number of stored addresses, at most `limit`.
 uint32_t cs_callees_add(const uint64_t *frames, uint32_t count, bool is_first_exact, uint64_t *ret_frames,
                         uint32_t limit) SIGNAL_SAFE;
 
-// Returns whether the address belongs to a Swift async function, whose context is in the word below the frame pointer.
-// The function's first bytes show it.
+// Returns whether the address belongs to a Swift async function, which its first bytes show. The context of an async
+// function is in the word below its frame pointer.
 bool cs_function_is_async(uint64_t address) SIGNAL_SAFE;
-#define CS_ASYNC_PROLOGUE_BYTES 16 // the number of bytes that the check needs
+#define CS_ASYNC_PROLOGUE_BYTES 16 // the number of bytes that cs_prologue_is_async() needs
 bool cs_prologue_is_async(const uint8_t bytes[CS_ASYNC_PROLOGUE_BYTES]) SIGNAL_SAFE;
 
-// READS_FRAMES: for code that unwinds a thread's stack and reads words of other functions' frames. The words are
-// mapped, but a sanitizer may have poisoned them: the red zone of an array may be where a function once had its frame.
+// READS_FRAMES marks functions that unwind a thread's stack and therefore read words in the frames of other functions.
+// These words are mapped, but a sanitizer may treat them as inaccessible. For example, the red zone of an array may be
+// where another function had its frame.
 #define READS_FRAMES __attribute__((no_sanitize("address", "thread")))
 
 #endif

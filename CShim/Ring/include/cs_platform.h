@@ -1,11 +1,12 @@
-// The platforms on which the shield works: Linux on x86-64 with glibc. On other platforms its libraries compile and have
-// no effect, so that a server builds and runs. This file has only directives, because assembler sources also include it.
+// Defines CS_SUPPORTED on the platforms on which the shield works: Linux on x86-64 with glibc. On other platforms, the
+// shield's libraries compile and have no effect, so that a server can be built and run. This file contains only
+// preprocessor directives, because assembly files include it, too.
 #ifndef CS_PLATFORM_H
 #define CS_PLATFORM_H
 
 // scripts/check/unsupported defines CRASHSHIELD_UNSUPPORTED to build the code for other platforms on this one. The
-// header <gnu/libc-version.h> distinguishes glibc from musl, the libc of Swift's static Linux SDK. __GLIBC__ would need
-// a header that has more than directives.
+// presence of the header <gnu/libc-version.h> distinguishes glibc from musl, the libc of Swift's static Linux SDK. The
+// macro __GLIBC__ is not used, because its header contains more than directives.
 #if defined(__linux__) && defined(__x86_64__) && !defined(CRASHSHIELD_UNSUPPORTED)
 #if __has_include(<gnu/libc-version.h>)
 #define CS_SUPPORTED 1
@@ -16,7 +17,7 @@
 #define CS_SUPPORTED 0
 #endif
 
-// The error text on an unsupported platform.
+// The text of the error on an unsupported platform.
 #define CS_UNSUPPORTED_TEXT "the shield works on Linux on x86-64 with glibc only"
 
 #endif

@@ -1,5 +1,6 @@
-// The layout of the ring: one sealed memfd that a host process writes and crashd reads. This is the only definition.
-// docs/ring-format.md explains the states. A changed assertion in cs_ring.c requires CS_RING_VERSION + 1.
+// The layout of the ring: a sealed memfd that the program's process writes and crashd reads. Only this file defines the
+// layout. docs/ring-format.md explains the states. A change of an assertion in cs_ring.c requires a new
+// CS_RING_VERSION.
 #ifndef CS_RING_H
 #define CS_RING_H
 
@@ -9,11 +10,11 @@
 
 #include "cs_signal_safe.h"
 
-// "CSRING" and a zero: the first eight bytes of each ring.
+// The characters "CSRING" and two zero bytes: the first eight bytes of each ring.
 #define CS_RING_MAGIC   UINT64_C(0x0000474e49525343)
 #define CS_RING_VERSION 5u
 
-// All limits of the ring.
+// The limits of all tables and strings in the ring.
 #define CS_RING_IMAGE_LIMIT                512
 #define CS_RING_ANNOTATION_LIMIT           64
 #define CS_RING_BREADCRUMB_LIMIT           128
@@ -21,7 +22,7 @@
 #define CS_RING_FRAME_LIMIT                256
 #define CS_RING_THREAD_LIMIT               1024
 #define CS_RING_HANDLER_LIMIT              8
-#define CS_RING_THREAD_FRAME_LIMIT         150 // fills a page
+#define CS_RING_THREAD_FRAME_LIMIT         150 // the thread's entry then fills a page
 #define CS_RING_INCIDENT_LIMIT             256
 #define CS_RING_INCIDENT_FRAME_LIMIT       16
 #define CS_RING_CLASS_LIMIT                512
@@ -32,7 +33,7 @@
 #define CS_RING_KEY_LIMIT_BYTES            64
 #define CS_RING_VALUE_LIMIT_BYTES          440
 #define CS_RING_BREADCRUMB_LIMIT_BYTES     232
-#define CS_RING_CATEGORY_LIMIT_BYTES       64 // of the category of a breadcrumb
+#define CS_RING_CATEGORY_LIMIT_BYTES       64 // of a breadcrumb's category
 #define CS_RING_MESSAGE_LIMIT_BYTES        2048
 #define CS_RING_ABORT_LIMIT_BYTES          1024
 #define CS_RING_EXCEPTION_LIMIT_BYTES      256
@@ -45,14 +46,15 @@
 #define CS_RING_STACK_LIMIT_BYTES          65536
 #define CS_RING_REGISTER_LIMIT             34
 #define CS_RING_NO_IMAGE                   0xffffu
-#define CS_RING_RECORD_PADDING_BYTES       3336 // puts the stack of a slot at 16 KiB
+#define CS_RING_RECORD_PADDING_BYTES       3336 // moves the stack of a slot to the offset 16 KiB
 
-// The state of a slot: the low two bits of cs_ring_slot.state. The bits above hold the generation.
+// The state of a slot is in the lowest two bits of cs_ring_slot.state. The higher bits contain the generation of the
+// slot.
 #define CS_RING_STATE_FREE      0u
 #define CS_RING_STATE_WRITING   1u
 #define CS_RING_STATE_COMMITTED 2u
 #define CS_RING_STATE_ASKED     3u // of cs_ring_thread only: the thread has not begun to answer
-#define CS_RING_STATE_PENDING   3u // of cs_ring_slot only: whole, but a handler of the program may still repair the fault
+#define CS_RING_STATE_PENDING   3u // of cs_ring_slot only: complete, but the program may still repair the fault
 #define CS_RING_STATE_MASK      3u
 
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_architecture : uint32_t {
@@ -60,61 +62,62 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_architecture : ui
   CS_RING_ARCHITECTURE_AARCH64 = 2,
 } cs_ring_architecture;
 
-// How a frame was found, from the most to the least reliable way.
+// The method by which the unwinder found a frame, from the most to the least reliable one.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_trust : uint8_t {
   CS_RING_TRUST_NONE = 0,
   CS_RING_TRUST_CONTEXT = 1,       // the pc of the signal context
   CS_RING_TRUST_CFI = 2,           // DWARF call frame information
   CS_RING_TRUST_FRAME_POINTER = 3, // the saved frame pointer
   CS_RING_TRUST_SCAN = 4,          // a word on the stack that looks like a return address
-  CS_RING_TRUST_ASYNC = 5,         // a resume entry of the AsyncContext chain
+  CS_RING_TRUST_ASYNC = 5,         // the address where a parent in the list of AsyncContexts resumes
 } cs_ring_trust;
 
-// Bits of cs_ring_frame.flags.
+// The bits of cs_ring_frame.flags.
 #define CS_RING_FRAME_EXACT                                                                                            \
-  1u // pc is the address of an instruction and not a return address (fault pc, frame below a signal frame, async resume
-     // entry): symbolicate it without subtracting one
-#define CS_RING_FRAME_ASYNC 2u // from the AsyncContext chain, not from the stack
+  1u // pc is the address of an instruction and not a return address: symbolicate it without subtracting one. This is so
+     // for the pc of a fault, the frame that a signal interrupted, and async callers.
+#define CS_RING_FRAME_ASYNC 2u // from the list of AsyncContexts, and not from the stack
 
-// Bits of cs_ring_image.flags.
+// The bits of cs_ring_image.flags.
 #define CS_RING_IMAGE_EXECUTABLE     1u // the main executable
-#define CS_RING_IMAGE_VDSO           2u // no file
-#define CS_RING_IMAGE_LATE           4u // added by the handler: loaded after cs_shim_start
+#define CS_RING_IMAGE_VDSO           2u // the image has no file
+#define CS_RING_IMAGE_LATE           4u // added by the handler, because it was loaded after cs_shim_start
 #define CS_RING_IMAGE_PATH_TRUNCATED 8u
 
-// Bits of cs_ring_record.flags.
-// A crash inside the handler: signal and registers are recorded; stack and frames may be incomplete.
+// The bits of cs_ring_record.flags.
+// A crash inside the handler. The signal and the registers are recorded. The stack and the frames may be incomplete.
 #define CS_RING_RECORD_MINIMAL 1u
-// Minimal because the handler took too long (watchdog.h), not because it crashed.
+// Set together with MINIMAL if the handler took too long (watchdog.h) and did not crash.
 #define CS_RING_RECORD_LATE 2u
-// The thread ran a Swift task: task_id and task_priority are valid, and task_name if the task has a name.
+// The thread ran a Swift task. task_id and task_priority are valid, and task_name is valid if the task has a name.
 #define CS_RING_RECORD_TASK 4u
-// The faulting address is in a mapped file: exception_text is "OFFSET PATH", with the decimal offset of that byte.
+// The faulting address is in a mapped file. exception_text contains "OFFSET PATH", where OFFSET is the decimal offset
+// of the faulting byte in the file.
 #define CS_RING_RECORD_FILE 8u
-// exception_text is the class of the object that the message names, as `Module.Outer.Class`.
+// exception_text contains the class of the object that the message mentions, as `Module.Outer.Class`.
 #define CS_RING_RECORD_CLASS 16u
-// A trap in contained work that was not contained, because as many threads are parked as the budget allows.
+// A trap in contained work that was not contained, because the budget of stopped threads was used up.
 #define CS_RING_RECORD_BUDGET 32u
-// In a spool file whose owner must not read the process's data: no address, registers, memory or texts. Addresses of
-// code belong to images with artificial base addresses.
+// The record is in a spool file whose owner must not read the process's data. It contains no memory addresses,
+// registers, memory or strings. The addresses of code are relative to artificial base addresses of the images.
 #define CS_RING_RECORD_BARE 64u
 
-// The memory of the program that is kept (header.memory_mode).
+// Determines which memory of the program a record contains (header.memory_mode).
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_memory_mode : uint32_t {
-  CS_RING_MEMORY_NONE = 0,     // neither the stack nor memory around registers
-  CS_RING_MEMORY_SCRUBBED = 1, // without texts: their bytes are replaced by CS_RING_SCRUBBED_BYTE
+  CS_RING_MEMORY_NONE = 0,     // neither the stack nor memory near addresses in registers
+  CS_RING_MEMORY_SCRUBBED = 1, // CS_RING_SCRUBBED_BYTE replaces the bytes of texts
   CS_RING_MEMORY_FULL = 2,
   CS_RING_MEMORY_WITHHELD = 3, // like NONE, at an operator's request through crashd
 } cs_ring_memory_mode;
 
-// Replaces each byte of a text. The byte occurs in no UTF-8, and eight of them are no address.
+// Replaces each byte of a run of text. This byte does not occur in UTF-8, and eight of them are not a valid address.
 #define CS_RING_SCRUBBED_BYTE 0xf5u
 
-// The result of signaling a thread for its stack.
+// The answer of a thread that a sweep has signaled.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_answer : uint32_t {
   CS_RING_ANSWER_WHOLE = 1,   // the thread wrote its stack
   CS_RING_ANSWER_NONE = 2,    // the thread did not answer in time
-  CS_RING_ANSWER_BLOCKED = 3, // the thread could not answer: it blocks the signal, or waits for it
+  CS_RING_ANSWER_BLOCKED = 3, // the thread could not answer, because it blocks the signal or waits for it
 } cs_ring_answer;
 
 // The progress of the thread sweep.
@@ -122,91 +125,94 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_sweep : uint32_t 
   CS_RING_SWEEP_NONE = 0,
   CS_RING_SWEEP_UNDER_WAY = 1,
   CS_RING_SWEEP_DONE = 2,
-  CS_RING_SWEEP_BLIND = 3, // the sweep is over, but could not list the threads
+  CS_RING_SWEEP_BLIND = 3, // the sweep has ended, but could not list the threads
 } cs_ring_sweep;
 
-// The part of the shield that recorded an incident.
+// The component of the shield that recorded an incident.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_incident_source : uint32_t {
   CS_RING_INCIDENT_QUARANTINE = 1, // a use-after-free of a quarantined object
-  CS_RING_INCIDENT_GUARD = 2,      // a fault at a guard
+  CS_RING_INCIDENT_GUARD = 2,      // a fault that a guard detected
   CS_RING_INCIDENT_PAGES = 3,      // an invalid access to a guard slot
   CS_RING_INCIDENT_CONTAINED = 4,  // contained work ended by a trap
 } cs_ring_incident_source;
 
-// The access kind of a use-after-free: cs_ring_incident.kind if the source is the quarantine.
+// The access kind of a use-after-free. It is in cs_ring_incident.kind if the source is the quarantine.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_dangling : uint32_t {
   CS_RING_DANGLING_CALL = 1,         // a call of a virtual method
   CS_RING_DANGLING_ASYNC_CALL = 2,   // a call of a virtual async method
-  CS_RING_DANGLING_OVER_RELEASE = 3, // a release without a reference
-  CS_RING_DANGLING_DRIFT = 4,        // after its last release retained `amount` times more than released
+  CS_RING_DANGLING_OVER_RELEASE = 3, // a release of an object without references
+  CS_RING_DANGLING_DRIFT = 4,        // after the last release: `amount` more retains than releases
   CS_RING_DANGLING_WRITE = 5,        // a field was written
-  CS_RING_DANGLING_HANDLE = 6,       // a handle of a C callback was resolved after its object was deallocated
-  // At a crash a register has the address of an object that had left the quarantine. Mode CRASH; `amount` is the
-  // record's sequence. It does not prove a use-after-free: the address may have been allocated again since.
+  CS_RING_DANGLING_HANDLE = 6,       // the handle of a C callback was used after its object was deallocated
+  // At a crash, a register contained the address of an object that had left the quarantine. The mode is CS_MODE_CRASH,
+  // and `amount` is the sequence of the crash record. This does not prove a use-after-free, because the address may
+  // have been allocated again.
   CS_RING_DANGLING_FREED = 7,
-  // At a crash a register has the address of an object in quarantine. The mode is the policy of its class; `amount` is
-  // the record's sequence. It suggests a use that no stub detects: a direct call, or an access to a field.
+  // At a crash, a register contained the address of an object in quarantine. The mode is the policy of the object's
+  // class, and `amount` is the sequence of the crash record. This suggests an access that no stub detects: a direct
+  // call, or an access to a field.
   CS_RING_DANGLING_HELD = 8,
 } cs_ring_dangling;
 
-// The invalid access to a guard slot: cs_ring_incident.kind if the source is the guard pages. `amount` is the offset
-// from the start of the object.
+// The invalid access to a guard slot. It is in cs_ring_incident.kind if the source is the guard pages. `amount` is the
+// offset of the access from the start of the object.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_pages : uint32_t {
-  CS_RING_PAGES_READ = 1,         // after it was freed
-  CS_RING_PAGES_WRITE = 2,        // after it was freed
-  CS_RING_PAGES_DOUBLE_FREE = 3,  // it was freed again
-  CS_RING_PAGES_INVALID_FREE = 4, // an address inside an object, or one that was never allocated, was freed
-  CS_RING_PAGES_OVERFLOW = 5,     // an access past its end
-  CS_RING_PAGES_UNDERFLOW = 6,    // an access before its start
-  CS_RING_PAGES_TRAMPLED = 7,     // bytes beside it were overwritten; detected when it was freed
+  CS_RING_PAGES_READ = 1,         // a read after the object was freed
+  CS_RING_PAGES_WRITE = 2,        // a write after the object was freed
+  CS_RING_PAGES_DOUBLE_FREE = 3,  // the object was freed again
+  CS_RING_PAGES_INVALID_FREE = 4, // the freed address is inside an object or was never allocated
+  CS_RING_PAGES_OVERFLOW = 5,     // an access past the end of the object
+  CS_RING_PAGES_UNDERFLOW = 6,    // an access before the start of the object
+  CS_RING_PAGES_TRAMPLED = 7,     // bytes next to the object were overwritten; detected when it was freed
 } cs_ring_pages;
 
-// How contained work ended: cs_ring_incident.kind if the source is contained work. The subject is the runtime error
-// message.
+// The way in which contained work ended. It is in cs_ring_incident.kind if the source is contained work. The subject is
+// the runtime error message.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_contained : uint32_t {
-  CS_RING_CONTAINED_TRAP = 1, // each trap has its own key, so traps are never counted as one
+  CS_RING_CONTAINED_TRAP = 1, // each trap has its own key, so each trap has its own entry
 } cs_ring_contained;
 
-// How an incident is handled. Not every part of the shield supports every mode. The quarantine has ABSORB, ZERO and
-// DIAGNOSE. Guard pages have ABSORB and CRASH. Guards have OFF, OBSERVE and ABSORB. These numbers are those of the
-// ring; with OFF the ring gets no incident. Control messages use other numbers: cs_control_guard.
+// The way in which an incident is handled. Each component of the shield supports only some of the modes. The quarantine
+// supports ABSORB, ZERO and DIAGNOSE. Guard pages support ABSORB and CRASH. Guards support OFF, OBSERVE and ABSORB. The
+// ring uses these numbers. With OFF, no incident is recorded in the ring. Control messages use other numbers
+// (cs_control_guard).
 typedef enum __attribute__((enum_extensibility(open))) cs_mode : uint32_t {
   CS_MODE_ABSORB = 0,   // the program continues: with the object intact, or with the documented value
   CS_MODE_ZERO = 1,     // the deinit has run and the fields are empty; virtual calls return zero
-  CS_MODE_DIAGNOSE = 2, // the deinit has run and the fields hold a poison that contains the record's id
+  CS_MODE_DIAGNOSE = 2, // the deinit has run, and the fields contain a poison with the record's number
   CS_MODE_OBSERVE = 3,  // the incident is recorded, and the program continues as without the shield
-  CS_MODE_CRASH = 4,    // the process was to end: `method` is the faulting address of that crash
-  CS_MODE_OFF = 5,      // as without the shield; nothing is recorded
+  CS_MODE_CRASH = 4,    // the incident ends the process; `method` is the faulting address of the crash
+  CS_MODE_OFF = 5,      // the program continues as without the shield, and nothing is recorded
 } cs_mode;
 
-// Bits of cs_ring_incident.flags.
-#define CS_RING_INCIDENT_RECORD   1u // address, id, age and the free stack are known
-#define CS_RING_INCIDENT_EXPLORER 2u // the object was evicted at random
+// The bits of cs_ring_incident.flags.
+#define CS_RING_INCIDENT_RECORD   1u // the address, the ID, the age and the free stack are known
+#define CS_RING_INCIDENT_EXPLORER 2u // the object was in the part of the quarantine that evicts at random
 #define CS_RING_INCIDENT_EXACT    4u // use[0] is the address of an instruction, not a return address
-// A trap, never with RECORD: `detail.trap` is valid, and `address` is the flags register.
+// The incident is a trap. `detail.trap` is valid, and `address` contains the flags register. Never set together with
+// RECORD.
 #define CS_RING_INCIDENT_TRAP 8u
 
-// The current action of a signal that our handler was installed for.
+// The action that is installed for a crash signal.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_handler_state : uint32_t {
-  CS_RING_HANDLER_OURS = 0,     // our handler is installed, or has not been checked
-  CS_RING_HANDLER_REPLACED = 1, // another handler
-  CS_RING_HANDLER_DEFAULT = 2,  // the default action
+  CS_RING_HANDLER_OURS = 0,     // our handler is installed, or the action was not checked yet
+  CS_RING_HANDLER_REPLACED = 1, // another handler is installed
+  CS_RING_HANDLER_DEFAULT = 2,  // the default action is installed
   CS_RING_HANDLER_IGNORED = 3,
 } cs_ring_handler_state;
 
 #pragma clang diagnostic push
 #pragma clang diagnostic error "-Wpadded"
 
-// A crash signal, and whether its handler was replaced after the start, as of the last check. Each field is one atomic
-// word.
+// A crash signal, and whether other code had replaced our handler at the last check. Each field is an atomic word.
 typedef struct cs_ring_handler {
-  uint64_t address; // of the handler that replaced ours; 0: none
+  uint64_t address; // the handler that replaced ours; 0: none
   int32_t signal;   // 0: the entry is not used
   uint32_t state;   // cs_ring_handler_state
 } cs_ring_handler;
 
-// The result of the last self-test of the guards, under a sequence lock: odd during a write, 0 if there was none. Bit N
-// of a mask stands for the guards of kind N.
+// The result of the last self-test of the guards. A sequence lock protects it: the sequence is odd during a write, and
+// 0 if there was no self-test. Bit N of a mask represents the guards of kind N.
 typedef struct cs_ring_self_test {
   uint64_t sequence;
   uint64_t time_ns; // CLOCK_REALTIME at the end of the test
@@ -216,47 +222,48 @@ typedef struct cs_ring_self_test {
   uint32_t failures; // the number of failed checks
 } cs_ring_self_test;
 
-// The first page. Written at the start. Both sides access the `…_count` and `…_head` fields through accessors.
+// The first page of the ring. The start of the shield writes it. The process and crashd access the `…_count` and
+// `…_head` fields through accessors (cs_ring_access.h).
 typedef struct cs_ring_header {
   uint64_t magic;
   uint32_t version;
   uint32_t architecture;
   uint64_t total_bytes;
-  uint8_t ring_id[16]; // random; the report's id derives from it
-  int32_t pid;         // in the process's pid namespace
+  uint8_t ring_id[16]; // random; the IDs of reports are derived from it
+  int32_t pid;         // the pid in the process's pid namespace
   uint32_t uid;
-  uint64_t start_time_ns; // of the process, CLOCK_REALTIME
+  uint64_t start_time_ns; // the start of the process, CLOCK_REALTIME
   uint32_t image_count;   // release: pairs with cs_ring_image_count_acquire()
-  uint32_t image_total;   // exact, even if the table is full
-  uint64_t slot_head;     // tickets drawn since the start; a claim draws another one if its slot is being written
+  uint32_t image_total;   // includes images that do not fit into the table
+  uint64_t slot_head;     // tickets drawn since the start; a claim draws another if the slot is in use
   uint64_t slot_lost;     // crashes that found no free slot
   uint64_t record_minimal;
   uint64_t annotation_lost;
   uint64_t breadcrumb_head; // breadcrumbs written since the start
   uint8_t name[CS_RING_NAME_LIMIT_BYTES];
   uint8_t executable[CS_RING_PATH_LIMIT_BYTES];
-  uint64_t slot_overwritten; // committed records that later records overwrote
+  uint64_t slot_overwritten; // committed records that were overwritten by later records
   uint32_t thread_count;     // release: pairs with cs_ring_thread_count_acquire()
-  uint32_t thread_total;     // threads that had not crashed, including those without a slot
+  uint32_t thread_total;     // threads that had not crashed, including those that got no slot
   uint32_t sweep;            // cs_ring_sweep
   uint32_t survived;         // records with a lower sequence belong to crashes that the process survived
-  uint64_t sweep_ns;         // the duration of the sweep
+  uint64_t sweep_ns;         // the duration of the sweep in nanoseconds
   cs_ring_handler handlers[CS_RING_HANDLER_LIMIT];
   uint64_t heap_key;      // the word that glibc writes into a freed block (its tcache's key); 0: unknown
-  uint64_t heap_start;    // the first byte of the heap that grows by brk; 0: unknown
+  uint64_t heap_start;    // the start of the heap that grows by brk; 0: unknown
   uint32_t memory_mode;   // cs_ring_memory_mode
-  uint32_t is_restricted; // 1: the kernel would not dump the process for its user, so the report is root's
-  uint64_t incident_lost; // occurrences without a free entry
+  uint32_t is_restricted; // 1: the kernel writes no core dump for the user, so the report belongs to root
+  uint64_t incident_lost; // occurrences that are lost because no entry was free
   uint32_t class_count;   // release: pairs with cs_ring_class_count_acquire()
-  uint32_t class_total;   // exact, even if the table is full
+  uint32_t class_total;   // includes classes that do not fit into the table
   cs_ring_self_test self_test;
   uint32_t announces_incidents; // 1: the process wakes crashd for incidents; 0: crashd must poll
-  uint32_t swift_version;       // of the runtime: major << 16 | minor << 8 | patch; 0: no Swift, or unknown
-  uint32_t takes_last_crash;    // 1: the library understands CS_CONTROL_LAST_CRASH
+  uint32_t swift_version;       // of the Swift runtime: major << 16 | minor << 8 | patch; 0: unknown or no Swift
+  uint32_t takes_last_crash;    // 1: crashd may send CS_CONTROL_LAST_CRASH
   uint8_t reserved[3356];
 } cs_ring_header;
 
-// One loaded ELF image. The link-time address is pc - bias.
+// A loaded ELF image. The link-time address of a pc is pc - bias.
 typedef struct cs_ring_image {
   uint64_t bias;
   uint64_t start;
@@ -267,7 +274,8 @@ typedef struct cs_ring_image {
   uint8_t path[CS_RING_PATH_LIMIT_BYTES];
 } cs_ring_image;
 
-// A key and its value under a sequence lock: odd during a write, 0 if never used. A removed entry has no key.
+// A key and its value. A sequence lock protects the entry: the sequence is odd during a write, and 0 if the entry was
+// never used. A removed entry has no key.
 typedef struct cs_ring_annotation {
   uint32_t sequence;
   uint16_t key_bytes;
@@ -276,7 +284,7 @@ typedef struct cs_ring_annotation {
   uint8_t value[CS_RING_VALUE_LIMIT_BYTES];
 } cs_ring_annotation;
 
-// The level of a breadcrumb: the levels of swift-log.
+// The level of a breadcrumb, with the same levels as swift-log.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_level : uint8_t {
   CS_RING_LEVEL_NONE = 0, // the program set no level
   CS_RING_LEVEL_TRACE = 1,
@@ -288,27 +296,28 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_level : uint8_t {
   CS_RING_LEVEL_CRITICAL = 7,
 } cs_ring_level;
 
-// `sequence` is the ticket of the breadcrumb plus 1, or 0 during a write. `text` holds the message, the category and
-// the metadata one after the other. In the metadata each key and each value ends with a NUL. A length of 0 means that
-// the part is absent, as in breadcrumbs of libraries that only set a message.
+// `sequence` is the number of the breadcrumb plus 1. It is 0 during a write. `text` contains the message, the category
+// and the metadata, without separators. In the metadata, each key and each value ends with a NUL. A length of 0 means
+// that the part is absent. Libraries that set only a message leave the other lengths 0.
 typedef struct cs_ring_breadcrumb {
   uint64_t sequence;
   uint64_t time_ns;    // CLOCK_REALTIME
-  uint32_t text_bytes; // of the message
+  uint32_t text_bytes; // size of the message
   uint8_t level;       // cs_ring_level
   uint8_t category_bytes;
   uint16_t metadata_bytes;
   uint8_t text[CS_RING_BREADCRUMB_LIMIT_BYTES];
 } cs_ring_breadcrumb;
 
-// Registers by DWARF number: x86-64 0 rax 1 rdx 2 rcx 3 rbx 4 rsi 5 rdi 6 rbp 7 rsp 8–15 r8–r15 16 rip.
+// The registers, indexed by DWARF number. x86-64: 0 rax, 1 rdx, 2 rcx, 3 rbx, 4 rsi, 5 rdi, 6 rbp, 7 rsp, 8–15 r8–r15,
+// 16 rip.
 typedef struct cs_ring_registers {
   uint64_t general[CS_RING_REGISTER_LIMIT];
   uint64_t general_count;
   uint64_t flags;
-  uint64_t error_code;    // x86-64: page fault error code
-  uint64_t trap_number;   // x86-64: exception vector
-  uint64_t fault_address; // x86-64: cr2
+  uint64_t error_code;    // x86-64: the error code of a page fault
+  uint64_t trap_number;   // x86-64: the number of the exception vector
+  uint64_t fault_address; // x86-64: the register cr2
 } cs_ring_registers;
 
 typedef struct cs_ring_frame {
@@ -320,7 +329,7 @@ typedef struct cs_ring_frame {
   uint32_t reserved;
 } cs_ring_frame;
 
-// The memory around the address in a register.
+// The memory near an address that a register contains.
 typedef struct cs_ring_memory {
   uint64_t start;
   uint32_t bytes;
@@ -328,9 +337,9 @@ typedef struct cs_ring_memory {
   uint8_t contents[CS_RING_MEMORY_LIMIT_BYTES];
 } cs_ring_memory;
 
-// The record of a crash without its stack. The CRC covers all of it.
+// The record of a crash, without the stack. The slot's CRC includes all fields.
 typedef struct cs_ring_record {
-  uint64_t sequence; // the order of the claims, from 0
+  uint64_t sequence; // the number of the crash in the order of the claims, from 0
   uint64_t time_ns;  // CLOCK_REALTIME at handler entry
   uint64_t entry_ns; // CLOCK_MONOTONIC at handler entry
   uint64_t address;  // si_addr
@@ -343,13 +352,13 @@ typedef struct cs_ring_record {
   int32_t system_call; // si_syscall of SIGSYS, else -1
   uint32_t flags;
   uint32_t frame_count;
-  uint32_t frame_total; // frames of the unwind without async frames; a deep recursion has more than are kept
-  uint32_t frame_head;  // frames[0 ..< frame_head] are the innermost, then the outermost, then the async frames
-  uint32_t unwind_stop; // why the unwind ended: cs_unwind_stop of cs_shim.h
+  uint32_t frame_total; // number of frames without async ones; may be larger than the number of stored frames
+  uint32_t frame_head;  // frames[0 ..< frame_head] are the innermost; the outermost and async ones follow
+  uint32_t unwind_stop; // why the unwind ended (cs_unwind_stop in cs_shim.h)
   uint32_t instruction_bytes;
-  uint32_t message_bytes;   // swift_getFatalErrorMessageBuffer
-  uint32_t abort_bytes;     // glibc's __abort_msg
-  uint32_t exception_bytes; // mangled type of the C++ exception being handled
+  uint32_t message_bytes;   // from swift_getFatalErrorMessageBuffer
+  uint32_t abort_bytes;     // from glibc's __abort_msg
+  uint32_t exception_bytes; // the mangled type of the C++ exception that was being handled
   uint64_t stack_start;
   uint32_t stack_bytes;
   uint32_t reserved;
@@ -359,24 +368,23 @@ typedef struct cs_ring_record {
   uint8_t message[CS_RING_MESSAGE_LIMIT_BYTES];
   uint8_t abort_message[CS_RING_ABORT_LIMIT_BYTES];
   uint8_t exception[CS_RING_EXCEPTION_LIMIT_BYTES];
-  uint32_t
-      exception_text_bytes; // the message of a std::runtime_error or std::logic_error, and of what derives from one
+  uint32_t exception_text_bytes; // the message of a std::runtime_error, a std::logic_error or a class derived from one
   uint32_t task_name_bytes;
   uint32_t task_id;
   uint32_t task_priority; // Swift's TaskPriority.rawValue
-  uint64_t heap_end;      // one past the heap that begins at header.heap_start
+  uint64_t heap_end;      // the end of the heap that begins at header.heap_start
   uint32_t memory_count;
   uint32_t memory_reserved;
   uint8_t exception_text[CS_RING_EXCEPTION_TEXT_LIMIT_BYTES];
   uint8_t task_name[CS_RING_TASK_NAME_LIMIT_BYTES];
-  cs_ring_memory memory[CS_RING_MEMORY_LIMIT]; // sorted by address, without the recorded stack
+  cs_ring_memory memory[CS_RING_MEMORY_LIMIT]; // sorted by address; does not overlap the recorded stack
   cs_ring_frame frames[CS_RING_FRAME_LIMIT];
 } cs_ring_record;
 
-// One crashed thread. `crc` covers the record and the first record.stack_bytes of the stack.
+// A thread that has crashed. `crc` includes the record and the first record.stack_bytes bytes of the stack.
 typedef struct cs_ring_slot {
   uint64_t state;     // generation << 2 | CS_RING_STATE_…
-  uint64_t commit_ns; // CLOCK_MONOTONIC at the commit; outside the CRC, for benchmarks only
+  uint64_t commit_ns; // CLOCK_MONOTONIC at the commit; for benchmarks only, and not included in the CRC
   uint32_t crc;       // CRC-32C
   uint32_t reserved0;
   uint8_t reserved1[40];
@@ -385,17 +393,17 @@ typedef struct cs_ring_slot {
   uint8_t stack[CS_RING_STACK_LIMIT_BYTES];
 } cs_ring_slot;
 
-// The answer of a thread that did not crash. The CRC covers all of it.
+// The answer of a thread that did not crash. The slot's CRC includes all fields.
 typedef struct cs_ring_thread_record {
-  uint64_t blocked_signals; // its signal mask if it did not answer, else 0
+  uint64_t blocked_signals; // the thread's signal mask if it did not answer, else 0
   int32_t tid;
   uint32_t answer; // cs_ring_answer
   uint8_t name[CS_RING_THREAD_NAME_LIMIT_BYTES];
-  uint32_t frame_count; // this and the next three fields are as in cs_ring_record
+  uint32_t frame_count; // this field and the next three have the same meaning as in cs_ring_record
   uint32_t frame_total;
   uint32_t frame_head;
   uint32_t unwind_stop;
-  uint32_t run_state; // R, S, D, …: the kernel's letter if it did not answer, else 0
+  uint32_t run_state; // the kernel's letter for its state (R, S, D, …) if it did not answer, else 0
   uint32_t flags;     // CS_RING_RECORD_TASK
   uint32_t task_name_bytes;
   uint32_t task_id;
@@ -406,7 +414,7 @@ typedef struct cs_ring_thread_record {
   cs_ring_frame frames[CS_RING_THREAD_FRAME_LIMIT];
 } cs_ring_thread_record;
 
-// One page per thread, in the order of the sweep.
+// The answers, one page for each thread, in the order of the sweep.
 typedef struct cs_ring_thread {
   uint64_t state; // header.survived at the sweep << 2 | CS_RING_STATE_…
   uint32_t crc;   // CRC-32C of the record
@@ -415,16 +423,16 @@ typedef struct cs_ring_thread {
   uint8_t reserved1[32];
 } cs_ring_thread;
 
-// The last release and the allocation of a used object: return addresses, innermost first.
+// The stacks of an object's last release and of its allocation: return addresses, beginning with the innermost one.
 typedef struct cs_ring_object_stacks {
   uint64_t free[CS_RING_INCIDENT_FRAME_LIMIT];
   uint64_t origin[CS_RING_INCIDENT_FRAME_LIMIT];
 } cs_ring_object_stacks;
 
-// The data of a trap, which has no object.
+// The data of a trap in contained work. A trap has no object.
 typedef struct cs_ring_trap {
-  uint64_t registers[CS_RING_INCIDENT_FRAME_LIMIT]; // general registers by DWARF number without pc, as many as fit
-  uint64_t frames[CS_RING_INCIDENT_FRAME_LIMIT];    // continue the frames in `use`
+  uint64_t registers[CS_RING_INCIDENT_FRAME_LIMIT]; // general registers by DWARF number, without the pc; as many as fit
+  uint64_t frames[CS_RING_INCIDENT_FRAME_LIMIT];    // the frames that follow those in `use`
 } cs_ring_trap;
 
 typedef union cs_ring_incident_detail {
@@ -432,39 +440,40 @@ typedef union cs_ring_incident_detail {
   cs_ring_trap trap; // valid with CS_RING_INCIDENT_TRAP
 } cs_ring_incident_detail;
 
-// Incidents with the same source, kind, subject and use stack share one entry. The other fields are those of the first
-// incident. They are written once; `count` and `last_ns` are atomic words that keep changing.
+// Incidents with the same source, kind, subject and access stack share one entry. The other fields describe the first
+// of them. These fields are written once. Only the atomic fields `count` and `last_ns` change later.
 typedef struct cs_ring_incident {
-  uint64_t key;      // 0: never used
+  uint64_t key;      // 0: the entry was never used
   uint64_t sequence; // 1: the entry is complete
   uint64_t count;
   uint64_t first_ns; // CLOCK_REALTIME
   uint64_t last_ns;
-  uint64_t address; // of the object
-  uint64_t method;  // the target of a call, or the address of an access to a guard slot; 0: none
-  uint64_t age_ns;  // between the last release and this use
+  uint64_t address; // the address of the object
+  uint64_t method;  // the called method, or the address of an access to a guard slot; 0: none
+  uint64_t age_ns;  // the time between the last release and this access
   int64_t amount;
   uint32_t source; // cs_ring_incident_source
-  uint32_t kind;   // the enum of the source, such as cs_ring_dangling
+  uint32_t kind;   // an enum that depends on the source, such as cs_ring_dangling
   uint32_t mode;   // cs_mode
   uint32_t flags;
-  uint32_t id;   // of the freed-object record; the poison contains it
+  uint32_t id;   // the number of the release record; the poison contains it
   uint32_t word; // index of the word in the vtable
   int32_t use_tid;
   int32_t free_tid;
   uint32_t use_count;
-  uint32_t free_count; // of detail.object.free or detail.trap.registers; 0: not known
+  uint32_t free_count; // size of detail.object.free or detail.trap.registers; 0: not known
   uint32_t subject_bytes;
-  uint32_t origin_count;                        // of detail.object.origin or detail.trap.frames; 0: not known
-  uint8_t subject[CS_RING_SUBJECT_LIMIT_BYTES]; // the class, or the text of the guard
-  // Return addresses, innermost first. An async caller is the entry point at which it resumes, plus 1.
+  uint32_t origin_count;                        // size of detail.object.origin or detail.trap.frames; 0: not known
+  uint8_t subject[CS_RING_SUBJECT_LIMIT_BYTES]; // the name of the class, or the message of the guard
+  // The access stack: return addresses, beginning with the innermost one. The entry of an async caller is the address
+  // at which it resumes, which is the first instruction of a function, plus 1.
   uint64_t use[CS_RING_INCIDENT_FRAME_LIMIT];
   cs_ring_incident_detail detail;
   int32_t origin_tid;
   uint32_t object_bytes; // the object's size; 0: unknown
 } cs_ring_incident;
 
-// A class that is or was protected. The counters are atomic words.
+// A class that is or was protected. The counters are atomic.
 typedef struct cs_ring_class {
   uint64_t admitted;
   uint64_t evicted; // evicted objects, each of which left a freed-object record

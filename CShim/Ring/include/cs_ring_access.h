@@ -1,5 +1,5 @@
-// Atomic access to the fields of the ring that both sides use, and the ring's checksum. The fields are plain integers,
-// because Swift does not import `_Atomic` fields.
+// Atomic accesses to the fields of the ring that the process and crashd both use, and the ring's checksum. The fields
+// are plain integers, because Swift does not import `_Atomic` fields.
 #ifndef CS_RING_ACCESS_H
 #define CS_RING_ACCESS_H
 
@@ -7,25 +7,26 @@
 
 #include "cs_ring.h"
 
-// CRC-32C (Castagnoli, RFC 3720 B.4) of `size` bytes, continued from `crc` (initially 0).
+// Returns the CRC-32C (Castagnoli, RFC 3720 B.4) of `size` bytes. `crc` is the CRC of the bytes before them, or 0.
 uint32_t cs_ring_crc32c(uint32_t crc, const void *bytes, size_t size) SIGNAL_SAFE;
 
 static inline uint64_t cs_ring_generation(uint64_t state) SIGNAL_SAFE {
   return state >> 2;
 }
 
-// acquire: pairs with the release store of crasher.c in the handler.
+// acquire: pairs with the release store in crasher.c of the handler.
 static inline uint64_t cs_ring_slot_state_acquire(const cs_ring_slot *slot) SIGNAL_SAFE {
   return __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
 }
 
-// Reads the state again after the copy, and orders the copy before that read (seqlock reader).
+// Reads the state again after the copy. The fence orders the copy before this read, as in the reader of a sequence
+// lock.
 static inline uint64_t cs_ring_slot_state_recheck(const cs_ring_slot *slot) SIGNAL_SAFE {
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
   return __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
 }
 
-// acquire: pairs with the release store after a thread was signaled.
+// acquire: pairs with the release store of the sweep, after it has signaled a thread.
 static inline uint32_t cs_ring_thread_count_acquire(const cs_ring_header *header) SIGNAL_SAFE {
   return __atomic_load_n(&header->thread_count, __ATOMIC_ACQUIRE);
 }
@@ -35,7 +36,7 @@ static inline uint64_t cs_ring_thread_state_acquire(const cs_ring_thread *thread
   return __atomic_load_n(&thread->state, __ATOMIC_ACQUIRE);
 }
 
-// Reads the state again after the copy, as for a slot.
+// Reads the state of a thread's entry again after the copy, like cs_ring_slot_state_recheck().
 static inline uint64_t cs_ring_thread_state_recheck(const cs_ring_thread *thread) SIGNAL_SAFE {
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
   return __atomic_load_n(&thread->state, __ATOMIC_RELAXED);
@@ -86,26 +87,27 @@ static inline uint32_t cs_ring_class_count_acquire(const cs_ring_header *header)
   return __atomic_load_n(&header->class_count, __ATOMIC_ACQUIRE);
 }
 
-// Copies from shared to private memory, for readers. The fence keeps the compiler from reading the shared bytes again
-// instead of the copy, so the checked bytes are the used bytes.
+// Copies bytes of the ring to private memory, for readers. The fence prevents the compiler from reading the shared
+// bytes again in place of the copy. The bytes that a reader checks are therefore the bytes that it uses.
 static inline void cs_ring_copy(void *ret_bytes, const void *shared, size_t size) {
   memcpy(ret_bytes, shared, size);
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
 }
 
-// Remove the program's memory from a private copy of a header or a slot, for readers. They remove the stack, the memory
-// around registers, and the bytes at pc if pc is not in code. A whole slot stays whole, and a damaged slot stays
-// damaged. Identity, signal, frames and registers are kept.
+// Removes the program's memory from a private copy of a header or a slot, for readers. This includes the stack, the
+// memory near addresses in registers, and the bytes at the pc if the pc is not in code. The CRC of an undamaged slot is
+// computed again, so it stays valid. A damaged slot stays damaged. The identity, the signal, the frames and the
+// registers stay.
 void cs_ring_header_withhold(cs_ring_header *header);
 void cs_ring_slot_withhold(cs_ring_slot *slot);
 
-// A counter that only grows. It is not ordered with other fields.
+// Reads a counter that only grows. The read is not ordered with other fields.
 static inline uint64_t cs_ring_counter(const uint64_t *counter) SIGNAL_SAFE {
   return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
 
-// Limits a count of the ring to the size of its table. The ring is memory of the program, which may have overwritten
-// the count.
+// Limits a count that was read from the ring to the size of its table. The limit is necessary because the program can
+// write to the ring and may have overwritten the count.
 static inline uint32_t cs_at_most(uint32_t count, uint32_t limit) SIGNAL_SAFE {
   return count < limit ? count : limit;
 }

@@ -22,7 +22,7 @@ public final class Daemon: Sendable {
   /// Locks the directories, opens the store and listens.
   ///
   /// When this initializer returns, processes and clients can connect.
-  /// - Throws: `DaemonError`. Only the created directories remain then.
+  /// - Throws: `DaemonError`. After an error, no lock and no socket is held, but the created directories remain.
   public init(_ configuration: DaemonConfiguration, logger: Logger) throws(DaemonError) {
     self.configuration = configuration
     self.logger = logger
@@ -81,14 +81,17 @@ public final class Daemon: Sendable {
     guard !configuration.debuginfodURLs.isEmpty else { return nil }
     guard let program = configuration.fetchProgram else {
       let what = configuration.fetchPath.map { "'\($0)' cannot be run" } ?? "crash-fetch was not found"
-      logger.warning("\(what): no server is asked for debug information")
+      logger.warning("\(what): crashd does not request debug information from servers")
       return nil
     }
     logger.info("debug information comes from \(configuration.debuginfodURLs.joined(separator: ", "))")
     return FetchJob.Servers(program: program, urls: configuration.debuginfodURLs)
   }
 
-  /// A group that cannot be granted access is logged and ignored, because crashd must store crashes even then.
+  /// Resolves the group that can access all crashes.
+  ///
+  /// If the group cannot be granted access, this function logs the error and returns a rule without the group. crashd
+  /// must store crashes in any case.
   private static func access(_ group: AccessGroup, _ logger: Logger) -> AccessRule {
     var rule = AccessRule()
     do throws(AccessGroup.Problem) { rule.group = try group.resolve() } catch {
@@ -116,14 +119,16 @@ public final class Daemon: Sendable {
       let store = DescriptorStore(
         environment: configuration.environment, notifier: notifier, ledger: analysis.ledger)
       let (processes, connections) = (DescriptorStore.processes(in: kept), DescriptorStore.connections(in: kept))
-      // The descriptor store holds a pair for each process. If one half of a pair was dropped, drop the other half.
+      // The descriptor store of systemd holds the ring and the pidfd of each process. If it dropped one of them, drop
+      // the other one too.
       let known = Set(processes.map(\.name) + connections.map(\.name))
       for name in Set(kept.map(\.name)).subtracting(known).sorted() { store?.forget(name) }
       let trials = HelloTrials(path: directories.helloTrials, kept: Set(connections.map(\.name))) {
         analysis.logger.warning("\($0): hellos that crash crashd are retried without a limit")
       }
       let lastCrashes = LastCrashBox()
-      // Read the machine's facts here, so that the attach thread need not read them for its first process.
+      // Read the facts about the machine here, because otherwise the attach thread would read them for its first
+      // process.
       _ = MachineFacts.here
       let attach = try AttachServer(
         AttachLoop.Configuration(
@@ -164,8 +169,9 @@ public final class Daemon: Sendable {
           logger: analysis.logger)
       }
       let readiness = Readiness(notifier: notifier)
-      // The services stop in reverse order. The status line stops first, before systemd is notified of the stop. Then
-      // no new processes attach, their records are stored, held reports are stored, and subscribers receive them.
+      // The services stop in reverse order. The status line stops first, before crashd notifies systemd of the stop.
+      // Then the attach server stops, the pipeline stores the remaining records, and the store keeper stores held
+      // reports. Last, subscribers receive the new reports.
       let services: [any Service] = [
         metrics, scrapes, forwarding, varlink, keeper, pipeline, attach, readiness, status,
       ]
@@ -178,7 +184,7 @@ public final class Daemon: Sendable {
     }
   }
 
-  /// Serves until a signal or `stop()`, then stores the remaining records.
+  /// Serves until a signal or `stop()` ends the services, then closes the store.
   public func run() async throws {
     logger.info("listening in '\(configuration.directories.runtime)'")
     let reloading = await followReloads()
@@ -192,7 +198,7 @@ public final class Daemon: Sendable {
     logger.info("stopped")
   }
 
-  /// Handles SIGHUP from the moment this function returns, which is before crashd reports that it is ready.
+  /// Handles SIGHUP as soon as this function returns, which is before crashd reports that it is ready.
   private func followReloads() async -> Task<Void, Never>? {
     guard let read = configuration.readSettings else { return nil }
     let (hangups, reload) = (await UnixSignalsSequence(trapping: .sighup), reload)
@@ -222,10 +228,10 @@ public final class Daemon: Sendable {
     }
   }
 
-  /// Raises the soft limit of descriptors to the hard limit, because each process costs up to four descriptors.
+  /// Raises the soft limit of open descriptors to the hard limit, because each process needs up to four descriptors.
   private static func raiseDescriptorLimit() {
     var limit = rlimit()
-    // Both calls read or write one struct rlimit. If a call fails, the limit stays unchanged.
+    // The calls read or write one struct rlimit. If one of them fails, the limit stays unchanged.
     guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
     limit.rlim_cur = limit.rlim_max
     _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)

@@ -7,39 +7,40 @@ public struct DaemonConfiguration: Sendable {
   public var directories: Directories
   /// The path of `crash-analyse`.
   ///
-  /// With nil, crashd searches beside its own executable, then in `../libexec/crashd`.
+  /// If the path is nil, crashd searches the directory of its own executable, and then `../libexec/crashd`.
   public var analysePath: String?
   /// The path of `crash-fetch`.
   ///
-  /// With nil, crashd searches the same directories as for `crash-analyse`.
+  /// If the path is nil, crashd searches the same directories as for `crash-analyse`.
   public var fetchPath: String?
   /// The debuginfod servers for the debug information of stripped images.
   ///
-  /// If the list is empty, crashd requests none.
+  /// If the list is empty, crashd does not request debug information.
   public var debuginfodURLs: [String]
-  /// The environment, from which crashd reads systemd's variables.
+  /// The environment, from which crashd reads the variables that systemd sets.
   public var environment: [String: String]
   /// The operator's settings.
   ///
-  /// `directories` and the paths above take precedence over the settings.
+  /// `directories`, `analysePath`, `fetchPath` and `debuginfodURLs` take precedence over these settings.
   public var settings: Settings
   /// Reads the settings again on SIGHUP.
   ///
-  /// With nil, crashd does not handle SIGHUP.
+  /// If this function is nil, crashd does not handle SIGHUP.
   public var readSettings: (@Sendable () throws(SettingsError) -> Settings)?
   /// The limits from the settings.
   public var limits: Limits { settings.limits }
   /// Whether SIGTERM and SIGINT stop crashd gracefully.
   public var handlesSignals: Bool
-  /// Whether crashd protects classes automatically when use-after-free crashes become more frequent, in services
-  /// without an operator's override.
+  /// Whether crashd protects classes automatically when use-after-free crashes of a service become more frequent.
+  ///
+  /// An override of the operator for a service takes precedence.
   public var allowsAutomaticProtection: Bool
   /// The commit of this build, for the metrics.
   ///
-  /// An empty text means that the commit is unknown.
+  /// An empty string means that the commit is unknown.
   public var commit: String
 
-  /// The highest number of servers that `crash-fetch` accepts.
+  /// The maximum number of servers that `crash-fetch` accepts.
   public static let debuginfodLimit = 8
 
   /// Makes a configuration.
@@ -60,10 +61,10 @@ public struct DaemonConfiguration: Sendable {
     self.commit = commit
   }
 
-  /// The path of an executable `crash-analyse`; nil when there is none.
+  /// The path of `crash-analyse`; nil if no executable file was found.
   var analyseProgram: String? { Self.program("crash-analyse", given: analysePath) }
 
-  /// The path of an executable `crash-fetch`; nil when there is none.
+  /// The path of `crash-fetch`; nil if no executable file was found.
   var fetchProgram: String? { Self.program("crash-fetch", given: fetchPath) }
 
   private static func program(_ name: String, given path: String?) -> String? {
@@ -74,7 +75,8 @@ public struct DaemonConfiguration: Sendable {
 
   private static func ownDirectory() -> String? {
     var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
-    // readlink writes at most as many bytes as the array has, and UInt8 has the size and alignment of CChar.
+    // readlink writes at most `path.count` bytes, which is the size of the array. UInt8 has the size and alignment of
+    // CChar.
     let count = unsafe bytes.withUnsafeMutableBytes { buffer in
       unsafe buffer.withMemoryRebound(to: CChar.self) { path in
         guard let start = path.baseAddress else { return 0 }

@@ -1,10 +1,10 @@
-/// Why crashd cannot start, as one sentence for the operator.
+/// The reason why crashd cannot start, as one sentence for the operator.
 public enum DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Another crashd uses this runtime directory or state directory.
   case locked(path: String)
   /// The report database cannot be used.
   case store(String)
-  /// systemd passed a descriptor that is not one of crashd's listening sockets, or two sockets of the same kind.
+  /// systemd passed a descriptor that is not a listening socket of crashd, or passed two sockets of the same kind.
   case passedSocket(Int32)
   /// A system call failed.
   case system(String)

@@ -15,13 +15,14 @@ public struct Directories: Sendable, Equatable {
     self.state = state
   }
 
-  /// The directories that systemd passes; without these, the system's directories for root, and the user's directories
-  /// for another user.
-  /// - Returns: Nil if the environment of another user than root lacks the variables that name the directories, such as
+  /// The directories that systemd passes to the service.
+  ///
+  /// If systemd passes no directories, root gets the system's directories, and any other user gets its XDG directories.
+  /// - Returns: Nil if the user is not root and the environment lacks the variables that name the directories, such as
   ///   `XDG_RUNTIME_DIR` or `HOME`.
   public static func standard(environment: [String: String], user: UInt32) -> Directories? {
     func directory(_ name: String) -> String? {
-      // systemd separates several directories by colons. crashd uses the first.
+      // If systemd passes several directories, a colon separates them. crashd uses the first one.
       environment[name]?.split(separator: ":").first.map(String.init)
     }
     let home = environment["HOME"].map { "\($0)/.local/state" }
@@ -37,11 +38,11 @@ public struct Directories: Sendable, Equatable {
   var varlinkSocket: String { "\(runtime)/io.crashshield.Crashd" }
   var spool: String { "\(runtime)/\(CS_ATTACH_SPOOL_NAME)" }
   var runtimeLock: String { "\(runtime)/crashd.lock" }
-  /// The file that records hellos that may have crashed crashd.
+  /// The file that lists the hellos that may have crashed crashd.
   ///
-  /// The file is lost at the machine's shutdown, as are the descriptors that systemd stores.
+  /// This file and the descriptors that systemd stores are both lost when the machine shuts down.
   var helloTrials: String { "\(runtime)/hello-trials" }
-  // The name differs from that of `runtimeLock`, because both directories may be the same.
+  // The two lock files have different names, because `runtime` and `state` may be the same directory.
   var stateLock: String { "\(state)/reports.lock" }
   var reports: String { "\(state)/reports.sqlite" }
   var symbols: String { "\(state)/symbols" }
@@ -55,13 +56,13 @@ public struct Directories: Sendable, Equatable {
     try openSpool()
   }
 
-  /// Lets every user create files in the spool, and only crashd's user list or remove them, independent of the umask.
+  /// Lets every user create files in the spool, but only crashd's user list or remove them.
   ///
-  /// A correct mode is not changed, so that the set-group-id bit from tmpfiles.d(5) stays. The service may not set that
-  /// bit itself.
+  /// The mode does not depend on the umask. A mode that is already correct is not changed, because chmod would clear
+  /// the set-group-id bit that tmpfiles.d(5) set. The service may not set that bit itself.
   private func openSpool() throws(SystemError) {
     var status = stat()
-    // stat writes one struct stat.
+    // stat writes at most one struct stat.
     guard unsafe stat(spool, &status) == 0 else { throw SystemError("look at '\(spool)'") }
     guard status.st_mode & 0o1777 != 0o1733 else { return }
     guard unsafe chmod(spool, 0o1733) == 0 else { throw SystemError("change the mode of '\(spool)'") }
@@ -80,7 +81,7 @@ public struct Directories: Sendable, Equatable {
       guard unsafe mkdir(path, mode) == 0 || errno == EEXIST else { throw SystemError(what) }
     case EEXIST:
       var status = stat()
-      // stat writes one struct stat.
+      // stat writes at most one struct stat.
       guard unsafe stat(path, &status) == 0 else { throw SystemError(what) }
       guard status.isDirectory else { throw SystemError(what, code: ENOTDIR) }
     default: throw SystemError(what)
@@ -92,15 +93,16 @@ public struct Directories: Sendable, Equatable {
 ///
 /// The kernel releases the lock when the process ends, even by SIGKILL.
 ///
-/// If crashd is killed while it starts a child, the child holds a copy of the descriptor, and with it the lock, until
-/// `execve`. The next crashd therefore retries until the time-out. It polls, because no event announces the release. If
-/// the lock is still held after the time-out, another crashd is running.
+/// If crashd is killed while it starts a child process, the child holds a copy of the descriptor until `execve`. The
+/// copy keeps the lock. The next crashd therefore tries again until the time-out. The next crashd polls, because the
+/// kernel sends no event when the lock is released. If the lock is still held after the time-out, another crashd is
+/// running.
 final class DirectoryLock: Sendable {
   private let descriptor: Descriptor
   private static let pause_us: useconds_t = 10_000
 
   init(path: String, patience_ms: Int = 3_000) throws(DaemonError) {
-    // The mode is the one variadic argument that open reads with O_CREAT.
+    // The mode is the only variadic argument. open reads the mode because of O_CREAT.
     let number = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard number >= 0 else { throw .system("\(SystemError("open '\(path)'"))") }
     descriptor = Descriptor(owning: number)
@@ -112,7 +114,8 @@ final class DirectoryLock: Sendable {
     }
   }
 
-  /// Unlock explicitly: closing is not enough, because a child that is being started holds a copy of the descriptor
-  /// until `execve`.
+  /// Unlocks explicitly.
+  ///
+  /// Closing the descriptor is not enough, because a child process that crashd is starting holds a copy until `execve`.
   deinit { flock(descriptor.number, LOCK_UN) }
 }

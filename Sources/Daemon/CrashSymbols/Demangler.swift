@@ -30,8 +30,22 @@ public enum Demangler: Sendable {
     // The runtime's short name of a closure in top-level code ends with " in ", because there is no enclosing function.
     var name = simple.hasSuffix(" in ") ? String(simple.dropLast(4)) : simple
     if isNameless(short: name) { name = fullOfStem(stem) }
+    name = withoutSendable(name)
     // A merged function is used for several functions with equal bodies. The runtime's short name does not state this.
     return isMerged(stem) ? "merged " + name : name
+  }
+
+  /// Removes `@Sendable` between a function's name and its labels, where the runtime prints this part of the type.
+  private static func withoutSendable(_ name: String) -> String {
+    var rest = name[...]
+    var shorter = ""
+    while let range = rest.firstRange(of: "@Sendable (") {
+      let before = rest[..<range.lowerBound]
+      let isOfParameter = before.last.map { " (".contains($0) } ?? true
+      shorter += before + (isOfParameter ? "@Sendable (" : "(")
+      rest = rest[range.upperBound...]
+    }
+    return shorter + rest
   }
 
   /// Whether the short name contains no function name.

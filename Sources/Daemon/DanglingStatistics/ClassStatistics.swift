@@ -1,9 +1,10 @@
-/// The statistics of one class in one build, with counters to which crashd adds and figures that are derived from them.
+/// The statistics of one class in one build: the counters that crashd increases, and the values that are computed from
+/// them.
 ///
-/// The size of the value does not depend on the number of events, and the value can be encoded. Rates and horizons are
-/// those of one process of the build.
+/// The size of this value does not depend on the number of events. The value can be encoded. Rates and horizons
+/// describe one process of the build.
 public struct ClassStatistics: Sendable, Hashable, Codable {
-  /// How an access was detected.
+  /// The way in which an access was detected.
   public enum HitKind: String, Sendable, Hashable, Codable, CaseIterable {
     /// The object was retained.
     case retain
@@ -13,21 +14,22 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
     case call
     /// A field that the quarantine had filled was used.
     case field
-    /// The object's memory was read or written, in a guard page.
+    /// The program read or wrote the object's memory, which was on a guard page.
     case access
-    /// The access was detected only at eviction, because the reference count or the contents had changed.
+    /// The access was detected only when the object was evicted, because the reference count or the contents had
+    /// changed.
     case audit
   }
 
-  /// Why an object was not quarantined.
+  /// The reason why an object was not quarantined.
   public enum SkipReason: String, Sendable, Hashable, Codable, CaseIterable {
-    /// Other classes had used up the budget.
+    /// The objects of other classes had used up the budget.
     case budget
     /// The object is larger than an instance of its class.
     case size
-    /// The lock-free path was busy.
+    /// Other threads were using the lock-free path.
     case contention
-    /// The class was being listed or unlisted.
+    /// The class was being added to the list of protected classes, or removed from it.
     case changing
   }
 
@@ -35,33 +37,35 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
   public let className: String
   /// The id of the build.
   public let build: String
-  /// The deallocations per second of one process.
+  /// The rate of deallocations in one process.
   public private(set) var deallocations = DeallocationRate()
-  /// The objects that were quarantined.
+  /// The number of objects that were quarantined.
   public private(set) var admitted: Double = 0
-  /// The objects that were not quarantined, by reason.
+  /// The numbers of objects that were not quarantined, by reason.
   public private(set) var skipped: [SkipReason: Double] = [:]
-  /// The accesses that the quarantine or guard pages caught, by kind.
+  /// The numbers of accesses that the quarantine or guard pages caught, by kind.
   public private(set) var hits: [HitKind: Double] = [:]
-  /// How often a handle was used after its object was deallocated.
+  /// The number of times that a handle was used after its object was deallocated.
   public var handleMisses: Double { missesOfHandles ?? 0 }
-  // Optional, because data of an earlier version lacks this field.
+  // The value is optional, because data of an earlier version lack this field.
   private var missesOfHandles: Double?
   /// The delays of the hits.
   public private(set) var delays = DelayDistribution()
-  /// The call sites of the hits.
+  /// The call sites of the hits, as groups.
   public private(set) var coverage = GroupCoverage()
-  /// The evidence for the budget split.
+  /// The evidence with which the budget is divided.
   public private(set) var evidence = ClassEvidence()
-  /// The crashes attributed to the class, by a freed-object record or by the memory at which a register pointed.
+  /// The number of crashes that were attributed to the class.
+  ///
+  /// A freed-object record, or the memory to which a register points, shows the class of a crash.
   public private(set) var attributedCrashes: Double = 0
-  /// The days during which hits were counted.
+  /// The number of days in which hits were counted.
   public private(set) var observed_days: Double = 0
-  /// The requests served during these days, if the service reports them.
+  /// The number of requests that were served on these days, if the service reports requests.
   public private(set) var requests: Double = 0
-  /// The bytes that one quarantined object costs.
+  /// The bytes of memory for one quarantined object.
   public var bytesPerSlot: Double
-  /// The slots of the queue and the explorer in one process.
+  /// The number of slots in the queue and in the explorer of one process.
   public var slots: Double
 
   /// Makes the statistics of a class without any data.
@@ -72,26 +76,26 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
     self.slots = slots.amount
   }
 
-  /// How long the objects of the class stay in quarantine at the mean rate of deallocations.
+  /// How long the objects of the class stay in quarantine, at the mean rate of deallocations.
   public var retention: Retention {
     Retention(slots: slots, deallocationsPerSecond: deallocations.mean)
   }
 
-  /// Adds a reading of the class's counter of deallocations.
+  /// Adds a reading of the counter of the class's deallocations.
   public mutating func readDeallocations(count: UInt64, at time_s: Double) {
     deallocations.read(count: count, at: time_s)
   }
 
-  /// Adds the objects that were quarantined and those that were skipped since the last call.
+  /// Adds the numbers of objects that were quarantined and that were skipped since the last call.
   public mutating func observe(admitted: Double, skipped: [SkipReason: Double]) {
     self.admitted += admitted.amount
     for (reason, count) in skipped { self.skipped[reason, default: 0] += count.amount }
   }
 
-  /// Adds a hit with its kind, its delay, its call site, and how long objects stayed in quarantine in that process at
-  /// that time.
+  /// Adds a hit with its kind, its delay and its call site.
   ///
-  /// A hit by an audit has no delay, because an audit does not detect the time of the access.
+  /// `retention` states how long the process kept objects in quarantine at that time. A hit of an audit has no delay,
+  /// because the time of the access is unknown.
   public mutating func observeHit(kind: HitKind, delay_s: Double?, group: String, retention: Retention? = nil) {
     hits[kind, default: 0] += 1
     coverage.add(group: group)
@@ -101,14 +105,16 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
 
   /// Records that a handle was used after its object was deallocated.
   ///
-  /// The object was not touched. This is therefore not an access, and not evidence about the quarantine.
+  /// The handle did not access the object. Therefore, this is not a hit and gives no evidence about the quarantine.
   public mutating func observeHandleMiss() { missesOfHandles = handleMisses + 1 }
 
   /// Adds a crash that was attributed to the class.
   public mutating func observeAttributedCrash() { attributedCrashes += 1 }
 
-  /// Ends a period, such as an hour, and adds its length, requests and counts to the rates and to the evidence for the
-  /// next split.
+  /// Ends a period, such as an hour.
+  ///
+  /// The length of the period, its requests and its counts are added to the rates and to the evidence for the next
+  /// split.
   public mutating func endPeriod(days: Double, requests: Double, hits: Double, attributedCrashes: Double) {
     observed_days += days.amount
     self.requests += requests.amount
@@ -117,10 +123,12 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
       periods: days)
   }
 
-  /// The assumed delays, corrected by the measured delays.
+  /// The assumed distribution of delays, combined with the measured delays.
   public var delayCurve: DelayCurve { DelayCurve(measured: delays.total.seen > 0 ? delays : nil) }
 
-  /// The class as a candidate for the next split of the budget, with a rate that is sampled from the evidence.
+  /// Returns the class as a candidate for the next split of the budget.
+  ///
+  /// The rate is sampled from the evidence.
   public func candidate(using generator: inout some RandomNumberGenerator) -> BudgetCandidate {
     candidate(accessRate: evidence.draw(using: &generator))
   }

@@ -1,4 +1,4 @@
-/// The figures of one class in one build, for tables and reports.
+/// The computed values for one class in one build, for tables and reports.
 public struct ClassSummary: Sendable, Hashable, Codable {
   /// The name of the class.
   public var className: String
@@ -8,46 +8,46 @@ public struct ClassSummary: Sendable, Hashable, Codable {
   public var deallocationsPerSecond: Double
   /// The highest rate of deallocations between two readings.
   public var highestDeallocationsPerSecond: Double
-  /// The capacity of the quarantine in objects.
+  /// The maximum number of objects in quarantine.
   public var slots: Double
-  /// The memory of the quarantined objects in one process.
+  /// The bytes of memory of the quarantined objects in one process.
   public var bytes: Double
-  /// How long an object stays in quarantine; nil if no objects are deallocated, so that an object stays forever.
+  /// How long an object stays in quarantine; nil if no objects are deallocated and an object stays forever.
   public var horizon_s: Double?
-  /// The probability of catching an access; nil if there are no hits.
+  /// The probability that an access is caught; nil if there are no hits.
   public var detection: DetectionProbability?
-  /// The accesses that were caught.
+  /// The number of accesses that were caught.
   public var hits: Double
-  /// How often a handle was used after its object was deallocated.
+  /// The number of times that a handle was used after its object was deallocated.
   ///
   /// These uses are not accesses.
   public var handleMisses: Double
-  /// The estimated number of all accesses, caught or missed, within the reach of the explorer.
+  /// The estimated number of all accesses whose delay is within the reach of the explorer, whether caught or missed.
   public var estimatedAccesses: Double
   /// The standard deviation of `estimatedAccesses`.
   public var estimatedAccesses_sd: Double
-  /// The estimated number of missed accesses.
+  /// The estimated number of accesses that were missed.
   public var missed: Double
-  /// The crashes attributed to the class.
+  /// The number of crashes that were attributed to the class.
   public var attributedCrashes: Double
-  /// The share of missed accesses that led to a crash; nil if no accesses are estimated to be missed.
+  /// The share of missed accesses that led to a crash; nil if the estimated number of missed accesses is 0.
   public var crashShare: Double?
-  /// The accesses caught per million requests; nil if requests are not counted.
+  /// The number of caught accesses per million requests; nil if requests are not counted.
   public var hitsPerMillionRequests: EventRate?
-  /// The additional accesses per day that the next KiB would catch.
+  /// The number of additional accesses per day that the next KiB of memory would catch.
   public var gainPerKiB: Double
-  /// The slots that would catch nine of ten accesses.
+  /// The number of slots that would catch nine of ten accesses.
   ///
-  /// Before the first hit, these are the slots for the objects of one second.
+  /// Before the first hit, this is the number of objects that are deallocated in one second, within limits.
   public var suggestedSlots: Int
-  /// The number of observed call sites.
+  /// The number of call sites with hits.
   public var groups: Int
-  /// The estimated share of accesses from call sites that were not observed yet.
+  /// The estimated share of accesses from call sites without hits so far.
   public var unseenShare: Double
-  /// The number of hits since the last new call site.
+  /// The number of hits since the first hit of the newest call site.
   public var runSinceNewGroup: Int
 
-  /// Computes all figures from the statistics.
+  /// Computes all values from the statistics.
   public init(_ statistics: ClassStatistics) {
     let retention = statistics.retention
     let total = statistics.delays.total
@@ -78,14 +78,14 @@ public struct ClassSummary: Sendable, Hashable, Codable {
   }
 }
 
-/// The rate of rare events, with an interval that is also valid if there were no events.
+/// The rate of rare events, with an interval that is valid even if no event occurred.
 public struct EventRate: Sendable, Hashable, Codable {
-  /// The events per unit of exposure.
+  /// The number of events per unit of exposure.
   public var estimate: Double
-  /// The equal-tailed interval of the gamma distribution with half an event added (Jeffreys' prior).
+  /// The equal-tailed interval of the gamma distribution, with half an event added (Jeffreys' prior).
   public var interval: Interval
 
-  /// Estimates the rate; nil if there is no exposure.
+  /// Estimates the rate; nil if the exposure is 0.
   public init?(events: Double, exposure: Double, confidence: Double = 0.95) {
     guard exposure.amount > 0 else { return nil }
     let events = events.amount

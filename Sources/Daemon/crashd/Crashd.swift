@@ -1,4 +1,4 @@
-// The daemon's command line. It parses the options, sets up logging, and runs the daemon.
+// The command line of the daemon: parses the options, sets up logging, and runs the daemon.
 public import ArgumentParser
 import CBuildCommit
 import CrashDaemon
@@ -14,9 +14,10 @@ struct Crashd: AsyncParsableCommand {
     commandName: "crashd",
     abstract: "Store the crash reports of the Swift processes on this machine",
     discussion: """
-      Processes that use CrashShield attach to DIR/attach. Clients such as crashctl connect to \
-      DIR/io.crashshield.Crashd. Without options, crashd uses systemd's directories. Without those, it uses /run/crashd \
-      and /var/lib/crashd for root, and the user's directories (XDG_RUNTIME_DIR, XDG_STATE_HOME) for other users.
+      Processes that use CrashShield attach to the socket attach in the runtime directory. Clients such as crashctl \
+      connect to io.crashshield.Crashd there. Without options and settings, crashd uses systemd's directories. Without \
+      those, it uses /run/crashd and /var/lib/crashd for root, and the user's directories (XDG_RUNTIME_DIR, \
+      XDG_STATE_HOME) for other users.
 
       Settings come from a file, from variables such as CRASHD_RETENTION_AGE, and from --set and the options that have \
       the name of a setting. Later sources take precedence. Only the file can contain collectors (forward).
@@ -24,13 +25,14 @@ struct Crashd: AsyncParsableCommand {
       Root, the user that crashd runs as, and members of access.group (by default the group crashd) can see and change \
       all reports. Other users can see and change only the reports of their own processes.
 
-      CRASHD_DEBUGINFOD_URLS lists debuginfod servers in the order in which crashd asks them. crashd requests debug \
-      information when a process attaches with images that lack it, and never when a process crashes. Without this \
-      variable or the setting debuginfod-urls, crashd asks no server.
+      Symbols come from the program itself, else from debug files below /usr/lib/debug and beside the program, else \
+      from debuginfod servers. CRASHD_DEBUGINFOD_URLS lists servers in the order in which crashd asks them. crashd \
+      requests debug information when a process attaches with images that lack it, and never when a process crashes. \
+      Without this variable or the setting debuginfod-urls, crashd asks no server.
       """,
     version: ProductVersion.line(of: "crashd", commit: commit))
 
-  /// The C string is a constant of the program.
+  /// The pointer is valid, because the C string is a constant of the program.
   private static let commit = unsafe String(cString: cs_build_commit())
 
   @Option(help: ArgumentHelp("Directory of the sockets and the spool", valueName: "dir"))
@@ -71,9 +73,9 @@ struct Crashd: AsyncParsableCommand {
   @Flag(help: "Check and print the settings, and exit")
   var checkConfig = false
 
-  /// Exits with 2 for a usage error, as the other commands do.
+  /// Exits with the status 2 after a usage error, as the other commands of this project do.
   ///
-  /// ArgumentParser's main would exit with 64 (EX_USAGE).
+  /// ArgumentParser's `main` would exit with 64 (EX_USAGE).
   static func main() async {
     do {
       var command = try parseAsRoot()
@@ -97,8 +99,8 @@ struct Crashd: AsyncParsableCommand {
     let (config, isCheck, set, options) = (config, checkConfig, set, options)
     let read: @Sendable () throws(SettingsError) -> Settings = { () throws(SettingsError) in
       var reader = SettingsReader()
-      // Resolve the file each time, because it may be created while crashd runs. --check-config on the command line has
-      // none of systemd's variables, so it also tries the service's file.
+      // Determine the file each time, because it may be created while crashd runs. With --check-config on the command
+      // line, systemd's variables are not set. Therefore, the file of the service is tried, too.
       let named = config ?? environment["CRASHD_CONFIG"]
       let file = SettingsPlace.file("crashd.yaml", named: named, environment, else: isCheck ? "/etc/crashd" : nil)
       if let file { try reader.read(file: file) }
@@ -113,8 +115,8 @@ struct Crashd: AsyncParsableCommand {
       throw ExitCode(2)
     }
     if checkConfig { return try Self.show(settings) }
-    // A SIGHUP must not end crashd before crashd handles the signal. Ignoring it loses nothing, because the settings
-    // have just been read.
+    // A SIGHUP must not end crashd before crashd handles the signal. The signal can be ignored, because the settings
+    // were just read.
     signal(SIGHUP, SIG_IGN)
     let level = settings.logLevel.flatMap { Logger.Level(rawValue: $0) } ?? .info
     let isJournal = environment["JOURNAL_STREAM"] != nil
@@ -130,7 +132,7 @@ struct Crashd: AsyncParsableCommand {
     }
   }
 
-  /// The options that have the name of a setting.
+  /// The options that have the same name as a setting.
   private var options: [(name: String, value: String)] {
     var options: [(name: String, value: String)] = []
     if let logLevel { options.append(("log-level", logLevel.rawValue)) }
@@ -141,7 +143,7 @@ struct Crashd: AsyncParsableCommand {
 
   /// Checks and prints the settings.
   ///
-  /// The group is checked as well, because valid settings may be wrong on this machine.
+  /// The group is checked, too, because a valid setting may name a group that does not exist on this machine.
   private static func show(_ settings: Settings) throws(ExitCode) {
     do throws(AccessGroup.Problem) { try settings.accessGroup.check() } catch {
       complain("access.group: \(error)")
@@ -166,7 +168,7 @@ struct Crashd: AsyncParsableCommand {
 
   static func complain(_ text: String) {
     let line = Array("crashd: \(text)\n".utf8)
-    // write reads as many bytes as the array has.
+    // write reads `line.count` bytes, which is the size of the array.
     _ = unsafe write(STDERR_FILENO, line, line.count)
   }
 }

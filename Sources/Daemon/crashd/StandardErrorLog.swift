@@ -3,8 +3,8 @@ import Logging
 
 /// Writes log lines to standard error.
 ///
-/// For the journal, a line has the level in the format of sd-daemon(3) and no time, because the journal adds one.
-/// Otherwise, a line has a time for people.
+/// A line for the journal begins with the level in the format of sd-daemon(3). The line has no time, because the
+/// journal adds a time. Any other line begins with the time.
 struct StandardErrorLog: LogHandler {
   var logLevel: Logger.Level
   var metadata: Logger.Metadata = [:]
@@ -24,8 +24,8 @@ struct StandardErrorLog: LogHandler {
     let text = "\(event.message)".replacing("\n", with: " ")
     let line = isJournal ? "<\(Self.priority(event.level))>\(text)\n" : "\(Self.time()) \(event.level): \(text)\n"
     let bytes = Array(line.utf8)
-    // One write for each line, so that the lines of several threads do not mix. write reads as many bytes as the array
-    // has.
+    // Write each line with one call, because the lines of several threads must not mix. write reads `bytes.count`
+    // bytes, which is the size of the array.
     _ = unsafe write(STDERR_FILENO, bytes, bytes.count)
   }
 
@@ -40,12 +40,13 @@ struct StandardErrorLog: LogHandler {
     }
   }
 
-  /// The local time with its date and zone, because a log may be read on another day and in another zone.
+  /// Returns the local time with date and time zone, because the log may be read on another day and in another time
+  /// zone.
   private static func time() -> String {
     var now = time_t()
     var parts = unsafe tm()
     var bytes = [CChar](repeating: 0, count: 64)
-    // Each call writes one structure, or at most as many bytes as the array has, with a zero at their end.
+    // Each call writes one structure, or at most `bytes.count` bytes, with a zero byte at the end.
     unsafe Glibc.time(&now)
     unsafe localtime_r(&now, &parts)
     let count = unsafe strftime(&bytes, bytes.count, "%Y-%m-%d %H:%M:%S %Z", &parts)

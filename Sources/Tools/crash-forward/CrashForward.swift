@@ -20,7 +20,22 @@ struct CrashForward: ParsableCommand {
       separate files, or from CRASH_FORWARD_SENTRY_DSN, CRASH_FORWARD_OTLP_HEADERS, CRASH_FORWARD_WEBHOOK_URL and \
       CRASH_FORWARD_WEBHOOK_HEADERS. Proxies come from the environment (https_proxy, no_proxy).
 
+      The service logs why it waits or drops a report, and systemctl status crash-forward shows the numbers of sent, \
+      refused and lost reports. crashctl subscribers shows what each sink still has to send. A new sink starts with \
+      the next crash. To test it, crash a program on purpose with crash-maker.
+
       Exit codes: 0 stopped by SIGTERM or SIGINT, or no sink is enabled, 1 failed, 2 wrong usage or settings.
+
+      Examples:
+        # Send reports to Sentry: type the DSN, then Ctrl-D
+        install -m 600 -o crashd /dev/stdin /etc/crashd/sentry-dsn
+        # In /etc/crashd/crash-forward.yaml: sentry: {dsn-file: /etc/crashd/sentry-dsn}
+        crash-forward --check-config
+        systemctl enable crash-forward
+        systemctl restart crash-forward
+        # Test it with a program of the package swift-crash-shield-tools
+        crash-maker array-index --wait-attached
+        systemctl status crash-forward          # sentry: 1 sent
       """,
     // The C string has static storage duration.
     version: ProductVersion.line(of: "crash-forward", commit: unsafe String(cString: cs_build_commit())))

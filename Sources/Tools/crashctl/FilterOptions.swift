@@ -32,10 +32,10 @@ struct FilterOptions: ParsableArguments {
   @Option(help: "Only crashes of the group whose key begins with this", completion: .custom(Completions.groups))
   var group: String?
 
-  @Option(help: ArgumentHelp("Only crashes of this release", valueName: "name"))
+  @Option(help: ArgumentHelp("Only crashes of this release, such as shop@2.4.1", valueName: "name"))
   var release: String?
 
-  @Option(help: ArgumentHelp("Only crashes in this environment", valueName: "name"))
+  @Option(help: ArgumentHelp("Only crashes in this environment, such as production", valueName: "name"))
   var environment: String?
 
   @Option(

@@ -2,7 +2,7 @@ import CrashReport
 import Glibc
 import Testing
 
-/// The HTTP server of the demo: what the README shows.
+/// Tests of the demo's HTTP server, which the README describes.
 @Suite(.sharedDaemon, .serialized)
 struct DemoServerTests {
   @Test(
@@ -37,7 +37,7 @@ struct DemoServerTests {
     }
   }
 
-  @Test("the other routes answer, and SIGTERM ends the server with 0")
+  @Test("the demo server's other routes answer, and SIGTERM ends the server with status 0")
   func healthy() async throws {
     let daemon = try SharedDaemon.current
     let server = try await DemoServerProcess.start(environment: daemon.place.environment)
@@ -50,7 +50,7 @@ struct DemoServerTests {
   }
 }
 
-/// A DemoServer that listens.
+/// A running DemoServer process that listens.
 struct DemoServerProcess {
   let process: ChildProcess
   let port: UInt16
@@ -70,7 +70,7 @@ struct DemoServerProcess {
     }
   }
 
-  /// The whole answer; empty when the server died of the request.
+  /// Returns the whole response, which is empty when the request crashed the server.
   func get(_ path: String) async throws -> String {
     let port = port
     return try await blocking {
@@ -80,7 +80,7 @@ struct DemoServerProcess {
       address.sin_family = sa_family_t(AF_INET)
       address.sin_port = port.bigEndian
       address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-      // sockaddr_in begins as every sockaddr does; the rebinding lasts for the call.
+      // sockaddr_in begins with the fields of sockaddr; the rebinding ends with the call.
       let connected = unsafe withUnsafePointer(to: address) { pointer in
         unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
           unsafe connect(connection.number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
@@ -94,7 +94,7 @@ struct DemoServerProcess {
       do {
         answer = try connection.readToEnd()
       } catch let error as SystemError where error.errno == ECONNRESET {
-        // The server died with the request unread.
+        // The server crashed before it read the request.
       }
       return String(decoding: answer, as: UTF8.self)
     }

@@ -1,13 +1,13 @@
 import CrashMaker
 import Testing
 
-/// The process dies as it would have died without the shield.
+/// Tests that a crashing process ends in the same way with the shield as without it.
 @Suite(.sharedDaemon, .serialized)
 struct ExitStatusTests {
-  /// Swift's own backtracer prints how long it took.
+  /// Excludes the scenarios that enable Swift's backtracer, because its output contains its own run time.
   private static let runnable = Scenario.runnable.filter(\.environment.isEmpty)
 
-  @Test("exit status and core are those without the shield", arguments: runnable.map(\.name))
+  @Test("the exit status and the core dump are the same as without the shield", arguments: runnable.map(\.name))
   func same(name: String) async throws {
     let daemon = try SharedDaemon.current
     let with = try await Crasher.run(
@@ -17,7 +17,7 @@ struct ExitStatusTests {
     #expect(normalized(with.error) == normalized(without.error), "the shield changed what the program prints")
   }
 
-  /// Addresses differ from run to run.
+  /// Replaces addresses, because they differ from run to run.
   private func normalized(_ text: String) -> String {
     text.replacing(/(0x|\$)[0-9a-f]+/, with: "0x…")
   }

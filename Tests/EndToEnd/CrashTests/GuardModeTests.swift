@@ -5,10 +5,11 @@ import Glibc
 import TestKit
 import Testing
 
-/// The modes of guards, from the operator's terminal by way of crashd to the guard, and what the guard did back again.
-@Suite("Modes of guards, end to end")
+/// Tests that a guard mode reaches the guard from crashctl through crashd, and that the guard's incidents reach
+/// clients.
+@Suite("Guard modes, end to end")
 struct GuardModeTests {
-  /// A guard-host that is attached.
+  /// A guard-host process that is attached.
   private struct Host {
     var process: ChildProcess
     var ends: FileDescriptor
@@ -25,7 +26,7 @@ struct GuardModeTests {
 
     func line() async throws -> String? { try await blocking { [ends] in try ends.readLine() } }
 
-    /// Sends it a command, and returns its answer.
+    /// Sends a command to the process and returns the process's answer.
     func asks(_ word: String) async throws -> String? {
       let line = Array((word + "\n").utf8)
       // write reads as many bytes as the array has.
@@ -33,7 +34,7 @@ struct GuardModeTests {
       return try await self.line()
     }
 
-    /// Has the guard meet a fault, and returns the mode that was in force.
+    /// Makes the guarded operation fail, and returns the guard mode that applied.
     func fault() async throws -> String? {
       #expect(unsafe write(ends.number, "\n", 1) == 1)
       return try await line()
@@ -45,7 +46,10 @@ struct GuardModeTests {
       ["guards", "set"] + words + ["--process", "guard-host", "--socket", daemon.place.varlinkSocket])
   }
 
-  /// On a slow machine a process's answer comes after crashd has stopped waiting for it; asking again changes nothing.
+  /// Repeats the call until crashd reports success.
+  ///
+  /// On a slow machine the process can answer after crashd's timeout. Setting the same mode again has no further
+  /// effect.
   private static func setUntilDone(_ words: [String], _ daemon: PrivateDaemon) async throws {
     for _ in 0..<Patience.slices {
       let said = try await set(words, daemon)
@@ -54,14 +58,14 @@ struct GuardModeTests {
     Issue.record("the process does not apply the override: \(words)")
   }
 
-  @Test("the next process of a program learns of its last crash, and the first one that there is none")
+  @Test("a program's first process receives no last crash, and its next process receives the last crash")
   func lastCrash() async throws {
     let daemon = try await PrivateDaemon.start()
     let first = try await Host.start(in: daemon, mode: "observe")
     #expect(try await first.asks("last-crash") == "none")
     first.process.signal(SIGSEGV)
     #expect(try await first.process.wait().signal == SIGSEGV)
-    // It attaches while its predecessor's report may still be made.
+    // The second process may attach before crashd has finished the first one's report.
     let second = try await Host.start(in: daemon, mode: "observe")
     let told = try await second.asks("last-crash")
     let client = daemon.client
@@ -99,7 +103,7 @@ struct GuardModeTests {
     #expect(broken.failing == ["gate"] && broken.failures == 1 && broken.checks == good.checks + 1)
     #expect(broken.asked == good.asked && broken.time > good.time)
     #expect(try await doctor().contains("1 of \(broken.checks) checks failed at"))
-    // No incident: a self-test's faults are not recorded.
+    // A self-test's faults are not recorded as incidents.
     #expect(try await blocking { try client.incidents(source: "guard") }.isEmpty)
     #expect(shutdown(host.ends.number, Int32(SHUT_WR)) == 0)
     #expect(try await host.process.wait().code == 0)
@@ -110,7 +114,7 @@ struct GuardModeTests {
   func set() async throws {
     let daemon = try await PrivateDaemon.start()
     let socket = daemon.place.varlinkSocket
-    // In its own mode it would end.
+    // In the program's own mode, observe, the fault would end the process.
     let host = try await Host.start(in: daemon, mode: "observe")
     try await Self.setUntilDone(["index", "absorb"], daemon)
     #expect(try await host.fault() == "absorb")
@@ -119,7 +123,7 @@ struct GuardModeTests {
     #expect(list.contains("index") && list.contains("absorb") && list.contains("1/1"), "\(list)")
     #expect(!list.contains("unwrap"), "\(list)")
     let first = daemon.client
-    // It arrives without a query.
+    // The incident arrives on the stream, without a query.
     let absorbed = try await blocking { () throws in
       let stream = try first.followIncidents(IncidentFilter(source: "guard", since: "2020-01-01T00:00:00Z"))
       while let page = try stream.next(timeout: Patience.slice * Patience.slices) {
@@ -129,19 +133,19 @@ struct GuardModeTests {
     }
     #expect(absorbed.map(\.mode) == ["absorb"] && absorbed.map(\.kind) == ["index"])
 
-    // A new process has it from its first fault on; a restarted crashd sends it again.
+    // The override applies to a new process from its first fault on. A restarted crashd sends the override again.
     try await daemon.stop()
     let next = try await PrivateDaemon.start(in: daemon.place)
     let second = try await Host.start(in: next, mode: "off")
     #expect(try await second.fault() == "absorb")
     #expect(try await second.line() == "true")
 
-    // Then the program's own mode applies again.
+    // After the override is removed, the program's own mode applies again.
     let client = next.client
     try await Self.setUntilDone(["all", "program"], next)
     #expect(try await second.fault() == "off")
     #expect(try await second.process.wait().signal == SIGILL)
-    // The report of its crash lists the fault that was absorbed before.
+    // The second process's crash report lists the fault that the guard absorbed before the crash.
     let before = try #require(try await next.reports(of: second.process.pid).first?.incidents)
     #expect(before.map(\.kind) == ["index"] && before.map(\.mode) == ["absorb"] && before.map(\.count) == [1])
     #expect(before.first?.sentence.contains("guard_host/main.swift:") == true)

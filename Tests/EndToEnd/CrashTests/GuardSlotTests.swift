@@ -6,10 +6,10 @@ import Glibc
 import TestKit
 import Testing
 
-/// Use-after-frees in guard slots, from the processor's fault to crashd's reports.
+/// Tests of use-after-frees in guard slots, from the page fault to crashd's report.
 @Suite("Guard slots, end to end", .sharedDaemon)
 struct GuardSlotTests {
-  /// A read of a field, which nothing but the processor sees.
+  /// A read of a field, which only a page fault can detect.
   private static let kind = "field-read"
   private static let victim = "dangling_maker.Session"
 
@@ -19,10 +19,10 @@ struct GuardSlotTests {
       program: Binaries.besideTests("dangling-maker"))
   }
 
-  /// The line of the use.
+  /// The source line of the use.
   private static func mark() throws -> SourceMark { try SourceMark.find(kind, in: ["dangling-maker"]) }
 
-  @Test("a crash by a freed object in a guard slot is certain, and has its class and the stacks of use and release")
+  @Test("the report of a use-after-free crash in a guard slot is certain, with class, use stack and release stack")
   func crash() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Self.run("attached-crash")
@@ -33,7 +33,7 @@ struct GuardSlotTests {
     let diagnosis = report.diagnosis
     #expect(diagnosis.cause == "dangling" && diagnosis.rule == "guard-slot-freed" && diagnosis.confidence == 1)
     #expect(diagnosis.className == Self.victim)
-    // The class's name begins it as it is written.
+    // The sentence begins with the class name, whose first letter keeps its case.
     #expect(diagnosis.sentence.hasPrefix("dangling_maker.Session was read "), "\(diagnosis.sentence)")
     #expect(diagnosis.sentence.contains(" after it was freed by thread "), "\(diagnosis.sentence)")
 
@@ -43,7 +43,7 @@ struct GuardSlotTests {
     #expect(use.file?.hasSuffix(mark.file) == true && use.line == mark.line, "\(thread.listing)")
     let object = try #require(report.guardedObject)
     #expect(object.className == Self.victim && object.bytes == 24 && object.age_ns != nil)
-    // The same thread did all three: the reader is the thread of the report.
+    // One thread allocated, released and read the object: the crashing thread of the report.
     #expect(object.releaseThread == thread.tid && object.allocationThread == thread.tid)
     #expect(object.release.contains { $0.function.hasPrefix("drop()") }, "\(object.release.map(\.function))")
     #expect(object.allocation.contains { $0.isOwn && $0.file?.hasSuffix("Kind.swift") == true })
@@ -51,7 +51,7 @@ struct GuardSlotTests {
     #expect(text.contains("freed by thread") && text.contains("drop()") && text.contains("confidence 100 %"), "\(text)")
   }
 
-  @Test("a survived use of a guard slot is reported with all three stacks, and is a hit of its class")
+  @Test("a survived use-after-free in a guard slot has an incident with three stacks, and is a hit of its class")
   func survived() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Self.run("attached-slot")
@@ -76,7 +76,7 @@ struct GuardSlotTests {
 
     #expect(policies.count == 1 && policies.flatMap(\.days).map(\.hits).reduce(0, +) >= 1)
     let found = try #require(classes.first { $0.figures.className == Self.victim })
-    // Its delay is none of those that the quarantine's estimates are made of.
+    // The estimates use only the delays of quarantine hits, and this hit was in a guard slot.
     #expect(found.figures.hits >= 1 && found.figures.estimatedAccesses == 0 && found.figures.detection == nil)
   }
 }

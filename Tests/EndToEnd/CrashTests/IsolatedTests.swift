@@ -5,16 +5,16 @@ import CrashReport
 import TestKit
 import Testing
 
-/// Traps that end work and not the process, from the process by way of crashd to the operator's terminal.
+/// Tests of traps that end isolated work but not the process, from the process through crashd to crashctl.
 ///
-/// With a daemon of their own: so many incidents would leave others no place in lists.
+/// The suite has its own daemon, because its many incidents would push those of other tests out of crashd's lists.
 @Suite("Isolated work, end to end")
 struct IsolatedTests {
   private static let scenario = "array-index"
   private static let traps = 30
 
   @Test(
-    "thirty contained traps are thirty incidents with message, function and line, and no crash",
+    "thirty contained traps make thirty incidents with message, function and line, and no crash report",
     arguments: [
       CrashRun.Thread.main, .task,
     ])
@@ -23,7 +23,7 @@ struct IsolatedTests {
     let run = try await Crasher.run(
       Self.scenario, ["--wait-attached", "--thread", thread.rawValue, "--isolate", "\(Self.traps)"],
       environment: daemon.place.environment)
-    // EX_SOFTWARE: it did not crash.
+    // Status EX_SOFTWARE (70) means that the process did not crash.
     #expect(run.status.code == 70, "\(run.status) \(run.error)")
     #expect(try await daemon.reports(of: run.pid).isEmpty)
     let client = daemon.client
@@ -39,7 +39,7 @@ struct IsolatedTests {
     let use = try #require(incident.use.first { $0.isOwn }, "\(incident.use)")
     #expect(use.file?.hasSuffix(mark.file) == true && use.line == mark.line)
     #expect(incident.registers?.count == 18, "\(incident)")
-    // Its callers, async ones included.
+    // The stack contains the callers, including async callers.
     #expect(incident.use.contains { $0.function.contains("crashIsolated()") }, "\(incident.use.map(\.function))")
     let stack = try #require(incident.registers?["rsp"]?.rawValue)
     #expect(stack % 8 == 0 && stack > 0x1_0000, "\(incident)")

@@ -5,12 +5,12 @@ import Glibc
 import TestKit
 import Testing
 
-/// With memory capture switched off, nothing that crashd keeps has a byte of the program's memory.
+/// Tests that crashd stores no byte of a program's memory when memory capture is off.
 @Suite("Programs without memory capture")
 struct NoMemoryTests {
-  /// A shim-host that has a secret to read.
+  /// A shim-host process that has read a secret into its memory.
   private struct Host {
-    /// Of this run alone: neither the program nor the test has it in a file.
+    /// A random value of this run, which is in no file of the program or the test.
     let secret = "orchid-" + (0..<24).map { _ in String(UInt8.random(in: 97...122), radix: 16) }.joined() + "-tulip"
     var process: ChildProcess
     private var ends: FileDescriptor
@@ -26,7 +26,7 @@ struct NoMemoryTests {
 
     private init(process: ChildProcess, ends: FileDescriptor) { (self.process, self.ends) = (process, ends) }
 
-    /// Waits until it says that.
+    /// Waits until the process prints `word`.
     func says(_ word: String) async throws {
       let line = try await blocking { [ends] in try ends.readLine() }
       try #require(line == word)
@@ -53,14 +53,16 @@ struct NoMemoryTests {
     }
   }
 
-  /// How many files of a directory, and of those in it, have a part of the secret; a page of a database may end within it.
+  /// Counts the files below a directory that contain a part of the secret.
+  ///
+  /// The count includes files with only one end of the secret, because a database page may split it.
   private func files(with secret: String, in directory: String) throws -> Int {
     let (head, tail) = (Array(secret.utf8.prefix(20)), Array(secret.utf8.suffix(20)))
     var count = 0
     for name in try entries(of: directory) {
       let path = "\(directory)/\(name)"
       var status = stat()
-      // lstat writes one struct stat. What is gone by now was temporary.
+      // lstat writes one struct stat. A file that no longer exists was temporary.
       guard unsafe lstat(path, &status) == 0 else { continue }
       if status.st_mode & S_IFMT == S_IFDIR {
         count += try files(with: secret, in: path)
@@ -72,7 +74,7 @@ struct NoMemoryTests {
     return count
   }
 
-  /// What crashd stores of a crash of shim-host, and what it answers to each kind of client.
+  /// Crashes shim-host and returns what crashd stores of the crash and answers to each kind of client.
   private func findings(
     of host: Host, in daemon: PrivateDaemon
   ) async throws -> (report: CrashReport, files: Int, stacks: Int, dump: Bool, text: String) {
@@ -87,7 +89,7 @@ struct NoMemoryTests {
       ["dump", "--format", "minidump", "-o", path, "--socket", daemon.place.varlinkSocket, report.id])
     let dump = try FileDescriptor(opening: path, O_RDONLY).readToEnd()
     let text = try await DanglingTests.crashctl(["show", "--socket", daemon.place.varlinkSocket, report.id])
-    // A re-analysis gives the same.
+    // A re-analysis omits the same memory.
     let again = try await blocking { try client.reanalyse(id: report.id) }
     #expect(again.report.report.memoryOmitted == report.memoryOmitted)
     #expect(again.report.report.threads.map(\.frames) == report.threads.map(\.frames))
@@ -97,7 +99,7 @@ struct NoMemoryTests {
     )
   }
 
-  /// Waits until crashd shows it for the only process.
+  /// Waits until crashd shows this memory state for the only process.
   private func awaitMemory(_ word: String, in daemon: PrivateDaemon) async throws {
     let client = daemon.client
     try await blocking {
@@ -159,7 +161,7 @@ struct NoMemoryTests {
   }
 
   @Test(
-    "a no-memory rule of crashd holds whether or not the program applies it",
+    "a no-memory rule of crashd is effective even if the program does not apply the rule",
     arguments: [("1", "withheld"), ("0", "discarded")])
   func settings(control: String, word: String) async throws {
     try await withDaemon(Self.rule) { daemon, _ in
@@ -174,7 +176,7 @@ struct NoMemoryTests {
     }
   }
 
-  @Test("a withheld memory capture stays withheld while crashd is away, and the spooled ring says why")
+  @Test("withheld memory stays withheld while crashd is away, and the spooled ring has the reason")
   func away() async throws {
     let place = try PrivateDaemon.Place()
     var started: Host?
@@ -190,7 +192,7 @@ struct NoMemoryTests {
     let spool = place.runtime + "/spool"
     #expect(try entries(of: spool).filter { $0.hasSuffix(".ring") }.count == 1)
     #expect(try files(with: host.secret, in: spool) == 0)
-    // The next crashd has no such rule: the memory stays absent, and the record names the setting.
+    // The next crashd has no no-memory rule. The memory stays absent, and the record names the setting.
     try await withDaemon("", in: place) { daemon, _ in
       let found = try await findings(of: host, in: daemon)
       #expect(found.files == 0 && found.stacks == 0 && !found.dump)
@@ -198,7 +200,7 @@ struct NoMemoryTests {
     }
   }
 
-  @Test("a no-memory rule for a unit applies to a spooled ring, whose unit is unknown")
+  @Test("a no-memory rule for a unit also applies to spooled rings, because their unit is unknown")
   func spooled() async throws {
     let place = try PrivateDaemon.Place()
     let spool = try place.root.directory("run/spool", mode: 0o1777)
@@ -214,7 +216,7 @@ struct NoMemoryTests {
     }
   }
 
-  @Test("a reload of no-memory rules applies to running processes, both ways")
+  @Test("no-memory rules that a reload adds or removes apply to running processes")
   func reload() async throws {
     try await withDaemon("") { daemon, path in
       let (first, second) = (try await Host.start(in: daemon.place), Self.rule)

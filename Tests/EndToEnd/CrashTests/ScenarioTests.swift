@@ -2,16 +2,16 @@ import CrashMaker
 import CrashReport
 import Testing
 
-/// Every way to crash, through the whole path: handler, ring, crashd, symbols, store, client.
+/// Tests each crash scenario through the whole path: handler, ring, crashd, symbolication, store and client.
 @Suite(.sharedDaemon, .serialized)
 struct ScenarioTests {
-  @Test("a scenario makes one report, with signal, reason, function and line", arguments: Scenario.runnable.map(\.name))
+  @Test("a scenario has one report with signal, reason, function and line", arguments: Scenario.runnable.map(\.name))
   func report(name: String) async throws {
     try await check(try #require(Scenario.named(name)))
   }
 
   @Test(
-    "a scenario makes the same report on each kind of thread",
+    "a scenario has the same report on each kind of thread",
     arguments: [CrashRun.Thread.dispatch, .task, .pthread])
   func report(thread: CrashRun.Thread) async throws {
     for name in ["array-index", "null-write", "abort"] {
@@ -49,7 +49,7 @@ struct ScenarioTests {
     #expect(sender.uid == report.process.uid)
   }
 
-  @Test("any crash in a task shows the awaiting functions", arguments: ["debug", "optimized"])
+  @Test("the report of a crash in a task shows the awaiting functions", arguments: ["debug", "optimized"])
   func asyncCallers(build: String) async throws {
     var program: String?
     if build == "optimized" {
@@ -62,7 +62,7 @@ struct ScenarioTests {
       scenario, ["--thread", "task"], program: program, isOptimized: build == "optimized" || Binaries.areInstalled)
   }
 
-  /// The process ends as expected, with exactly one report that matches the scenario.
+  /// Checks that the process ends as expected, and that exactly one report matches the scenario.
   private func check(
     _ scenario: Scenario, _ options: [String] = [], program: String? = nil, isOptimized: Bool = Binaries.areInstalled
   ) async throws {

@@ -6,7 +6,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// crashd detects unreported exits from outside; an orderly exit is not reported.
+/// Tests that crashd detects unreported exits and reports no orderly exit.
 @Suite(.sharedDaemon, .serialized)
 struct SilentDeathTests {
   @Test("the report of a SIGKILL has the cause, the last breadcrumb and the annotations")
@@ -27,7 +27,7 @@ struct SilentDeathTests {
     #expect(report.group.title == "Killed (SIGKILL from outside): crash-maker")
   }
 
-  @Test("the report of a fault with blocked signals says that no handler could run")
+  @Test("the report of a fault with all signals blocked says that no handler could run")
   func blocked() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run("all-signals-blocked", ["--wait-attached"], environment: daemon.place.environment)
@@ -49,7 +49,7 @@ struct SilentDeathTests {
     #expect(report.crashedThread?.topOwnFrame?.function == "kill_from_outside")
   }
 
-  @Test("an end by SIGTERM, SIGINT or SIGHUP is no unreported exit", arguments: [SIGTERM, SIGINT, SIGHUP])
+  @Test("an exit by SIGTERM, SIGINT or SIGHUP is not an unreported exit", arguments: [SIGTERM, SIGINT, SIGHUP])
   func stopped(signal: Int32) async throws {
     let daemon = try SharedDaemon.current
     let victim = try await Victim.start("sigkill", in: daemon)
@@ -59,14 +59,14 @@ struct SilentDeathTests {
   }
 
   @Test(
-    "a process that executes another program is detached, also while a child holds its connection",
+    "a process that executes another program is detached, even while a child holds its connection open",
     arguments: ["exec-and-stay", "exec-with-child"])
   func exec(name: String) async throws {
     let daemon = try SharedDaemon.current
     let victim = try await Victim.start(name, in: daemon)
     let (pid, client, input) = (victim.process.pid, daemon.client, victim.input)
     let isAttached = { @Sendable in try client.processes().contains { $0.pid == Int(pid) } }
-    // Its attach is known to crashd before the list is read.
+    // crashd has processed the attach before this call reads the list of processes.
     #expect(try await daemon.reports(of: pid).isEmpty)
     #expect(try await blocking(isAttached))
     victim.goOn()
@@ -81,7 +81,7 @@ struct SilentDeathTests {
     #expect(try await blocking { try client.status() }.losses["end"] == nil)
   }
 
-  @Test("a process that executes another program with the shield has one unreported exit, as the new program")
+  @Test("a process that executes another shielded program and is killed has one unreported exit, of the new program")
   func execAgain() async throws {
     let daemon = try SharedDaemon.current
     let victim = try await Victim.start("exec-again-with-child", in: daemon)
@@ -97,7 +97,7 @@ struct SilentDeathTests {
     #expect(reports.map(\.diagnosis.cause) == ["killed"])
   }
 
-  @Test("a normal exit is no unreported exit, whatever its status", arguments: ["fork-child", "exec-after-attach"])
+  @Test("a normal exit with any status is not an unreported exit", arguments: ["fork-child", "exec-after-attach"])
   func exited(name: String) async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run(name, ["--wait-attached"], environment: daemon.place.environment)
@@ -117,7 +117,7 @@ struct SilentDeathTests {
   }
 
   @Test(
-    "an OOM kill is reported as such by the control group's counter, and a neighbour killed by hand is not",
+    "the control group's counter identifies an OOM kill, and a SIGKILL beside it is not reported as an OOM kill",
     .enabled("no memory control group can be made here") { try MemoryGroup.canBeMade() })
   func outOfMemory() async throws {
     let group = try #require(try MemoryGroup.make("victims"))
@@ -142,11 +142,11 @@ struct SilentDeathTests {
   }
 }
 
-/// A throw-away control group with a memory limit.
+/// A temporary control group with a memory limit.
 private struct MemoryGroup {
   var path: String
 
-  /// A command that enters it and becomes another.
+  /// A command that moves itself into the control group and then executes its arguments.
   var entrance: [String] { ["/bin/sh", "-c", "echo $$ > '\(path)/cgroup.procs' && exec \"$@\"", "sh"] }
 
   static func canBeMade() throws -> Bool {
@@ -155,12 +155,12 @@ private struct MemoryGroup {
     return true
   }
 
-  /// nil where this machine does not allow one.
+  /// Returns nil if this machine does not allow a new control group.
   static func make(_ suffix: String) throws -> MemoryGroup? {
     let name = "crash-tests-\(getpid())-\(suffix)"
     for (root, limit) in [("/sys/fs/cgroup", "memory.max"), ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")] {
       let path = "\(root)/\(name)"
-      // A file system without control groups makes plain directories, or none.
+      // On a file system without control groups mkdir makes a plain directory, or fails.
       guard unsafe mkdir(path, 0o755) == 0 else { continue }
       let group = MemoryGroup(path: path)
       if group.write("201326592", to: limit) {

@@ -3,7 +3,7 @@ import CrashReport
 import Glibc
 import Testing
 
-/// The threads beside the one that crashed.
+/// Tests of the thread sweep, which records the stacks of all threads other than the crashing one.
 @Suite(.sharedDaemon, .serialized)
 struct SweepTests {
   @Test("a report has the other threads' stacks")
@@ -14,12 +14,12 @@ struct SweepTests {
     #expect(report.losses.isEmpty)
     let main = try #require(report.threads.first { $0.tid == Int(pid) })
     #expect(!main.crashed && main.signal == nil && main.silence == nil)
-    // It waits for the thread that crashed.
+    // The main thread waits for the thread that crashed.
     #expect(main.frames.contains { $0.function.contains("crashInThread") && $0.isOwn }, "\(main.listing)")
     #expect(main.stackFrames.last?.function == "_start", "\(main.listing)")
   }
 
-  @Test("the report has the name of another thread's task, and the functions that await it")
+  @Test("the report has the name of another thread's task, and the functions that await the task")
   func otherTask() async throws {
     let report = try await crash("task-beside-task").report
     let thread = try #require(report.threads.first { $0.task?.name == Scenario.waitingTask })
@@ -32,7 +32,7 @@ struct SweepTests {
     }
   }
 
-  @Test("CRASHSHIELD_SWEEP_MS=0 leaves only the crashed thread")
+  @Test("with CRASHSHIELD_SWEEP_MS=0 a report has only the crashing thread")
   func switchedOff() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run(
@@ -42,7 +42,9 @@ struct SweepTests {
     #expect(report.threads.map(\.crashed) == [true])
   }
 
-  /// The report of a crash, and the process; of another one where a thread had no turn in all the time of the sweep.
+  /// Returns the report and the pid of a crash.
+  ///
+  /// Repeats the crash up to two times if a thread did not answer the sweep.
   private func crash(_ scenario: String, _ options: [String] = []) async throws -> (report: CrashReport, pid: pid_t) {
     var found = try await crashOnce(scenario, options)
     for _ in 0..<2 where found.report.threads.contains(where: { $0.silence != nil }) {

@@ -1,5 +1,6 @@
-// Loaded before crashd's libraries (LD_PRELOAD): the time of day is off by so many seconds as the file that CLOCK_SHIFT
-// names says, an int64_t that may change at any time. Other clocks are as they are.
+// This library is preloaded into crashd (LD_PRELOAD). It shifts the real-time clock. The other clocks do not change.
+//
+// CLOCK_SHIFT names a file with the shift in seconds, an int64_t that may change at any time.
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>

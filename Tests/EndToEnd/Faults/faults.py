@@ -4,15 +4,19 @@
 Usage: faults.py BINARIES [--kills N] [--seconds S] [--seed N] [--processes N] [--attached] [--plain] [--deaths]
                  [--keep DIRECTORY]
 
-BINARIES has crashd, crash-analyse and crash-maker. crashd runs under a service manager that does what systemd does: it
-holds the two sockets and crashd's stored descriptors (FDSTORE=1), and restarts it. --plain: without one, so that
-nothing is held while crashd is away. Two named subscribers acknowledge their events; a collector has events
-pushed to it, and breaks its connection now and then. --attached: every
-process waits until crashd has accepted it; otherwise every second one crashes at once. --seconds: no kill begins after
-that many. --deaths: some processes are killed where a handler sees nothing. --keep: the directories stay.
+BINARIES is a directory with crashd, crash-analyse and crash-maker. crashd runs under a service manager that does what
+systemd does: it holds the two sockets and crashd's stored descriptors (FDSTORE=1), and restarts crashd. Two named
+subscribers acknowledge their events. crashd forwards events to a collector, which breaks its connection sometimes.
 
-Each process has a unique name (CRASHSHIELD_NAME). The program fails when a crash is neither stored
-nor counted in its group, has two reports or misses an audience, or when a report belongs to no process.
+  --plain     run without the service manager, so that nothing holds sockets and descriptors while crashd is away
+  --attached  let each process wait until crashd has accepted it; by default about half of them crash at once
+  --seconds   the time after which no new kill begins
+  --deaths    also kill some processes by SIGKILL, which no handler can catch
+  --keep      the directory that keeps all files
+
+Each process has a unique name (CRASHSHIELD_NAME). The script fails in these cases: a crash is neither stored nor
+counted in its group; a crash has two reports; a subscriber or the collector does not receive a crash; a report belongs
+to no process.
 """
 
 import argparse
@@ -34,11 +38,11 @@ import tempfile
 import threading
 import time
 
-# Only a run that fails waits so long for something.
+# Only a failing run reaches this time limit.
 PATIENCE_S = 120
-# Crashes that may be on their way before others are begun, so that the last ones are not waited for for long.
+# The number of undelivered crashes above which no new process starts. It limits the wait for the last deliveries.
 UNDER_WAY = 40
-# Where processes wait for crashes that got lost they go on after this.
+# The time after which a waiting process starts even so, because undelivered crashes may be lost.
 HOLD_S = 2
 SCENARIOS = {"array-index": signal.SIGILL, "force-unwrap": signal.SIGILL, "null-write": signal.SIGSEGV,
              "abort": signal.SIGABRT, "raise": signal.SIGSEGV, "divide-by-zero": signal.SIGILL}
@@ -49,8 +53,8 @@ DESCRIPTORS = 64
 
 def spawn(words: list[str], environment: dict[str, str], descriptors: dict[int, int] | None = None,
           log: str = "/dev/null") -> int:
-    """Starts a program; `descriptors` says which of ours it has under which number."""
-    # Numbers that no target has, or one would be closed by another.
+    """Starts a program. `descriptors` maps its descriptor numbers to ours."""
+    # Copies our descriptors to numbers that are no target, because dup2 closes a descriptor that has the target number.
     free = max(descriptors or {}, default=2) + 1
     high = {target: fcntl.fcntl(source, fcntl.F_DUPFD_CLOEXEC, free) for target, source in (descriptors or {}).items()}
     actions = [(os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDWR, 0), (os.POSIX_SPAWN_DUP2, 0, 1),
@@ -64,7 +68,7 @@ def spawn(words: list[str], environment: dict[str, str], descriptors: dict[int, 
 
 
 def wait(pid: int, pidfd: int, what: str) -> int:
-    """The status of a child that ends; who does not is killed."""
+    """Waits for a child and returns its status. Kills the child and raises an error after PATIENCE_S."""
     ends = select.poll()
     ends.register(pidfd, select.POLLIN)
     has_ended = ends.poll(PATIENCE_S * 1000)
@@ -77,7 +81,7 @@ def wait(pid: int, pidfd: int, what: str) -> int:
 
 
 class ServiceManager:
-    """What systemd is to crashd: Type=notify, two listening sockets, FileDescriptorStoreMax=."""
+    """Replaces systemd for crashd: Type=notify, two listening sockets, FileDescriptorStoreMax=."""
 
     def __init__(self, binaries: pathlib.Path, folder: pathlib.Path, is_plain: bool):
         self.binaries, self.folder, self.is_plain = binaries, folder, is_plain
@@ -94,9 +98,9 @@ class ServiceManager:
                 self.listeners.append(listener)
         self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.notify.bind(str(folder / "notify"))
-        # By their names, in the order in which they came.
+        # The stored descriptors by name, in the order of their arrival.
         self.kept: dict[str, list[int]] = collections.OrderedDict()
-        # Which file each descriptor is; None: one that is like no other.
+        # The file of each descriptor; None for a pidfd, which is never a duplicate.
         self.identities: dict[int, tuple[int, int] | None] = {}
         self.kept_at_once = 0
         self.changed = threading.Condition()
@@ -133,7 +137,7 @@ class ServiceManager:
                 self.changed.notify_all()
 
     def keep(self, name: str, number: int):
-        # As systemd does: what is there already is not kept twice, under no name. Each pidfd is a file of its own.
+        # Like systemd, stores each file only once, even under different names. Each pidfd counts as a different file.
         identity = None
         if "pidfd" not in os.readlink(f"/proc/self/fd/{number}"):
             status = os.fstat(number)
@@ -150,7 +154,7 @@ class ServiceManager:
             os.close(number)
 
     def take_all(self):
-        """Returns when everything was heard that was sent before."""
+        """Waits until all messages that were sent before this call are processed."""
         with self.changed:
             wanted = self.barriers + 1
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
@@ -172,7 +176,7 @@ class ServiceManager:
                 environment["CRASHD_DESCRIPTOR_STORE"] = "1"
                 environment["LISTEN_FDS"] = str(len(passed))
                 environment["LISTEN_FDNAMES"] = ":".join(name for name, _ in passed)
-            # The pid is known in the child alone.
+            # LISTEN_PID must be the child's pid, which only the child has before it executes crashd.
             self.pid = spawn(["/bin/sh", "-c", 'export LISTEN_PID=$$; exec "$@"', "sh", *command], environment,
                              {3 + index: number for index, (_, number) in enumerate(passed)},
                              str(self.folder / "crashd.log"))
@@ -207,9 +211,9 @@ class Audience:
 
     def __init__(self, name: str, news: threading.Condition):
         self.name, self.news = name, news
-        # Messages that it should not have got.
+        # The messages that the receiver should not have got.
         self.errors: list[str] = []
-        # Ids by the name of the process; how often an event came again.
+        # The ids of the reports by the process's name, and all events.
         self.ids: dict[str, set[str]] = collections.defaultdict(set)
         self.events: set[tuple[str, str]] = set()
         self.again = self.lost = 0
@@ -257,7 +261,7 @@ class Varlink:
 
 
 class Subscriber(Audience):
-    """Follows under a name, and acknowledges each event, or one of some."""
+    """A named subscriber, which acknowledges every event or one of every few events."""
 
     def __init__(self, name: str, path: str, news: threading.Condition, every: int):
         super().__init__(name, news)
@@ -270,7 +274,7 @@ class Subscriber(Audience):
             try:
                 self.follow()
             except OSError:
-                # Without a held socket, no event announces the next crashd: poll.
+                # With --plain no event announces the next crashd, so this thread polls.
                 time.sleep(0.02)
             except (ValueError, KeyError, RuntimeError) as error:
                 self.errors.append(f"{type(error).__name__}: {error}")
@@ -283,7 +287,7 @@ class Subscriber(Audience):
             while True:
                 event = stream.receive()
                 if "report" not in event:
-                    # A crashd that is killed right now may not have kept the name: it was asked for, though.
+                    # crashd has answered the subscription.
                     self.is_known.set()
                     continue
                 self.heard(event["cursor"], event["report"], event.get("lost") or 0)
@@ -296,7 +300,7 @@ class Subscriber(Audience):
 
 
 class Collector(Audience):
-    """Has events pushed to its socket, acknowledges most of them, and breaks the connection now and then."""
+    """Receives forwarded events at its socket, acknowledges most of them, and sometimes breaks the connection."""
 
     def __init__(self, path: str, news: threading.Condition, chance: random.Random):
         super().__init__("collector", news)
@@ -335,7 +339,7 @@ class Crash:
 
 
 class Load:
-    """Processes that crash, one after the other, so many at once."""
+    """Starts processes that crash: a fixed number at once, each replaced by another when it has ended."""
 
     def __init__(self, manager: ServiceManager, binaries: pathlib.Path, arguments: argparse.Namespace,
                  audiences: list[Audience], news: threading.Condition):
@@ -362,7 +366,7 @@ class Load:
                 self.news.wait_for(lambda: self.is_ending or self.under_way() < UNDER_WAY, HOLD_S)
             count += 1
             scenario = chance.choice(self.scenarios)
-            # crashd cannot know that a process was killed that never attached.
+            # crashd cannot detect the SIGKILL of a process that has not attached.
             waits = scenario == DEATH or self.is_always_attached or chance.random() < 0.5
             options = ["--wait-attached"] if waits else []
             crash = Crash(f"fault-{number}-{count}", scenario, options)
@@ -372,7 +376,7 @@ class Load:
                 pid = spawn([self.program, scenario, *options], environment | {"CRASHSHIELD_NAME": crash.name})
                 pidfd = os.pidfd_open(pid)
                 self.pidfds.add(pidfd)
-            with contextlib.suppress(RuntimeError):  # then its status is none that was expected
+            with contextlib.suppress(RuntimeError):  # a hanging process keeps status 0, which is unexpected
                 crash.status = wait(pid, pidfd, crash.name)
             crash.life = self.life
             expected = signal.SIGKILL if scenario == DEATH else SCENARIOS[scenario]
@@ -397,12 +401,12 @@ class Load:
                 raise RuntimeError("a process does not crash")
 
     def kill(self):
-        """Leaves no process behind."""
+        """Kills all running processes."""
         with self.news:
             self.is_ending = True
             self.news.notify_all()
             for pidfd in self.pidfds:
-                with contextlib.suppress(ProcessLookupError):  # it has just ended
+                with contextlib.suppress(ProcessLookupError):  # the process has just ended
                     signal.pidfd_send_signal(pidfd, signal.SIGKILL)
 
 
@@ -422,7 +426,7 @@ class Checks:
 
 
 def await_all(load: Load, audiences: list[Audience], news: threading.Condition, patience_s: float):
-    """Waits until every audience has every crash, or none has got one for so long."""
+    """Waits until every audience has every crash, or until no audience has received a missing crash for patience_s."""
     def missing():
         return sum(len(load.crashes.keys() - audience.ids.keys()) for audience in audiences)
     with news:
@@ -437,7 +441,7 @@ def await_all(load: Load, audiences: list[Audience], news: threading.Condition, 
 
 
 def stored(client: Varlink) -> dict[str, list[str]]:
-    """The ids of the reports that are there, by the name of their process."""
+    """Returns the ids of the stored reports by the name of their process."""
     result: dict[str, list[str]] = collections.defaultdict(list)
     before = None
     while True:
@@ -454,7 +458,7 @@ def kill_often(manager: ServiceManager, load: Load, chance: random.Random, kills
     while len(moments) < kills and (seconds is None or time.monotonic() - begin < seconds):
         manager.start()
         load.life += 1
-        # The moment is what is tried out. One in four comes while crashd starts.
+        # Kills crashd after a random time. One kill in four comes while crashd starts.
         is_early = chance.random() < 0.25
         if not is_early:
             manager.await_ready()
@@ -475,7 +479,7 @@ def run(arguments: argparse.Namespace, folder: pathlib.Path) -> int:
     path = str(folder / "collector")
     (folder / "crashd.yaml").write_text(f"forward: [{{path: {path}, acknowledge: true, scrub: false}}]\n")
     collector = Collector(path, news, random.Random(f"{arguments.seed} collector"))
-    # The names are there before the first crash: a new one begins with what comes next.
+    # Registers the subscribers before the first crash, because a new subscriber receives only later events.
     manager.start()
     manager.await_ready()
     subscribers = [Subscriber("quick", manager.varlink, news, 1), Subscriber("slow", manager.varlink, news, 8)]
@@ -520,20 +524,20 @@ def judge(arguments: argparse.Namespace, folder: pathlib.Path, manager: ServiceM
         early = sum(is_early for is_early, _ in moments)
         print(f"{len(moments)} kills ({early} while it started) in {took_s:.0f} s, {len(names)} crashes of "
               f"{arguments.processes} processes at once, {sum(map(len, reports.values()))} reports stored, {counted} "
-              f"counted; kept for the next crashd: {manager.kept_at_once} at most, {len(manager.kept)} at the end")
+              f"counted; stored descriptors: {manager.kept_at_once} at most, {len(manager.kept)} at the end")
         for audience in audiences:
-            print(f"{audience.name}: {len(audience.events)} events, {audience.again} came again, {audience.lost} removed")
+            print(f"{audience.name}: {len(audience.events)} events, {audience.again} repeated, {audience.lost} lost")
         print(f"losses {status['losses']}, refusals {status['refusals']}, held {status['held']}")
         checks = Checks()
         checks.check("every process ended by its own crash", load.wrong)
         checks.check("every crash is stored, or its group counts it", sorted(names - ids.keys()), load.crashes)
-        checks.check("the groups count every crash, once", [] if counted == len(names) else [counted, len(names)])
+        checks.check("the groups count every crash once", [] if counted == len(names) else [counted, len(names)])
         checks.check("no crash has two reports", sorted(n for n in names if len(ids[n]) > 1), load.crashes)
         checks.check("each report belongs to a process", sorted(ids.keys() - names))
         for audience in audiences:
-            checks.check(f"{audience.name} got every crash", sorted(names - audience.ids.keys()), load.crashes)
-            checks.check(f"{audience.name} got nothing but events", audience.errors)
-        checks.check("crashd stops well", [] if end == 0 else [end])
+            checks.check(f"{audience.name} received every crash", sorted(names - audience.ids.keys()), load.crashes)
+            checks.check(f"{audience.name} received only events", audience.errors)
+        checks.check("crashd stops with status 0", [] if end == 0 else [end])
         checks.check("the spool is empty", os.listdir(folder / "run" / "spool"))
     print(f"{checks.passed} passed, {checks.failed} failed", flush=True)
     return 1 if checks.failed else 0
@@ -552,7 +556,7 @@ def main() -> int:
     parser.add_argument("--deaths", action="store_true")
     parser.add_argument("--keep", type=pathlib.Path)
     arguments = parser.parse_args()
-    # SIGTERM leaves no process behind either.
+    # Makes SIGTERM run the `finally` blocks, which kill all processes.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))

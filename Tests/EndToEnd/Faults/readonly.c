@@ -1,6 +1,9 @@
-// Loaded before crashd's libraries (LD_PRELOAD): while the file that READONLY_SWITCH names has a 1, an int64_t that may
-// change at any time, files below READONLY_DIRECTORY can be written no more, as where the kernel has made a damaged
-// file system read-only. What SQLite and crashd write with is here; reading goes on.
+// This library is preloaded into crashd (LD_PRELOAD). It simulates a damaged file system that the kernel has made
+// read-only.
+//
+// READONLY_SWITCH names a file with an int64_t that may change at any time. While it is 1, writes to files below
+// READONLY_DIRECTORY fail with EROFS, and reads succeed. This file replaces the write functions that SQLite and crashd
+// use.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
-"""What crashd does under more than is usual: each part says what was counted, and fails where something is lost.
+"""Tests crashd under unusual load and failures. Each part prints its counts and fails if something is lost.
 
 Usage: stress.py BINARIES [--processes N] [--rate N] [--seconds S] [--part NAME]...
 
-BINARIES has crashd, crash-analyse and crash-maker, of a release build: its memory is measured. The parts:
+BINARIES is a directory with crashd, crash-analyse and crash-maker. It must be a release build, because crashd's memory
+is measured. The parts:
 
-  idle    so many attached processes that do nothing: descriptors and memory of crashd, and a crash beside them
-  rate    so many crashes a second for S seconds through the attach socket, while one subscriber never reads and a
-          collector dies and comes back: each crash is stored or refused, and another subscriber hears of each
-  clock   the time of day, as crashd sees it, leaps by years to and fro: no report goes, none is missing
-  disk    the state directory's file system is full while processes crash: reports wait, and are stored when there is room
-          (root only: a small file system is mounted)
-  readonly  the state directory can be written no more while processes crash, and then again
-  corrupt a database whose pages are overwritten is set aside while processes crash: what can be read of it is there again
+  idle      N attached processes do nothing: measures crashd's descriptors and memory, and crashes beside the processes
+  rate      N crashes a second arrive at the attach socket for S seconds. One subscriber never reads, and a collector
+            ends and returns. Each crash is stored or refused, and another subscriber receives each stored crash.
+  clock     crashd's real-time clock jumps by years forward and back: no report is removed or missing
+  disk      the state directory's file system is full while processes crash: reports wait and are stored later
+            (root only, because the test mounts a small file system)
+  readonly  the state directory is read-only for a time while processes crash
+  corrupt   overwrites pages of the database: crashd sets it aside while processes crash, and restores readable reports
 """
 
 import argparse
@@ -42,10 +43,10 @@ PATIENCE_S = 600
 IDLE_MIB, BUSY_MIB = 40, 150
 DESCRIPTORS_A_PROCESS = 3
 YEAR_S = 365 * 24 * 3600
-# cs_ring.h.
+# From cs_ring.h.
 IMAGE_COUNT_OFFSET, HEADER_BYTES = 56, 4096
 CLIENTS = 4
-# <sched.h>, <sys/mount.h>.
+# CLONE_NEWNS from <sched.h>; MS_REC, MS_PRIVATE and MNT_DETACH from <sys/mount.h>.
 NEW_MOUNTS, RECURSIVE, PRIVATE, DETACH = 0x00020000, 0x4000, 1 << 18, 2
 OUTAGE_RATE, OUTAGE_S = 40, 5
 
@@ -60,7 +61,7 @@ class Checks:
 
 
 class Daemon:
-    """crashd in directories of its own."""
+    """A crashd process in its own directories."""
 
     running: list[subprocess.Popen] = []
 
@@ -94,7 +95,7 @@ class Daemon:
         return sum(group["count"] for group in service.call(self.varlink, "Groups", {"limit": 1000})["groups"])
 
     def memory_mib(self, field: str) -> float:
-        """VmRSS: now; VmHWM: the most there ever was."""
+        """Returns crashd's current (VmRSS) or peak (VmHWM) resident memory."""
         lines = pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
         return int(next(line for line in lines if line.startswith(field)).split()[1]) / 1024
 
@@ -114,12 +115,12 @@ def await_true(what: str, condition):
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
         if time.monotonic() > deadline:
-            raise RuntimeError(f"in {PATIENCE_S} s: not {what}")
+            raise RuntimeError(f"not {what} within {PATIENCE_S} s")
         time.sleep(0.05)
 
 
 def real_rings(binaries: pathlib.Path, folder: pathlib.Path) -> list:
-    """What real crashes have left, each with its id."""
+    """Returns the spooled rings of real crashes, each with its id."""
     spool = folder / "left"
     spool.mkdir()
     environment = os.environ | {"SWIFT_BACKTRACE": "enable=no", "CRASHSHIELD_SOCKET": str(folder / "absent"),
@@ -139,7 +140,7 @@ def hello(rings: list) -> bytes:
 
 
 def attach(path: str, message: bytes, memory: int, crashes: bool) -> tuple[socket.socket, bool]:
-    """A connection, and whether crashd has accepted it. The memory file is closed."""
+    """Returns a connection, and whether crashd has accepted it. Closes the memory file."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
         connection.connect(path)
@@ -149,7 +150,7 @@ def attach(path: str, message: bytes, memory: int, crashes: bool) -> tuple[socke
                 connection.send(service.CRASHED)
             reply = connection.recv(1024)
         except (ConnectionResetError, BrokenPipeError):
-            # Refused: closing a socket with unread data discards the reply that was sent.
+            # crashd refused the process. A socket that crashd closes with unread data discards crashd's reply.
             reply = b""
     except BaseException:
         connection.close()
@@ -160,7 +161,7 @@ def attach(path: str, message: bytes, memory: int, crashes: bool) -> tuple[socke
 
 
 def crash_at_rate(path: str, rings: list, rate: float, count: int, offset: int, results):
-    """One client: so many crashes a second, each by a connection of its own. Tells how many were accepted."""
+    """One client: sends `rate` crashes a second, each on its own connection, and counts the accepted crashes."""
     message, accepted, begin = hello(rings), 0, time.monotonic()
     for index in range(count):
         time.sleep(max(0.0, begin + index / rate - time.monotonic()))
@@ -172,7 +173,7 @@ def crash_at_rate(path: str, rings: list, rate: float, count: int, offset: int, 
 
 
 def crash(daemon: Daemon, rings: list, rate: float, seconds: float) -> tuple[int, int, float]:
-    """How many crashes were sent, how many of them accepted, how long it took."""
+    """Sends crashes. Returns how many were sent, how many of them were accepted, and the time that it took."""
     results = multiprocessing.Queue()
     count = int(rate * seconds / CLIENTS)
     clients = [multiprocessing.Process(
@@ -193,7 +194,7 @@ def crash(daemon: Daemon, rings: list, rate: float, seconds: float) -> tuple[int
 
 
 class Subscriber:
-    """Follows, and notes whom it has heard of."""
+    """A subscriber that records the ids of the reports that it receives."""
 
     def __init__(self, daemon: Daemon):
         self.ids: set[str] = set()
@@ -225,7 +226,7 @@ def subscribe(connection: socket.socket):
 
 
 class Collector:
-    """Has events pushed to it, until it dies, and when it is back."""
+    """Receives forwarded events until `die`, and again after `begin`."""
 
     def __init__(self, path: str):
         self.path, self.ids = path, set()
@@ -266,8 +267,8 @@ def idle(binaries: pathlib.Path, folder: pathlib.Path, rings: list, arguments: a
     daemon = Daemon(binaries, folder / "idle", [f"limits.processes={count + 16}", f"limits.rings={count + 64}"])
     service.settled(daemon)
     before, memory = daemon.descriptors(), daemon.memory_mib("VmRSS")
-    Checks.check(f"crashd that does nothing has at most {IDLE_MIB} MiB", memory <= IDLE_MIB, f"{memory:.1f} MiB")
-    # A ring that knows no image, and has no crash.
+    Checks.check(f"an idle crashd uses at most {IDLE_MIB} MiB", memory <= IDLE_MIB, f"{memory:.1f} MiB")
+    # A ring with no image and no crash.
     name, (size, parts) = rings[0]
     header = bytearray(parts[0][1][:HEADER_BYTES])
     struct.pack_into("<II", header, IMAGE_COUNT_OFFSET, 0, 0)
@@ -282,24 +283,27 @@ def idle(binaries: pathlib.Path, folder: pathlib.Path, rings: list, arguments: a
     Checks.check(f"{count} processes attach", refused == 0, f"{refused} refused, {took:.1f} s")
     await_true("known", lambda: daemon.status()["processes"] >= count - refused)
     each = (daemon.descriptors() - before) / count
-    Checks.check(f"at most {DESCRIPTORS_A_PROCESS} descriptors each", each <= DESCRIPTORS_A_PROCESS, f"{each:.3f}")
+    Checks.check(f"each process uses at most {DESCRIPTORS_A_PROCESS} descriptors of crashd",
+                 each <= DESCRIPTORS_A_PROCESS, f"{each:.3f}")
     memory = daemon.memory_mib("VmHWM")
-    Checks.check(f"crashd has at most {BUSY_MIB} MiB beside them", memory <= BUSY_MIB, f"{memory:.1f} MiB")
+    Checks.check(f"crashd with these processes uses at most {BUSY_MIB} MiB", memory <= BUSY_MIB, f"{memory:.1f} MiB")
     used = daemon.processor_s()
     time.sleep(arguments.seconds)
-    print(f"  they cost {(daemon.processor_s() - used) / arguments.seconds * 100:.2f} % of a processor", flush=True)
+    print(f"  the idle processes cost {(daemon.processor_s() - used) / arguments.seconds * 100:.2f} % of a processor",
+          flush=True)
     sent, accepted, _ = crash(daemon, rings, 8, 1)
     await_true("stored", lambda: daemon.status()["reports"] >= accepted)
-    Checks.check("crashes beside them are stored", sent == accepted and daemon.counted() == sent, f"{accepted}")
+    Checks.check("crashes beside idle processes are stored", sent == accepted and daemon.counted() == sent,
+                 f"{accepted}")
     for connection in connections:
         connection.close()
-    await_true("gone", lambda: daemon.status()["processes"] == 0)
-    # Second unwindings of the crashes hold their rings until they are done.
+    await_true("detached", lambda: daemon.status()["processes"] == 0)
+    # The unwind cross-checks keep the rings of the crashes until they have ended.
     service.settled(daemon)
     left = daemon.descriptors() - before
-    # The store's readers stay.
-    Checks.check("their descriptors are closed when they go", left <= 16, f"{left} more than before")
-    Checks.check("crashd stops well", daemon.stop() == 0)
+    # The store keeps descriptors of its readers.
+    Checks.check("crashd closes the descriptors of ended processes", left <= 16, f"{left} more than before")
+    Checks.check("crashd stops with status 0", daemon.stop() == 0)
 
 
 def rate(binaries: pathlib.Path, folder: pathlib.Path, rings: list, arguments: argparse.Namespace):
@@ -307,7 +311,7 @@ def rate(binaries: pathlib.Path, folder: pathlib.Path, rings: list, arguments: a
     path = str(folder / "collector")
     collector = Collector(path)
     daemon = Daemon(binaries, place, [], configuration=f"forward: [{{path: {path}, acknowledge: true, scrub: false}}]\n")
-    # The symbols are made before.
+    # Makes crashd read the symbols before the measurement.
     crash(daemon, rings, 50, 1)
     service.settled(daemon)
     before = daemon.status()["reports"]
@@ -327,18 +331,18 @@ def rate(binaries: pathlib.Path, folder: pathlib.Path, rings: list, arguments: a
     Checks.check("each crash is stored and counted, or refused and counted",
                  counted == before + accepted and refused == sent - accepted and status["losses"] == {},
                  f"{counted - before} counted, {refused} refused, losses {status['losses']}")
-    await_true("told", lambda: len(subscriber.ids) >= accepted)
-    Checks.check("who reads hears of each, beside one who never reads", len(subscriber.ids) == accepted,
-                 f"{len(subscriber.ids)}, {subscriber.lost} lost")
+    await_true("received by the subscriber", lambda: len(subscriber.ids) >= accepted)
+    Checks.check("a subscriber receives each crash while another subscriber never reads",
+                 len(subscriber.ids) == accepted, f"{len(subscriber.ids)}, {subscriber.lost} lost")
     heard = len(collector.ids)
     collector.begin()
-    await_true("told", lambda: len(collector.ids) >= before + accepted)
-    Checks.check("the collector that died hears of each when it is back", len(collector.ids) == before + accepted,
-                 f"{heard} before, {len(collector.ids)} in all")
+    await_true("received by the collector", lambda: len(collector.ids) >= before + accepted)
+    Checks.check("a collector that was away receives each crash when it is back",
+                 len(collector.ids) == before + accepted, f"{heard} before, {len(collector.ids)} in all")
     memory = daemon.memory_mib("VmHWM")
-    Checks.check(f"crashd has had at most {BUSY_MIB} MiB", memory <= BUSY_MIB, f"{memory:.1f} MiB")
+    Checks.check(f"crashd's peak memory is at most {BUSY_MIB} MiB", memory <= BUSY_MIB, f"{memory:.1f} MiB")
     deaf.close()
-    Checks.check("crashd stops well", daemon.stop() == 0)
+    Checks.check("crashd stops with status 0", daemon.stop() == 0)
 
 
 def clock(binaries: pathlib.Path, folder: pathlib.Path, rings: list, _arguments: argparse.Namespace):
@@ -358,18 +362,18 @@ def clock(binaries: pathlib.Path, folder: pathlib.Path, rings: list, _arguments:
             total += sent
             await_true("stored", lambda: daemon.counted() >= total)
             status = daemon.status()
-            Checks.check(f"the clock is off by {years} years: nothing is lost, nothing goes",
+            Checks.check(f"with the clock off by {years} years no crash is lost and no report is removed",
                          status["reports"] == total and accepted == sent and status["losses"] == {},
                          f"{status['reports']} of {total}")
-    await_true("told", lambda: len(subscriber.ids) >= total)
-    Checks.check("the subscriber has got each crash", len(subscriber.ids) == total and subscriber.lost == 0)
-    Checks.check("the log has the leaps of the clock", daemon.log.read_text().count("the clock jumped forward") >= 2)
-    Checks.check("crashd stops well", daemon.stop() == 0)
+    await_true("received by the subscriber", lambda: len(subscriber.ids) >= total)
+    Checks.check("the subscriber has received each crash", len(subscriber.ids) == total and subscriber.lost == 0)
+    Checks.check("crashd logs the jumps of the clock", daemon.log.read_text().count("the clock jumped forward") >= 2)
+    Checks.check("crashd stops with status 0", daemon.stop() == 0)
 
 
 @contextlib.contextmanager
 def small_file_system(place: pathlib.Path, size: str):
-    """A file system of that size, seen by this process and its children only."""
+    """Mounts a file system of this size, which only this process and its children can use."""
     library = ctypes.CDLL(None, use_errno=True)
     for what, result in (
             ("unshare", lambda: library.unshare(NEW_MOUNTS)),
@@ -384,7 +388,7 @@ def small_file_system(place: pathlib.Path, size: str):
 
 
 def outage(daemon: Daemon, rings: list, begin, end, stored: int = 0):
-    """Processes crash before, while and after the store takes nothing; so many were stored before."""
+    """Sends crashes before, during and after an outage of the store, which had `stored` reports before."""
     subscriber, total = Subscriber(daemon), stored
     for step in (None, begin, end):
         if step:
@@ -393,19 +397,21 @@ def outage(daemon: Daemon, rings: list, begin, end, stored: int = 0):
         total += sent
         Checks.check("every crash is accepted", accepted == sent, f"{accepted} of {sent}")
         if step == begin:
-            await_true("said to wait", lambda: daemon.status()["held"] > 0)
+            await_true("held", lambda: daemon.status()["held"] > 0)
             status = daemon.status()
-            Checks.check("meanwhile reports wait, none is lost, and crashd says why",
+            Checks.check("during the outage reports are held, none is lost, and crashd's status names the failure",
                          status["losses"] == {} and len(status["trouble"]) > 0,
-                         f"{status['held']} wait: {status['trouble'][0] if status['trouble'] else ''}")
+                         f"{status['held']} held: {status['trouble'][0] if status['trouble'] else ''}")
     await_true("stored", lambda: daemon.status()["held"] == 0 and daemon.status()["reports"] >= total)
     status = daemon.status()
-    Checks.check("afterwards each is stored", daemon.counted() == total and status["losses"] == {}, f"{total}")
-    await_true("told", lambda: len(subscriber.ids) >= total - stored)
-    Checks.check("the subscriber has got each crash", len(subscriber.ids) == total - stored and subscriber.lost == 0)
+    Checks.check("after the outage each report is stored", daemon.counted() == total and status["losses"] == {},
+                 f"{total}")
+    await_true("received by the subscriber", lambda: len(subscriber.ids) >= total - stored)
+    Checks.check("the subscriber has received each crash",
+                 len(subscriber.ids) == total - stored and subscriber.lost == 0)
     memory = daemon.memory_mib("VmHWM")
-    Checks.check(f"crashd has had at most {BUSY_MIB} MiB", memory <= BUSY_MIB, f"{memory:.1f} MiB")
-    Checks.check("crashd stops well", daemon.stop() == 0)
+    Checks.check(f"crashd's peak memory is at most {BUSY_MIB} MiB", memory <= BUSY_MIB, f"{memory:.1f} MiB")
+    Checks.check("crashd stops with status 0", daemon.stop() == 0)
 
 
 def disk(binaries: pathlib.Path, folder: pathlib.Path, rings: list, _arguments: argparse.Namespace):
@@ -414,7 +420,7 @@ def disk(binaries: pathlib.Path, folder: pathlib.Path, rings: list, _arguments: 
     with small_file_system(place / "state", "96m"):
         os.chmod(place / "state", 0o700)
         daemon = Daemon(binaries, place, [], exists=True)
-        # The symbols are made while there is room.
+        # Makes crashd read the symbols while there is disk space.
         before, accepted, _ = crash(daemon, rings, 20, 1)
         await_true("stored", lambda: daemon.status()["reports"] >= accepted)
         service.settled(daemon)
@@ -445,26 +451,27 @@ def corrupt(binaries: pathlib.Path, folder: pathlib.Path, rings: list, _argument
     daemon = Daemon(binaries, place, [])
     sent, accepted, _ = crash(daemon, rings, 100, 5)
     await_true("stored", lambda: daemon.status()["reports"] >= accepted)
-    Checks.check("crashd stops well", daemon.stop() == 0)
+    Checks.check("crashd stops with status 0", daemon.stop() == 0)
     database = place / "state" / "reports.sqlite"
     pages = database.stat().st_size // 4096
     with open(database, "r+b") as file:
-        # In the middle, where reports stand.
+        # Overwrites pages in the middle of the file, which contain reports.
         for page in range(pages // 2, pages // 2 + 16):
             file.seek(page * 4096)
             file.write(b"\xa5" * 4096)
     daemon = Daemon(binaries, place, [], exists=True)
     more, more_accepted, _ = crash(daemon, rings, OUTAGE_RATE, OUTAGE_S)
-    await_true("status names the failure", lambda: daemon.status()["trouble"])
+    await_true("named in the status", lambda: daemon.status()["trouble"])
     await_true("stored", lambda: daemon.counted() >= more)
-    # Each overwritten page belongs to one report at most, and may make a neighbour of the tree unreadable.
+    # An overwritten page belongs to at most one report, and may make a neighboring page of the B-tree unreadable.
     await_true("rescued", lambda: daemon.counted() >= more + sent // 2)
     status = daemon.status()
-    Checks.check("all that crash meanwhile are stored", more == more_accepted and status["losses"] == {}, f"{more}")
+    Checks.check("all crashes during the repair are stored", more == more_accepted and status["losses"] == {},
+                 f"{more}")
     print(f"  {daemon.counted() - more} of {sent} reports were rescued: {status['trouble'][0]}", flush=True)
     memory = daemon.memory_mib("VmHWM")
-    Checks.check(f"crashd has had at most {BUSY_MIB} MiB", memory <= BUSY_MIB, f"{memory:.1f} MiB")
-    Checks.check("crashd stops well", daemon.stop() == 0)
+    Checks.check(f"crashd's peak memory is at most {BUSY_MIB} MiB", memory <= BUSY_MIB, f"{memory:.1f} MiB")
+    Checks.check("crashd stops with status 0", daemon.stop() == 0)
 
 
 PARTS = {"idle": idle, "rate": rate, "clock": clock, "readonly": readonly, "corrupt": corrupt, "disk": disk}
@@ -478,7 +485,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--part", action="append", choices=PARTS)
     arguments = parser.parse_args()
-    # SIGTERM leaves no process behind either.
+    # Makes SIGTERM run the `finally` block, which kills all processes.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
@@ -495,7 +502,7 @@ def main() -> int:
                 if process.poll() is None:
                     process.kill()
                     process.wait()
-    print("all of it as promised" if Checks.failed == 0 else f"{Checks.failed} checks failed")
+    print("all checks passed" if Checks.failed == 0 else f"{Checks.failed} checks failed")
     return 1 if Checks.failed else 0
 
 

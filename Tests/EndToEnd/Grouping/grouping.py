@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
-"""How often a crash of a debug build and the same crash of an optimized build are one group.
+"""Measures how often the reports of a debug build's crash and of the same crash in an optimized build have one group.
 
 Usage: grouping.py BINARIES OPTIMIZED [--slice] [--only TEXT] [--all] [--keep DIRECTORY] [--reports FILE]
 
-BINARIES has crashd, crashctl, crash-analyse and a crash-maker of a debug build; OPTIMIZED is a crash-maker of a release
-build. Every scenario crashes on each of its threads in both builds; two reports are a pair. It prints the share of pairs
-with one key, and both stacks of each unequal pair, and fails below GOAL, and when there are fewer than PAIRS pairs.
---slice: a few pairs, in seconds. --all: a line for each pair. --only: the runs whose line has the text.
---keep: where the daemon's files stay. --reports: where the pairs' reports go, a line of JSON each.
+BINARIES is a directory with crashd, crashctl, crash-analyse and a crash-maker of a debug build. OPTIMIZED is a
+crash-maker of a release build. Each scenario crashes on each of its threads in both builds, and the two reports are a
+pair. The script prints the share of pairs with one group key, and both stacks of each unequal pair. It fails if the
+share is below GOAL or if there are fewer than PAIRS pairs.
 
-Left out are scenarios whose report is another process's, or that end without a record.
+  --slice    run a few pairs only, which takes seconds
+  --all      print a line for each pair
+  --only     run only the runs whose line contains the text
+  --keep     the directory that keeps the daemon's files
+  --reports  the file for the pairs' reports, one line of JSON per pair
+
+Scenarios whose report describes another process, or that end without a record, are excluded.
 """
 
 import argparse
@@ -31,13 +36,13 @@ PAIRS = 200
 PATIENCE_S = 90
 THREADS = ("main", "dispatch", "task", "pthread", "small-stack")
 SLICE = {"array-index", "force-unwrap", "null-write", "abort", "async-throwing", "integer-overflow"}
-# Each gets memory or processor time until something ends it.
+# These scenarios use memory or processor time until they are killed.
 HEAVY = {"oom-kill", "uninterruptible-thread", "full-disk"}
 WRONG_THREAD = 2
 
 
 def crash(program, name, thread, attach, environment):
-    """The process that crashed, when crash-maker knows the scenario on this thread."""
+    """Returns the pid of the crashed process; None when the scenario does not run on this thread, or hangs."""
     command = [program, name, "--thread", thread, "--wait-attached"]
     process = subprocess.Popen(
         command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -57,7 +62,7 @@ def limit():
 
 
 def report(crashctl, pid):
-    """The first report of a process; None when it left no record."""
+    """Returns the first report of a process; None when the process left no record."""
     waited = subprocess.run([*crashctl("wait"), str(pid), "--timeout", "30"], capture_output=True, text=True)
     ids = waited.stdout.split()
     if not ids:
@@ -67,7 +72,7 @@ def report(crashctl, pid):
 
 
 def stack(report):
-    """Lines of the in-app frames, and the first few others."""
+    """Returns the lines of the in-app frames and of the first four frames."""
     thread = next((thread for thread in report["threads"] if thread["crashed"]), {"frames": []})
     lines = []
     for index, frame in enumerate(thread["frames"]):
@@ -125,7 +130,7 @@ def main():
 
 
 def pairs(runs, programs, binaries, daemon, folder):
-    """The runs that have a report in both builds, with these reports."""
+    """Returns the runs that have a report in both builds, with both reports."""
     socket = str(folder / "run" / "io.crashshield.Crashd")
     environment = os.environ | {
         "CRASHSHIELD_SOCKET": daemon.attach, "CRASHSHIELD_SPOOL": str(folder), "SWIFT_BACKTRACE": "enable=no"}

@@ -1,9 +1,9 @@
-// beside WAY: a thread crashes while the main thread waits in the way that faults_waits.c has under this name.
+// beside WAY: a thread crashes while the main thread waits in the way of this name in faults_waits.c.
 #include <string.h>
 
 #include "cs_faults.h"
 
-// As faults_memory.c has it, without the other faults.
+// A copy of cs_opaque in faults_memory.c, whose other functions this program does not need.
 int64_t cs_opaque(int64_t value) {
   volatile int64_t unknown = value;
   return unknown;

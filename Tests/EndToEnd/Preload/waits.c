@@ -1,4 +1,5 @@
-// A program that blocks a signal in all threads and has one of them wait for it: exits with 0 when that one gets it.
+// A program that blocks a signal in all threads, and one thread waits for the signal. It exits with 0 when that thread
+// receives the signal.
 //   waits sigwait|sigwaitinfo|signalfd SIGNAL
 #include <pthread.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-// Crashes beside a thread that closes all descriptors and opens files of its own, many times.
-//   raced RUNS DIRECTORY   one line; exits with 1 when a file was touched
+// Crashes many times while another thread closes all descriptors and opens its own files.
+//   raced RUNS DIRECTORY   prints one line; exits with 1 if the handler changed a file, or a run did not end by SIGSEGV
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ int main(int count, char **arguments) {
     if (!cs_test_run_raced(run % 2 == 0 ? 3 : 5, run % 4 < 2, arguments[2], &hurt)) other_ends++;
     if (hurt > 0) hurt_runs++;
   }
-  printf("raced: %d runs, %u with a file of the program's touched, %u that did not end by SIGSEGV\n", runs, hurt_runs,
-         other_ends);
+  printf("raced: %d runs; in %u the handler changed a file of the program; %u did not end by SIGSEGV\n", runs,
+         hurt_runs, other_ends);
   return hurt_runs == 0 && other_ends == 0 ? 0 : 1;
 }

@@ -1,6 +1,6 @@
-// Crashes under -fsanitize=realtime, which ends the program when the handler allocates, locks or blocks, also deep
-// inside of libc; and, built with no_malloc.c, under an allocator that does not want to be called there.
-// scripts/check/realtime builds and runs both.
+// Crashes under -fsanitize=realtime, which ends the program when the handler allocates, locks or blocks, even inside of
+// libc. Built with no_malloc.c, it crashes under an allocator that ends the program when the handler allocates.
+// scripts/check/realtime builds and runs both programs.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -19,7 +19,7 @@
 
 static volatile uint32_t *volatile nowhere = (volatile uint32_t *)8;
 
-// More static thread-locals than the stack that the shim gives its thread: it must start all the same.
+// More static thread-local storage than the stack size that the shim sets for its thread, which must still start.
 static _Thread_local volatile char storage[512 * 1024];
 
 static int compare(const void *left, const void *right) {
@@ -47,7 +47,7 @@ static void free_twice(void) {
 
 static void *(*volatile allocate)(size_t) = malloc;
 
-// What the sanitizer must find; if it does not, the other results mean nothing.
+// An allocation that the sanitizer must find. Otherwise the other results prove nothing.
 static void allocate_where_forbidden(void) SIGNAL_SAFE {
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wfunction-effects"
@@ -69,7 +69,7 @@ static void *block_signals(void *unused) {
   return wait_for_ever(unused);
 }
 
-// Threads for the sweep: such as answer and such as do not.
+// Starts threads for the sweep: six that answer and two that block all signals.
 static void make_threads(void) {
   pthread_t thread;
   for (int index = 0; index < 8; index++)
@@ -110,7 +110,7 @@ static void use_up_descriptors(void) {
   }
 }
 
-// A crashd that takes everything and says nothing.
+// Listens in place of crashd, but accepts no connection and sends nothing.
 static void listen_at_socket(void) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   snprintf(address.sun_path, sizeof address.sun_path, "%s", getenv("CRASHSHIELD_SOCKET"));
@@ -118,7 +118,7 @@ static void listen_at_socket(void) {
   if (bind(listener, (struct sockaddr *)&address, sizeof address) != 0 || listen(listener, 8) != 0) _exit(4);
 }
 
-// The image of a crash that the shield has not seen yet.
+// Crashes in an image that was loaded after the shield's last reading of the image list.
 static void crash_in_late_library(void) {
   void *library = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
   double (*remainder)(double, double, int *) = NULL;
@@ -137,7 +137,7 @@ static void replace_handler(void) {
   sigaction(SIGSEGV, &action, &before);
 }
 
-// Contained work that ends by it.
+// Isolated work that traps.
 static void trap(void *unused) {
   (void)unused;
   __builtin_trap();
@@ -175,7 +175,7 @@ int main(int count, char **arguments) {
   if (strcmp(way, "double-free") == 0) free_twice();
   if (strcmp(way, "raise") == 0) raise(SIGBUS);
   if (strcmp(way, "trap") == 0) __asm__ volatile("int3");
-  // Another signal than that of a trap that is not contained.
+  // SIGBUS shows that the trap was contained, because an uncontained trap raises SIGILL.
   if (strcmp(way, "contained") == 0 && cs_shim_contained_run(trap, NULL) == CS_SHIM_CONTAINED_TRAPPED) raise(SIGBUS);
   if (strcmp(way, "twice") == 0) {
     cs_testing_inject(CS_INJECT_CRASH, CS_INJECT_REGISTERS);

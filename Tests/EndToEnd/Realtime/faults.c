@@ -1,6 +1,7 @@
-// The ways to crash that C and C++ know, under clang's realtime sanitizer and under an allocator that refuses: `faults
-// NAME [pthread]` runs cs_fault_NAME, after cs_prepare_NAME where there is one. It exits with 64 when there is no such
-// function. scripts/check/realtime builds and runs it.
+// Runs crash-maker's C and C++ faults under clang's realtime sanitizer, or under the allocator of no_malloc.c.
+//
+// `faults NAME [pthread]` calls cs_prepare_NAME, if it exists, and then cs_fault_NAME. It exits with 64 if there is no
+// function cs_fault_NAME. scripts/check/realtime builds and runs this program.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -13,7 +14,7 @@
 #define NOT_HERE 64
 #define WAITS    "main-waits-"
 
-static int waits; // which way to wait
+static int waits; // the index of the way to wait
 
 static void wait_beside_crash(void) {
   cs_fault_main_waits(waits);

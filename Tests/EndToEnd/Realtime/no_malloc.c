@@ -1,4 +1,5 @@
-// An allocator that ends the program with status 99 when a thread calls it that is in the handler: beside crash.c.
+// An allocator that ends the program with status 99 when a thread calls it in the signal handler. crash.c and faults.c
+// link it.
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
@@ -16,7 +17,7 @@ extern void *__libc_realloc(void *memory, size_t size);
 extern void *__libc_memalign(size_t alignment, size_t size);
 extern void __libc_free(void *memory);
 
-// From the claim of a slot on until the thread leaves the handler; or while it answers a sweep.
+// Ends the program if the calling thread is in the handler (it has claimed a slot) or answers a sweep.
 static void refuse_in_handler(void) {
   static const char text[] = "the handler allocates\n";
   if (cs_process.ring == NULL || cs_process.pid == 0) return;
@@ -57,7 +58,7 @@ void free(void *memory) {
   __libc_free(memory);
 }
 
-// The case that must be detected: a thread that is in the handler by all its state, and allocates.
+// Tests refuse_in_handler(): makes the state of a thread in the handler and allocates, which must end with status 99.
 __attribute__((constructor(103))) static void expect_refusal(void) {
   const char *wanted = getenv("EXPECT_REFUSAL");
   static cs_ring ring;

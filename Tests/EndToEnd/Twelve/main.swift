@@ -2,7 +2,7 @@
 // Usage: twelve NUMBER…
 import Foundation
 
-/// Written at once, as the process may end.
+/// Writes a line without a buffer, because the next fault may end the process.
 func tell(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
 
 let done = DispatchSemaphore(value: 0)
@@ -16,7 +16,7 @@ Thread.detachNewThread {
 done.wait()
 
 #if SHIELD
-  // The program lies first in memory, which begins there.
+  // The program is the first mapping, so its base is the first address in /proc/self/maps.
   let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
   let base = UInt(maps.prefix { $0 != "-" }, radix: 16) ?? 0
   for incident in Shield.guardIncidents {

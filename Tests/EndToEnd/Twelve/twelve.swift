@@ -1,10 +1,10 @@
-// Twelve faults, as a program has them: nothing here knows of the shield. scripts/check/twelve compiles this file as it is, with and
-// without its modules.
+// Twelve faults in ordinary code that does not use the shield. scripts/check/twelve compiles this unchanged file with
+// and without the shield's modules.
 // swift-format-ignore-file: NeverForceUnwrap
 import Foundation
 
-// The line of each is where its fault is to be found. Each is another function, as the compiler makes one of what
-// is alike.
+// The incident of a fault must have the line of its function. Each fault has its own function, because the compiler
+// merges equal code.
 @inline(never) func element(_ list: [Int], _ place: Int) -> Int { list[place] }
 @inline(never) func writeElement(_ list: inout [String], _ place: Int) { list[place] = "z" }
 @inline(never) func append(_ lists: inout [[Int]], _ place: Int) { lists[place].append(7) }
@@ -18,7 +18,7 @@ import Foundation
 @inline(never) func text(_ reply: [String: Any]) -> Int { reply["text"] as! Int }
 @inline(never) func screen() { MainActor.preconditionIsolated() }
 
-/// The result of a fault, by its number.
+/// Runs the fault with a number and returns its result as text.
 func result(of fault: Int) -> String {
   let data = Data(#"{"null": null, "number": 42, "text": "42"}"#.utf8)
   guard let reply = try? JSONSerialization.jsonObject(with: data) as? [String: Any] else { return "no reply" }
@@ -47,7 +47,7 @@ func result(of fault: Int) -> String {
   }
 }
 
-/// A value that the optimizer does not know.
+/// Returns the value, which the optimizer then cannot predict.
 @inline(never)
 @_optimize(none)
 func opaque<Value>(_ value: Value) -> Value { value }

@@ -1,4 +1,4 @@
-// Crashes of a C program that have nothing to do with freed memory, whatever lies around.
+// Crashes of a C program that do not use freed memory, although freed blocks are near.
 #include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ FAULT void small_number(void) {
   heap_read(65536 + heap_random() % (1 << 24));
 }
 
-// Canonical, and where Linux maps nothing without being asked.
+// Returns a canonical address in a region where Linux maps memory only on explicit request.
 static uint64_t wild(void) {
   return UINT64_C(0x100000000000) + heap_random() % UINT64_C(0x300000000000);
 }
@@ -81,7 +81,7 @@ FAULT void poison_read(void) {
   heap_read(patterns[heap_random() % (sizeof patterns / sizeof *patterns)]);
 }
 
-// One wrong bit in a pointer to a node in use: so high that it leads out of the heap.
+// Follows a pointer to a live node with one wrong bit, which is so high that the address is outside of the heap.
 FAULT void bit_flip(void) {
   struct node *node = make_node();
   const uint64_t flipped = (uint64_t)(uintptr_t)node ^ UINT64_C(1) << (32 + heap_random() % 31);
@@ -89,13 +89,14 @@ FAULT void bit_flip(void) {
   heap_opaque(node->number + wrong->number);
 }
 
-// A pointer off by a reference count: as after a stray retain of a freed block, though here is none.
+// Follows a pointer that is off by some reference count increments, as after retains of a freed block. No block is
+// freed here.
 FAULT void distant(void) {
   struct node *node = make_node();
   heap_read((uint64_t)(uintptr_t)node + (heap_random() % 64 + 16) * UINT64_C(0x100000000));
 }
 
-// The lower half of a pointer.
+// Follows the lower half of a pointer.
 FAULT void truncated(void) {
   heap_read((uint32_t)(uintptr_t)make_node());
 }
@@ -115,7 +116,7 @@ FAULT void jump_to_data(void) {
   heap_jump((uint64_t)(uintptr_t)code);
 }
 
-// A freed neighbour in a register, and the wrong target in a node that is in use right behind it.
+// Calls a wrong target that is in a live node, while a register has a pointer to the freed block before that node.
 FAULT void call_beside_freed(void) {
   struct node *freed = make_node();
   struct node *node = make_node();
@@ -126,7 +127,7 @@ FAULT void call_beside_freed(void) {
   heap_opaque((uint64_t)(uintptr_t)stale);
 }
 
-// The same, and the wrong value is data that the fault reads through.
+// Reads through a wrong pointer in a live node, while a register has a pointer to the freed block before that node.
 FAULT void read_beside_freed(void) {
   struct node *freed = make_node();
   struct node *node = make_node();
@@ -136,7 +137,7 @@ FAULT void read_beside_freed(void) {
   heap_opaque(node->next->number + (uint64_t)(uintptr_t)stale);
 }
 
-// The last one of a list has no next one, also when it has been freed.
+// The last link of a list. Its `next` is null, and stays null when the link is freed.
 struct link {
   uint64_t number;
   char name[8];
@@ -151,7 +152,7 @@ static struct link *make_link(void) {
   return (struct link *)(uintptr_t)heap_opaque((uint64_t)(uintptr_t)link);
 }
 
-// Its next one was read before it was freed.
+// Reads through a null `next` that was loaded before the link was freed.
 FAULT void null_from_freed(void) {
   struct link *link = make_link();
   struct link *next = link->next;
@@ -159,7 +160,7 @@ FAULT void null_from_freed(void) {
   heap_opaque(next->more + (uint64_t)(uintptr_t)link);
 }
 
-// It is freed, and the list that is walked is another one.
+// Frees a link and reads through the null head of another list.
 FAULT void null_beside_freed(void) {
   static struct link *volatile head;
   struct link *link = make_link();
@@ -167,7 +168,7 @@ FAULT void null_beside_freed(void) {
   heap_opaque(head->more + (uint64_t)(uintptr_t)link);
 }
 
-// The same by way of a block in use.
+// Frees a link and reads through the null `next` of a live link.
 FAULT void null_of_neighbour(void) {
   struct link *link = make_link();
   struct link *other = make_link();
@@ -175,7 +176,7 @@ FAULT void null_of_neighbour(void) {
   heap_opaque(other->next->more + (uint64_t)(uintptr_t)link + (uint64_t)(uintptr_t)other);
 }
 
-// The load from the freed block is jumped over.
+// Reads through a null head. A load from the freed link is in the code before the fault, but a branch skips it.
 FAULT void null_at_join(void) {
   static struct link *volatile head;
   static volatile int is_stale;
@@ -186,7 +187,7 @@ FAULT void null_at_join(void) {
   heap_opaque(next->more + (uint64_t)(uintptr_t)link);
 }
 
-// Text that ran over its end into a node's pointers.
+// Follows a pointer of a node that an overlong text has overwritten.
 FAULT void overrun_pointer(void) {
   struct node *node = make_node();
   snprintf((char *)&node->number, 24, "%s", "/api/v1/customers/1234");
@@ -199,12 +200,12 @@ FAULT void overrun_function(void) {
   heap_opaque(node->number);
 }
 
-// A block of which the compiler knows nothing.
+// Returns a block whose size and contents the compiler cannot predict.
 static char *block(size_t size) {
   return (char *)(uintptr_t)heap_opaque((uint64_t)(uintptr_t)malloc(size));
 }
 
-// Text that ran over its end into the allocator's own words; glibc notices.
+// Overwrites the allocator's metadata with an overlong text, which glibc detects.
 FAULT void overrun_heap(void) {
   char *first = block(1400);
   char *second = block(1400);
@@ -217,7 +218,7 @@ FAULT void overrun_heap(void) {
 }
 FAULT void overrun_top(void) {
   memset(block(40), 0x7f, 72);
-  // Where the block was not the last of the heap, the overrun has no effect: then the program survives.
+  // If the block was not the last of the heap, the overrun has no effect and the program survives.
   for (int count = 0; count < 64; count++)
     heap_opaque((uint64_t)(uintptr_t)malloc(60000));
 }
@@ -241,7 +242,7 @@ FAULT void truncated_file(void) {
   char *bytes = mmap(NULL, 4096, PROT_READ, MAP_SHARED, file, 0);
   if (ftruncate(file, 0) == 0) heap_read((uint64_t)(uintptr_t)bytes);
 }
-// A block that was never written: what its previous owner and the allocator left is taken for a pointer.
+// Uses an uninitialized block. The program follows a word that the allocator or a previous owner left there.
 struct entry {
   struct entry *next;
   void (*visit)(struct entry *);
@@ -249,7 +250,7 @@ struct entry {
 FAULT void uninitialised(void) {
   static const size_t sizes[] = {sizeof(struct entry), 200, 1400};
   struct entry *entry = NULL;
-  // The first ones may come from the top of the heap, where nothing is but zeros.
+  // The first blocks may come from the top of the heap, which has only zeros.
   for (int round = 0; round < 4; round++) {
     entry = malloc(sizes[heap_random() % 3]);
     entry = (struct entry *)(uintptr_t)heap_opaque((uint64_t)(uintptr_t)entry);
@@ -286,7 +287,7 @@ FAULT void divide(void) {
   heap_opaque((uint64_t)((int64_t)heap_opaque(7) / (int64_t)heap_opaque(0)));
 }
 
-// An index that a caller did not check: the words behind the end are another block's numbers.
+// Uses an unchecked index past the end of an array, where another block has random numbers.
 FAULT void index_beyond(void) {
   struct node **nodes = malloc(64 * sizeof *nodes);
   uint64_t *numbers = malloc(64 * sizeof *numbers);
@@ -297,7 +298,7 @@ FAULT void index_beyond(void) {
   heap_opaque(nodes[heap_opaque(64 + 8 + heap_random() % 32)]->number);
 }
 
-// A number taken for a pointer: of a float, a time, a hash.
+// Follows a number: a float, a time or a hash.
 FAULT void number_as_pointer(void) {
   union {
     double number;

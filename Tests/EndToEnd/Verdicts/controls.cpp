@@ -1,4 +1,4 @@
-// The same of a C++ program: objects that were never freed, and crash all the same.
+// Crashes of a C++ program that do not use freed memory: null pointers, overwritten or wrong objects, and exceptions.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -36,7 +36,7 @@ template <typename T> T *hidden(T *pointer) {
   return reinterpret_cast<T *>(heap_opaque(reinterpret_cast<uint64_t>(pointer)));
 }
 
-// Objects come and go before it happens.
+// Allocates and deletes objects before the crash.
 void trade() {
   std::map<std::string, std::unique_ptr<Shape>> shapes;
   for (int round = 0; round < 500; round++) {
@@ -53,14 +53,14 @@ FAULT null_object() {
   use(hidden<Shape>(nullptr)->area());
 }
 
-// Its pointer to the table of methods is overwritten by text or by a pattern.
+// Calls a method of an object whose vtable pointer is overwritten by a pattern.
 FAULT overwritten_object() {
   auto *square = new Square;
   std::memset(static_cast<void *>(hidden(square)), static_cast<int>(heap_random()) | 1, 16);
   use(hidden<Shape>(square)->area());
 }
 
-// An object of a kind that it is not: words of a live vector.
+// Uses the words of a live vector as an object.
 FAULT wrong_kind() {
   std::vector<uint64_t> words(16);
   for (auto &word : words)
@@ -106,7 +106,7 @@ FAULT deep_destructor() {
   }
 }
 
-// A destructor's use of its own object, which is not deallocated yet.
+// A destructor that uses its own object, which is not deallocated yet.
 struct Receipt {
   double *total = reinterpret_cast<double *>(heap_random() >> 18);
   std::string text = "receipt";

@@ -1,4 +1,5 @@
-// The same of a Swift program: traps, bad casts of memory, and objects that were never freed.
+// Crashes of a Swift program that do not use freed memory: traps, wrong casts of memory, and objects that were not
+// freed.
 // swift-format-ignore-file: NeverForceUnwrap, NeverUseForceTry
 import Glibc
 
@@ -15,7 +16,7 @@ class Account {
   func balance() -> Int { number * 3 }
 }
 
-/// As large as few others.
+/// A class whose size few other classes have.
 class SavingsAccount: Account {
   var years = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20)
 
@@ -40,13 +41,13 @@ enum Shortage: Error { case soldOut }
   heap_opaque(0) == 0 ? value : unsafe unsafeBitCast(0, to: T.self)
 }
 
-/// Of no protected class.
+/// A class that this program does not protect.
 final class Probe {
   let one = heap_random()
   let two = heap_random()
 }
 
-/// Where there is a quarantine, objects of these classes go through it.
+/// Protects these classes if the preloaded library has the quarantine.
 @inline(never) func protect(_ classes: [AnyClass]) {
   let instance = Probe()
   let probe = unsafe unsafeBitCast(Probe.self as AnyClass, to: UnsafeRawPointer.self)
@@ -58,7 +59,7 @@ final class Probe {
 
 func random(_ limit: Int) -> Int { Int(heap_random() % UInt64(limit)) }
 
-/// Objects of all these classes come and go before it happens.
+/// Allocates and frees objects of all these classes before the crash.
 @inline(never) func trade() {
   var accounts: [Int: Account] = [:]
   var items: [any Priced] = []
@@ -73,7 +74,7 @@ func random(_ limit: Int) -> Int { Int(heap_random() % UInt64(limit)) }
   for account in accounts.values { account.next = nil }
 }
 
-/// An object at an address that may be anything.
+/// Returns a reference to an address, which need not be the address of an object.
 @inline(never) func account(at address: UInt64) -> Unmanaged<Account> {
   unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: UInt(address)) ?? UnsafeRawPointer(bitPattern: 1 << 20)!)
 }
@@ -94,7 +95,7 @@ func random(_ limit: Int) -> Int { Int(heap_random() % UInt64(limit)) }
   _ = hidden(next)
 }
 
-/// An object that lives, of many: where others may have died before.
+/// Returns one of many live objects, whose memory may have been a freed object's before.
 @inline(never) func living() -> Account {
   let accounts = (0..<200).map { Account(number: $0) }
   let account = accounts[random(200)]
@@ -102,7 +103,7 @@ func random(_ limit: Int) -> Int { Int(heap_random() % UInt64(limit)) }
   return account
 }
 
-/// Writes a text from so many bytes before an object's begin on.
+/// Overwrites memory with text, starting at an offset from the start of an object.
 @inline(never) func write(over account: Account, from offset: Int, bytes: Int) {
   let address = unsafe Unmanaged.passUnretained(account).toOpaque()
   for index in 0..<bytes / 8 {
@@ -136,7 +137,7 @@ final class Receipt {
   }
 }
 
-/// Words of a live block, which a caller takes for an object.
+/// Returns a live block of random words, which the caller uses as an object.
 @inline(never) func numbers() -> UInt64 {
   let count = 2 + random(39)
   let words = UnsafeMutablePointer<UInt64>.allocate(capacity: count)
@@ -163,7 +164,7 @@ struct Label {
   var orders = [Order()]
 }
 
-/// Values of a live block, as a library gets them for its callbacks, which a caller takes for an object.
+/// Returns a live block of structs, like the context of a callback, which the caller uses as an object.
 @inline(never) func structs() -> UInt64 {
   func copy<Value>(_ make: () -> Value) -> UInt64 {
     let count = 1 + random(4)
@@ -178,7 +179,7 @@ struct Label {
   }
 }
 
-/// With fields that are far from its begin.
+/// A class with a field far from the start of the object.
 class Ledger {
   var days = (1, 2, 3, 4, 5, 6, 7, 8)
   var last = Account(number: 1)
@@ -190,7 +191,7 @@ struct Page {
   var place = Double(random(100))
 }
 
-/// Values of a live block that begin with a reference to nothing.
+/// Returns a live block of structs whose first field is a wild reference.
 @inline(never) func wildMembers() -> UnsafeMutablePointer<Page> {
   let count = 1 + random(4)
   let pages = UnsafeMutablePointer<Page>.allocate(capacity: count)
@@ -211,7 +212,7 @@ struct Entry {
   var count = random(100)
 }
 
-/// Values of a live block that begin with a large number, and go on with a pointer to nothing.
+/// Returns a live block of structs whose fields are a large number and a wild pointer.
 @inline(never) func entries() -> UnsafeMutablePointer<Entry> {
   let count = 1 + random(4)
   let entries = UnsafeMutablePointer<Entry>.allocate(capacity: count)
@@ -224,7 +225,7 @@ struct Entry {
   return unsafe entries
 }
 
-/// A value on the stack, which a caller takes for an object.
+/// Passes the address of a value on the stack, which the callee uses as an object.
 @inline(never) func withLocal(_ use: (UInt64) -> Void) {
   var order = hidden(Order())
   withUnsafeMutablePointer(to: &order) { use(UInt64(UInt(bitPattern: $0))) }
@@ -300,7 +301,7 @@ let kinds: [(name: String, fault: @convention(c) () -> Void)] = [
   ),
   ("method-of-local", { withLocal { callMethod(at: $0) } }),
   ("release-of-local", { withLocal { release(at: $0) } }),
-  // A write past the end of the previous block, or to a wrong address.
+  // The next three write past the end of the previous block, or to a wrong address.
   (
     "method-of-overrun",
     {
@@ -346,7 +347,7 @@ let kinds: [(name: String, fault: @convention(c) () -> Void)] = [
     { _ = hidden(Receipt(total: 1, place: 0x1000_0000_0000 + heap_random() % 0x3000_0000_0000).total) }
   ),
   (
-    // The last reference is weak: the object is deallocated, and no code follows it.
+    // The only reference is weak, so the object is deallocated. The program reads nil and does not use the object.
     "weak-gone",
     {
       weak let account = hidden(Account(number: 1))
@@ -363,7 +364,7 @@ guard CommandLine.arguments.count == 4 else { exit(2) }
 heap_prepare(CommandLine.arguments[2], UInt64(CommandLine.arguments[3]) ?? 0)
 protect([Account.self, SavingsAccount.self, Item.self, Receipt.self])
 trade()
-// Others get the memory of deallocated ones.
+// New blocks reuse the memory of evicted objects.
 if heap_evict() { heap_prepare(CommandLine.arguments[2], UInt64(CommandLine.arguments[3]) ?? 0) }
 for kind in kinds where kind.name == CommandLine.arguments[1] { heap_call(kind.fault) }
 exit(4)

@@ -1,4 +1,4 @@
-// Crashes of a C program that uses what it has freed.
+// Crashes of a C program that uses freed blocks.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static struct job *make_job(void) {
   return job;
 }
 
-// A freed job; two of them, since lists have more than one.
+// Returns a freed job. A second freed job points to it, as in a list.
 static struct job *freed_job(void) {
   struct job *first = make_job();
   struct job *job = make_job();

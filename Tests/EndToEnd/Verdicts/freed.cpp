@@ -1,4 +1,4 @@
-// Crashes of a C++ program that uses what it has deleted.
+// Crashes of a C++ program that uses deleted objects.
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -68,7 +68,7 @@ FAULT delete_twice() {
   delete any_deleted();
 }
 
-// The vector has moved its elements.
+// Uses an iterator into a vector that has moved its elements to a larger block.
 FAULT iterator() {
   std::vector<Shape *> shapes;
   static Polygon<1> square;

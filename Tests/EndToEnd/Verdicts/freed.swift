@@ -35,7 +35,7 @@ class User {
 
 class Shelf<Element> {
   var elements: [Element]
-  // An unusual size: else a closure's context reuses the block at once.
+  // Makes the size unusual. Otherwise a closure's context would reuse the block at once.
   var rows = (1, 2, 3, 4, 5, 6, 7, 8, 9)
   init(_ elements: [Element]) { self.elements = elements }
   func first() -> Element { elements[0] }
@@ -56,13 +56,13 @@ nonisolated(unsafe) var age = ""
   heap_opaque(0) == 0 ? value : unsafe unsafeBitCast(0, to: T.self)
 }
 
-/// Of no protected class.
+/// A class that this program does not protect.
 final class Probe {
   let one = heap_random()
   let two = heap_random()
 }
 
-/// Where there is a quarantine, objects of these classes go through it.
+/// Protects these classes if the preloaded library has the quarantine.
 @inline(never) func protect(_ classes: [AnyClass]) {
   let instance = Probe()
   let probe = unsafe unsafeBitCast(Probe.self as AnyClass, to: UnsafeRawPointer.self)
@@ -85,14 +85,14 @@ final class Probe {
   heap_age(age, size)
 }
 
-/// A dangling reference to a freed object.
+/// Returns a dangling reference to a freed object.
 @inline(never) func gone<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
   let reference = unsafe Unmanaged.passRetained(make())
   unsafe free(reference.toOpaque())
   return unsafe reference
 }
 
-/// One more release than retains, of what is no class: the context of a closure, the storage of an array.
+/// Releases a heap object that has no class of the program: the context of a closure or the storage of an array.
 @inline(never) func freeStorage<Value>(of value: Value, word: Int) {
   unsafe withUnsafeBytes(of: value) { bytes in
     let address = unsafe bytes.load(fromByteOffset: 8 * word, as: UInt.self)
@@ -108,7 +108,7 @@ final class Probe {
   while true { pause() }
 }
 
-/// A library that calls back with what it was given.
+/// Calls the function with the context, like a C library with a callback.
 @inline(never) func callBack(_ function: @convention(c) (UnsafeMutableRawPointer) -> Int, _ context: Unmanaged<Session>)
 {
   _ = hidden(unsafe function(context.toOpaque()))

@@ -24,7 +24,7 @@ uint64_t heap_random(void) {
   return z ^ z >> 31;
 }
 
-// As programs ask for them: most are small, a few have pages.
+// Returns a size as in real programs: most blocks are small, and a few have several pages.
 static size_t random_size(void) {
   const uint64_t kind = heap_random() % 16;
   if (kind < 12) return 16 + heap_random() % 240;
@@ -75,7 +75,7 @@ void heap_protect(const void *metadata, const void *probe, const void *instance,
   if (protect != NULL) protect(metadata, probe, instance, size);
 }
 
-// Looked up before anything is freed: where there is none, dlsym keeps a message about it in memory of malloc.
+// The constructor looks the function up before any block is freed, because a failing dlsym allocates an error message.
 static void (*evict)(void);
 
 __attribute__((constructor)) static void find_evict(void) {
@@ -98,14 +98,14 @@ void heap_make_room(const char *age, const void *block) {
   if (strcmp(age, "full") != 0) return;
   for (size_t index = 0; index < sizeof others / sizeof *others; index++)
     others[index] = malloc(size);
-  // Every other one: neighbours that are both free become one.
+  // Frees every second block only, because free() merges neighboring free blocks.
   for (size_t index = 0; index < sizeof others / sizeof *others; index += 2)
     free(others[index]);
 }
 
 void heap_age(const char *age, size_t size) {
   if (strcmp(age, "reused") == 0) {
-    // Most of what a server allocates is text and numbers.
+    // Most blocks of a server contain text and numbers.
     for (int count = 0; count < 4; count++) {
       uint64_t *words = malloc(size);
       if (words == NULL) _exit(3);

@@ -1,5 +1,5 @@
-// The quarantine beside the handler in one library, for programs that were not built with the shield: a crash then
-// has freed-object records of evicted objects.
+// Connects the quarantine with the handler in one preloaded library, for programs that were not built with the shield.
+// A crash then has freed-object records of evicted objects.
 #include "cs_quarantine.h"
 
 #include <stdio.h>

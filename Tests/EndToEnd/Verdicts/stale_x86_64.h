@@ -1,4 +1,4 @@
-// Faults with freed blocks in every register but the one that the fault is about, which is rdx.
+// Faults with pointers to freed blocks in every register except rdx, which has the faulting address.
 #ifndef CS_VERDICTS_STALE_X86_64_H
 #define CS_VERDICTS_STALE_X86_64_H
 

@@ -1,19 +1,26 @@
 #!/usr/bin/env python3
-"""How often crashd says that a crash used freed memory: of crashes that did not, and of crashes that did.
+"""Measures how often crashd diagnoses a use of freed memory: in crashes that used freed memory, and in controls.
 
 Usage: verdicts.py BINARIES [--slice] [--crash-maker PROGRAM]... [--keep DIRECTORY] [--all] [--only TEXT]
                    [--seed NUMBER] [--rounds NUMBER]
 
-BINARIES has crashd, crashctl, crash-analyse and crash-maker. The programs beside this file are built without and with
-optimization and crash under libcrashshield.so: every kind, in every state of the heap, with several seeds. Scenarios
-of crash-maker come to the controls. --slice: a few of them, in seconds. --all: a line for each crash. --only: those
-whose line has the text. --keep: where the programs are built, and found again. --seed: added to the seeds, for other
-heaps. --rounds: how many seeds each kind of freed memory sees in each state, instead of 2.
+BINARIES is a directory with crashd, crashctl, crash-analyse and crash-maker. The programs beside this file are built
+without and with optimization and crash under libcrashshield.so: each kind of fault, in each state of the heap, with
+several seeds. The controls are crashes that do not use freed memory. They include scenarios of crash-maker.
 
-It fails when a control is called dangling for certain, when more than 1 % of them (3 % of a slice) are called so
-probably, when a crash has no report, or when less than RECALL_GOAL of the uses of freed memory are called dangling
-whose block still holds what free() left there. A block that a later owner has overwritten leaves little
-evidence: those are counted apart.
+  --slice   run a few crashes only, which takes seconds
+  --all     print a line for each crash
+  --only    run only the crashes whose line contains the text
+  --keep    the directory that keeps the built programs, which later runs use again
+  --seed    a number that is added to each seed, for different heaps
+  --rounds  the number of seeds for each kind of freed memory in each state (2 by default)
+
+The script fails in these cases:
+- The diagnosis of a control is "dangling" with confidence 1.
+- The diagnosis of more than 1 % of the controls (3 % in a slice) is "dangling" with a lower confidence.
+- A crash has no report.
+- Of the uses of freed blocks that were not allocated again, less than RECALL_GOAL have the diagnosis "dangling".
+A block that was allocated again and overwritten leaves little evidence. The script counts such uses separately.
 """
 
 import argparse
@@ -40,35 +47,35 @@ ADDRESS_SPACE_BYTES = 8 << 30
 SURVIVED = 4
 PROBABLE_LIMIT = 0.01
 RECALL_GOAL = 0.85
-# Of a slice's few crashes one more or less says nothing.
+# A slice has so few crashes that one crash changes the shares by percents.
 SLICE_PROBABLE_LIMIT = 0.03
 SLICE_RECALL_GOAL = 0.5
 CONTROL_STATES = ("fresh", "churned", "freed", "patterned", "registers")
 FREED_AGES = ("fresh", "full", "reused", "aged")
-# The block has not been allocated since.
+# At these ages the block has not been allocated again.
 KEPT_AGES = ("fresh", "full")
-# Freed memory is what these are about.
+# These scenarios use freed memory.
 CRASH_MAKER_FREED = {"use-after-free-call", "c-callback-context", "unowned-dangling", "double-free"}
-# They end otherwise than by a crash of their own, or the report is of another process.
+# These scenarios do not end by their own crash, or the report describes another process.
 CRASH_MAKER_OTHERS = {
     "crash-in-user-callback", "double-fork-reattached", "fork-child-restarted", "handler-chained-before",
     "kill-over-namespace", "pid-namespace", "posix_spawn-child", "sa-onstack-missing"}
-# The Swift programs again, their objects protected.
+# The name of the second build of the Swift programs, which protects their classes.
 QUARANTINE = "swift-quarantine"
-# What the C library says of a block that was freed twice is as good as a verdict.
+# glibc's message about a double free counts as a correct diagnosis.
 TWICE = "double free"
 
 
 @dataclasses.dataclass
 class Case:
-    """One way to crash."""
+    """One crash: a program, a kind of fault, a state of the heap and a seed."""
     program: str
     build: str
     command: list[str]
     name: str
     state: str
     is_freed: bool
-    # Its objects go through the quarantine, and leave it before they are used.
+    # The freed objects enter the quarantine and are evicted before they are used.
     has_quarantine: bool = False
 
 
@@ -99,7 +106,7 @@ class Verdict:
 
 
 class Daemon:
-    """A crashd of its own, and one who follows it."""
+    """A private crashd, and a subscriber that reads its reports."""
 
     def __init__(self, binaries: pathlib.Path, folder: pathlib.Path):
         self.attach = str(folder / "run" / "attach")
@@ -107,7 +114,7 @@ class Daemon:
         notify.bind(str(folder / "notify"))
         notify.settimeout(PATIENCE_S)
         self.process = subprocess.Popen(
-            # A report is whole when it comes, also on a busy machine.
+            # A report is complete when it arrives, even on a busy machine.
             [binaries / "crashd", "--runtime-directory", folder / "run", "--state-directory", folder / "state",
              "--set", "limits.symbol-wait=600s"],
             env=os.environ | {"NOTIFY_SOCKET": str(folder / "notify")}, stderr=open(folder / "crashd.log", "w"))
@@ -116,7 +123,7 @@ class Daemon:
         self.follower = subprocess.Popen(
             [binaries / "crashctl", "varlink", "call", "--more", "--json=short", "--socket",
              folder / "run" / "io.crashshield.Crashd", "Subscribe"], stdout=subprocess.PIPE, text=True)
-        # From here on it misses none; before, the first crashes may be over when it comes.
+        # The subscriber receives every crash after this line. Without waiting it could miss the first crashes.
         ready = self.follower.stdout.readline()
         if not json.loads(ready or "{}").get("ready"):
             self.stop()
@@ -129,7 +136,7 @@ class Daemon:
         for line in self.follower.stdout:
             report = json.loads(line)["report"]
             with self.changed:
-                # The first is of the crash; what comes later has more threads in it.
+                # Keeps the first event of a crash. Later events of the same report add more threads.
                 self.reports.setdefault(report["process"]["pid"], report)
                 self.changed.notify_all()
 
@@ -145,11 +152,11 @@ class Daemon:
 
 
 def build(folder: pathlib.Path, is_slice: bool) -> dict[str, dict[str, pathlib.Path]]:
-    """The programs, by name and build."""
+    """Builds the programs and returns their paths by name and build."""
     folder.mkdir(parents=True, exist_ok=True)
     c_flags = ["-g", "-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Wextra"]
     heap = folder / "heap.o"
-    # Without its knowledge of malloc, by which a compiler removes unread blocks.
+    # Without -fno-builtin the compiler recognizes malloc and removes blocks that are never read.
     subprocess.run(["clang", *c_flags, "-O1", "-fno-builtin", "-c", HERE / "heap.c", "-o", heap], check=True)
     programs: dict[str, dict[str, pathlib.Path]] = collections.defaultdict(dict)
     for name in ("controls", "freed"):
@@ -169,7 +176,8 @@ def build(folder: pathlib.Path, is_slice: bool) -> dict[str, dict[str, pathlib.P
                 programs[f"{name}-{language}"][kind] = path
                 if language != "swift":
                     continue
-                # With the dynamic Swift library, whose functions the quarantine finds; that takes a while to build.
+                # The quarantine finds the functions of the dynamic Swift library only. The second build takes long:
+                # a slice leaves it out.
                 if "-static-stdlib" in command:
                     if is_slice:
                         continue
@@ -182,7 +190,7 @@ def build(folder: pathlib.Path, is_slice: bool) -> dict[str, dict[str, pathlib.P
 
 
 def quarantine_library(path: pathlib.Path) -> pathlib.Path:
-    """libcrashshield.so with the quarantine in it."""
+    """Builds a libcrashshield.so that contains the quarantine."""
     sources = HERE.parents[2] / "CShim"
     files = [file for pattern in ("Preload/*.c", "Handler/S*/*/*.c", "Ring/*.c", "Quarantine/**/*.c", "Quarantine/**/*.S")
              for file in sorted(sources.glob(pattern))]
@@ -204,7 +212,7 @@ def cases(programs, rounds: int, seed: int) -> list[Case]:
         for kind, program in builds.items():
             for way in listed(program):
                 for state in FREED_AGES if is_freed else CONTROL_STATES:
-                    # Of the many states of the heap a control sees one seed each.
+                    # A control runs with one seed in each state of the heap.
                     for _ in range(rounds if is_freed else 1):
                         command = [str(program), way, state, str(seed + len(found) + 1)]
                         found.append(Case(name, kind, command, way, state, is_freed, name.endswith(QUARANTINE)))
@@ -212,7 +220,7 @@ def cases(programs, rounds: int, seed: int) -> list[Case]:
 
 
 def scenarios(program: pathlib.Path) -> list[Case]:
-    """Those of crash-maker that C and C++ know, on each of their threads."""
+    """Returns crash-maker's scenarios without freed memory, on each of their threads."""
     table = subprocess.run([program, "--table"], check=True, capture_output=True, text=True).stdout
     found = []
     for line in table.splitlines():
@@ -226,7 +234,7 @@ def scenarios(program: pathlib.Path) -> list[Case]:
 
 
 def limit_memory():
-    # A broken heap may make a program allocate for ever.
+    # A corrupted heap may make a program allocate forever.
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE_BYTES, ADDRESS_SPACE_BYTES))
 
 
@@ -236,14 +244,14 @@ def crash(daemon: Daemon, libraries: dict[bool, pathlib.Path], case: Case) -> Ve
         "SWIFT_BACKTRACE": "enable=no", "CRASHSHIELD_SOCKET": daemon.attach,
         "LD_PRELOAD": str(libraries[case.has_quarantine])}
     with tempfile.TemporaryDirectory() as folder:
-        # A session of its own: what a scenario leaves can be ended with it.
+        # A new session, so that the processes that a scenario leaves behind can be killed.
         child = subprocess.Popen(
             case.command, env=variables, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=limit_memory)
         try:
             status = child.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
-            return Verdict(case, problem="it hangs")
+            return Verdict(case, problem="the program hangs")
         finally:
             try:
                 os.killpg(child.pid, signal.SIGKILL)
@@ -266,7 +274,7 @@ def share(part: int, whole: int) -> str:
 
 
 def interval(part: int, whole: int) -> str:
-    """Wilson's, of 95 %."""
+    """Returns Wilson's 95 % confidence interval."""
     if not whole:
         return "none"
     z = 1.96
@@ -284,7 +292,7 @@ def judge(verdicts: list[Verdict], least_controls: int, probable_limit: float, r
     probable = [verdict for verdict in controls if verdict.is_dangling and verdict.confidence < 1]
     found = [verdict for verdict in freed if verdict.is_found]
 
-    for title, some in (("not judged", problems), ("WRONG, certain", certain), ("WRONG, probable", probable)):
+    for title, some in (("no diagnosis", problems), ("WRONG, certain", certain), ("WRONG, probable", probable)):
         for verdict in some:
             print(f"{title}: {verdict.text}")
     for key in ("state", "program", "build", "name"):
@@ -295,9 +303,9 @@ def judge(verdicts: list[Verdict], least_controls: int, probable_limit: float, r
             f"{name} {share(sum(verdict.is_found for verdict in group), len(group))} of {len(group)}"
             for name, group in groups.items()))
     causes = collections.Counter(verdict.rule for verdict in freed if not verdict.is_found)
-    print("freed memory, called otherwise: " + ", ".join(f"{cause} {count}" for cause, count in causes.most_common()))
+    print("freed memory with another rule: " + ", ".join(f"{cause} {count}" for cause, count in causes.most_common()))
 
-    for title, has_quarantine in (("not protected", False), ("protected, and gone from the quarantine", True)):
+    for title, has_quarantine in (("not protected", False), ("protected and evicted from the quarantine", True)):
         swift = [verdict for verdict in freed
                  if verdict.case.program.startswith("freed-swift") and verdict.case.has_quarantine == has_quarantine]
         for states in [(state,) for state in FREED_AGES] + [FREED_AGES[:2], FREED_AGES[2:], FREED_AGES]:
@@ -310,10 +318,11 @@ def judge(verdicts: list[Verdict], least_controls: int, probable_limit: float, r
     kept_found = [verdict for verdict in kept if verdict.is_found]
     programs = len({(verdict.case.program, verdict.case.build) for verdict in controls})
     print(
-        f"verdicts: {len(controls)} control crashes of {programs} programs: dangling for certain {len(certain)}, "
-        f"probably {len(probable)} ({share(len(probable), len(controls))}, {interval(len(probable), len(controls))}, limit {probable_limit:.0%}); {len(kept)} "
-        f"crashes by memory freed and not used again: called so {share(len(kept_found), len(kept))} (goal {recall_goal:.0%}); "
-        f"{len(freed) - len(kept)} by memory used again: {share(len(found) - len(kept_found), len(freed) - len(kept))}")
+        f"verdicts: {len(controls)} controls of {programs} programs: {len(certain)} surely dangling, {len(probable)} "
+        f"probably ({share(len(probable), len(controls))}, {interval(len(probable), len(controls))}, limit "
+        f"{probable_limit:.0%}); of {len(kept)} uses of freed and not reused memory "
+        f"{share(len(kept_found), len(kept))} dangling (goal {recall_goal:.0%}); of {len(freed) - len(kept)} uses of "
+        f"reused memory {share(len(found) - len(kept_found), len(freed) - len(kept))}")
     return (
         not problems and not certain and len(controls) >= least_controls
         and len(probable) <= probable_limit * len(controls) and len(kept_found) >= recall_goal * len(kept))
@@ -339,7 +348,7 @@ def main() -> int:
         libraries = {False: library, True: quarantine_library(folder / "libquarantine.so")}
         wanted = cases(programs, 1 if options.slice else options.rounds, options.seed)
         if options.slice:
-            # A prime: every kind and state comes to its turn.
+            # A prime step selects every kind and every state.
             wanted = wanted[::11]
         else:
             for program in [binaries / "crash-maker", *options.crash_maker]:

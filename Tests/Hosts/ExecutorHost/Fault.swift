@@ -137,7 +137,7 @@ struct Fault: Sendable {
 }
 
 extension Fault {
-  /// Failing checks that one call site calls, each from a different source location.
+  /// Failing checks at different source locations, which a loop calls from one call site.
   static let places: [@Sendable () -> Void] = [
     { MainActor.preconditionIsolated() },
     { requireMain() },

@@ -1,6 +1,6 @@
-// The connection to crashd and the idle thread that keeps it open. The thread has its own descriptor table, so every
-// descriptor that the thread opens, checks or closes is the shield's (docs/decisions/0114). The program's table also
-// holds the first connection, for the handler of a crash.
+// The connection to crashd and the idle thread that keeps it open. The thread has its own descriptor table. All
+// descriptors that the thread opens, checks or closes therefore belong to the shield (docs/decisions/0114). The first
+// connection is also in the program's descriptor table, because the handler of a crash uses it.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -21,24 +21,25 @@
 #include "../../Signal/Kernel/descriptors.h"
 #include "../../Signal/Kernel/privilege.h"
 
-// Room for the status callback. Untouched pages cost no memory.
+// Leaves space for the status callback. Unused pages of the stack need no memory.
 #define THREAD_STACK_BYTES (UINT64_C(256) * 1024)
 #define REPLY_TIMEOUT_MS   10000
 #define BACKOFF_FIRST_NS   (UINT64_C(100) * 1000 * 1000)
-// The pauses double: crashd is found at the latest after it was absent for the same time again. Without crashd this
-// thread wakes up six times an hour. A crash between two attempts connects to crashd itself.
+// Each pause is twice as long as the one before, up to this limit. If crashd starts again, the thread therefore finds
+// it at the latest after another pause as long as crashd's absence. Without crashd this thread wakes up six times an
+// hour. If a crash occurs between two attempts, the handler connects to crashd itself.
 #define BACKOFF_LIMIT_NS (UINT64_C(600) * 1000 * 1000 * 1000)
 
 typedef struct attach_client {
-  cs_shim_status reported; // what the callback was last called with
+  cs_shim_status reported; // the last state that the callback received
   bool has_reported;
   bool is_remote_allowed;
   bool takes_incidents; // crashd accepts incidents
-  uint64_t greeted;     // the inode of the connection that crashd has accepted; 0: none
+  uint64_t greeted;     // the inode of the connection over which crashd accepted the process; 0: none
   char text[CS_SHIM_STATUS_TEXT_BYTES];
 } attach_client;
 
-_Static_assert(CS_ATTACH_TEXT_LIMIT_BYTES < CS_SHIM_STATUS_TEXT_BYTES, "a refusal fits, with its NUL");
+_Static_assert(CS_ATTACH_TEXT_LIMIT_BYTES < CS_SHIM_STATUS_TEXT_BYTES, "the text of a refusal fits, with a NUL");
 
 static attach_client client;
 
@@ -59,10 +60,10 @@ static int attach(void) {
   return (int)result;
 }
 
-// Waits for a message. Returns its size, 0 at a hang-up, and a negative value on failure or when the threads are
-// dismissed.
+// Waits for a message. Returns the size of the message, 0 if crashd has closed the connection, and a negative value on
+// failure or when the threads are dismissed.
 static ssize_t receive(int socket, void *to, size_t size, int timeout_ms) {
-  // With MSG_TRUNC, recv() returns the full size of a message that was cut off.
+  // With MSG_TRUNC, recv() returns the full size of a message even if the buffer is too small for it.
   return cs_link_wait(socket, timeout_ms) ? cs_receive(socket, to, size, MSG_DONTWAIT | MSG_TRUNC) : -1;
 }
 
@@ -71,7 +72,7 @@ static cs_control_result apply(int socket, const cs_shim_control *control, uint3
   // CS_CONTROL_LAST_CRASH changes nothing in the process and needs no permission.
   if (control->kind == CS_CONTROL_LAST_CRASH) return cs_caller_apply(control, ret_count);
   if (!client.is_remote_allowed) return CS_CONTROL_FORBIDDEN;
-  // The shim itself applies CS_CONTROL_WITHHOLD, so that it works without any library above the shim.
+  // The shim itself applies CS_CONTROL_WITHHOLD, because this control must work without any library above the shim.
   if (control->kind == CS_CONTROL_WITHHOLD) {
     cs_memory_mode_withhold(control->round);
     return CS_CONTROL_DONE;
@@ -86,19 +87,19 @@ static void handle_control(int socket, const uint8_t *message, size_t size) {
   cs_control_answer answer = {.magic = CS_CONTROL_ANSWER_MAGIC, .version = CS_CONTROL_VERSION};
   answer.result = cs_control_read(message, size, &control, &answer.number);
   if (answer.result == CS_CONTROL_DONE) answer.result = apply(socket, &control, &answer.count);
-  // A crashd that does not read its answers gets no more answers.
+  // If crashd does not read its answers and the socket's buffer is full, the answer is dropped.
   if (cs_link_is_ours(socket)) cs_send(socket, &answer, sizeof answer, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-// Static, because the stack of the shield's thread is small.
+// The buffer is static, because the stack of the shield's thread is small.
 static uint8_t message[CS_CONTROL_LIMIT_BYTES];
 
-// Applies the controls that follow the reply before the program gets the status. At the status callback they are in
-// force.
+// Applies the controls that follow the reply before the program's status callback runs. During the callback, the
+// controls are already in force.
 static void handle_first_controls(int socket, uint32_t count) {
   const cs_shim_control nothing = {.kind = CS_CONTROL_SWEEP};
   uint32_t unused = 0;
-  // A crashd that sends no control revokes the controls of an earlier crashd.
+  // If crashd sends no control, this revokes the controls of an earlier crashd.
   if (count == 0) (void)apply(socket, &nothing, &unused);
   for (uint32_t index = 0; index < count && index < CS_CONTROL_UNANSWERED_LIMIT; index++) {
     const ssize_t size = receive(socket, message, sizeof message, REPLY_TIMEOUT_MS);
@@ -115,14 +116,14 @@ static void refuse(const cs_attach_reply *reply) {
   report(CS_SHIM_STATUS_REFUSED, client.text);
 }
 
-// Reads the reply. Returns false if there is no reply.
+// Reads crashd's reply to the hello. Returns false if there is no valid reply.
 static bool read_reply(int socket, cs_attach_reply *ret_reply) {
   const ssize_t size = receive(socket, ret_reply, sizeof *ret_reply, REPLY_TIMEOUT_MS);
   return size == (ssize_t)sizeof *ret_reply && ret_reply->magic == CS_ATTACH_MAGIC;
 }
 
-// Reads the reply, then sleeps until crashd hangs up or the threads are dismissed. Returns false if crashd refuses the
-// process.
+// Reads the reply, then handles messages until crashd closes the connection or the threads are dismissed. Returns false
+// if crashd refuses the process.
 static bool stay_attached(int socket) {
   const uint64_t inode = cs_link_inode(socket);
   cs_attach_reply reply = {0};
@@ -192,7 +193,7 @@ cs_shim_error cs_attach_client_restart(cs_shim_failure *ret_failure) {
                                  .stack_bytes = THREAD_STACK_BYTES,
                                  .role = CS_OWN_LINK,
                                  .name = "crashshield"};
-  // A crashd that has refused the process gets no second hello.
+  // If crashd has refused the process, no second hello is sent.
   if (__atomic_load_n(&cs_process.is_refused, __ATOMIC_RELAXED) != 0) return CS_SHIM_OK;
   return cs_own_thread_start(&thread, ret_failure);
 }

@@ -1,5 +1,6 @@
-// Parses the control messages of crashd. They arrive over a socket: the code checks each length before using it, and
-// copies each field before reading it. The result depends on the arguments only. Tests/Fuzz/control-reader fuzzes it.
+// Parses the control messages of crashd. They arrive over a socket and are not trusted. The code checks each length
+// before using it, and copies each field before reading it. The result depends only on the arguments. The fuzz target
+// Tests/Fuzz/control-reader tests this code.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -24,7 +25,8 @@ static bool take(reader *reader, void *ret_bytes, size_t size) {
   return true;
 }
 
-// Copies a text of at most `limit` bytes without NUL or control characters. `ret_text` has room for `limit` + 1 bytes.
+// Copies a string of at most `limit` bytes. Refuses NUL and control characters. `ret_text` must have space for `limit`
+// + 1 bytes.
 static bool take_text(reader *reader, uint32_t size, uint32_t limit, char *ret_text) {
   if (size > reader->left || size > limit) return false;
   for (uint32_t index = 0; index < size; index++) {
@@ -42,7 +44,7 @@ static bool take_name(reader *reader, uint32_t size, char *ret_name) {
 static bool read_class(reader *reader, cs_shim_control *control) {
   cs_control_class class;
   if (!take(reader, &class, sizeof class)) return false;
-  // A message for all classes has no name; a message for one class has a name.
+  // A message for all classes contains no name, and a message for one class contains a name.
   const bool is_all = (class.flags & CS_CONTROL_OWN_CLASSES) != 0;
   if (is_all != (class.name_bytes == 0) || !take_name(reader, class.name_bytes, control->name)) return false;
   if (control->kind == CS_CONTROL_PROTECT && class.policy > CS_MODE_DIAGNOSE) return false;
@@ -97,7 +99,7 @@ static bool read_withhold(reader *reader, cs_shim_control *control) {
 static bool read_last_crash(reader *reader, cs_shim_control *control) {
   cs_control_last_crash crash;
   if (!take(reader, &crash, sizeof crash)) return false;
-  // A report of a crash has a time and an id. A report that there was no crash has neither.
+  // A message about a crash contains a time and an ID. A message that there was no crash contains neither of the two.
   const bool is_none = crash.time_ns == 0;
   if (is_none != (crash.id_bytes == 0) || (is_none && crash.sentence_bytes != 0)) return false;
   control->time_ns = crash.time_ns;

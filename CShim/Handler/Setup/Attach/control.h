@@ -1,4 +1,4 @@
-// One control message of crashd, checked.
+// A control message of crashd, after it was parsed and checked.
 #ifndef CS_CONTROL_H
 #define CS_CONTROL_H
 
@@ -7,9 +7,9 @@
 
 #include "cs_shim.h"
 
-// Parses `size` bytes, which may have any content. `size` may exceed the bytes of `message` if the message was cut off.
-// On CS_CONTROL_DONE `ret_control` is filled; otherwise it is untouched. `ret_number` is the message's number, or 0
-// without one.
+// Parses `size` bytes, which may have any content. If the message was cut off, `size` is larger than the number of
+// bytes in `message`. Fills `ret_control` if the result is CS_CONTROL_DONE, and otherwise leaves it unchanged. Stores
+// the message's number in `ret_number`, or 0 if the message has no number.
 cs_control_result cs_control_read(const void *message, size_t size, cs_shim_control *ret_control, uint32_t *ret_number);
 
 #endif

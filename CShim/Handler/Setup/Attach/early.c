@@ -1,4 +1,5 @@
-// Optional start in a constructor. It covers crashes in other constructors, and in main before the program's own start.
+// The optional start of the shield in a constructor. An early start captures crashes in other constructors, and in main
+// before the program itself starts the shield.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -7,7 +8,8 @@
 
 #ifndef CS_PRELOAD
 
-// An ELF note that the linker keeps. It marks this image as containing the shield; a preloaded shield then steps aside.
+// An ELF note that the linker keeps. The note marks this image as containing the shield. If a preloaded shield finds
+// the note, it does not start.
 __asm__(".pushsection .note.crash_shield, \"a\", @note\n"
         ".balign 4\n"
         ".long 12, 4, 1\n"
@@ -15,7 +17,8 @@ __asm__(".pushsection .note.crash_shield, \"a\", @note\n"
         ".long 1\n"
         ".popsection");
 
-// Runs before all other constructors of this image. The constructors of the libraries it needs have run before.
+// Runs before all other constructors of this image. The constructors of the libraries that this image needs have
+// already run.
 __attribute__((constructor(102))) static void start_early(void) {
   if (cs_environment_starts_early() && !cs_swift_comes_later()) cs_start_early();
 }

@@ -1,5 +1,5 @@
-// Finds the socket of crashd, the spool directory and the name of the process: from the configuration, CRASHSHIELD_*
-// and defaults.
+// Determines the socket of crashd, the spool directory and the name of the process from the configuration, the
+// CRASHSHIELD_* variables and defaults.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -15,14 +15,14 @@
 #include "../../Signal/Dispatch/watchdog.h"
 #include "../../Signal/Threads/sweep.h"
 
-// Returns the variable's value. Returns NULL if the value is absent or empty, or if the program runs with more rights
-// than its caller.
+// Returns the variable's value. Returns NULL if the variable is absent or empty, or if the program has more privileges
+// than its caller (setuid, secure_getenv).
 static const char *variable(const char *name) {
   const char *value = secure_getenv(name);
   return value != NULL && value[0] != 0 ? value : NULL;
 }
 
-// The environment variable of a deployment takes precedence over the value in the code.
+// An environment variable, which a deployment sets, takes precedence over the value that the program has configured.
 static const char *preferred(const char *name, const char *configured) {
   const char *value = variable(name);
   return value != NULL || configured == NULL || configured[0] == 0 ? value : configured;
@@ -92,7 +92,7 @@ uint32_t cs_environment_deadline_ms(void) {
   return duration_ms("CRASHSHIELD_DEADLINE_MS", CS_WATCHDOG_DEFAULT_MS, CS_WATCHDOG_LIMIT_MS);
 }
 
-// CRASHSHIELD_MEMORY: none, scrubbed or full.
+// Returns the mode that the configuration or CRASHSHIELD_MEMORY (none, scrubbed or full) sets, or the default.
 static uint32_t memory_mode(const cs_shim_configuration *configuration) {
   static const char *const names[] = {"none", "scrubbed", "full"};
   const char *value = variable("CRASHSHIELD_MEMORY");
@@ -109,7 +109,7 @@ static cs_shim_error too_long(cs_shim_failure *ret_failure, const char *what) {
   return CS_SHIM_BAD_ARGUMENT;
 }
 
-// Returns false if the text does not fit.
+// Returns false if the result does not fit.
 __attribute__((format(printf, 3, 4))) static bool print(char *to, size_t size, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
@@ -118,8 +118,8 @@ __attribute__((format(printf, 3, 4))) static bool print(char *to, size_t size, c
   return count >= 0 && (size_t)count < size;
 }
 
-// Checks that the directory belongs to this user. Then no other user can put files into it, and a variable from another
-// user's session has no effect.
+// Checks that the directory belongs to this user. In such a directory no other user can create files. A variable that
+// was inherited from another user's session has no effect.
 static bool is_own_directory(const char *path) {
   struct stat status = {0};
   return stat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
@@ -129,17 +129,17 @@ static bool is_own_directory(const char *path) {
 static bool default_socket(char *to, size_t size) {
   const char *user_directory = variable("XDG_RUNTIME_DIR");
   struct stat status = {0};
-  // On a machine without the system's crashd, the user's crashd may run.
+  // The user's crashd is used only on a machine without the system's crashd.
   const bool has_system = stat(CS_ATTACH_SYSTEM_DIRECTORY "/" CS_ATTACH_SOCKET_NAME, &status) == 0;
-  // The XDG Base Directory Specification requires that a relative path is ignored. A path that is too long cannot be
-  // bound.
+  // The XDG Base Directory Specification requires that a relative path is ignored. A socket cannot be bound to a path
+  // that is too long.
   const bool is_user = !has_system && user_directory != NULL && user_directory[0] == '/' &&
                        is_own_directory(user_directory) &&
                        print(to, size, "%s/crashd/%s", user_directory, CS_ATTACH_SOCKET_NAME);
   return is_user || print(to, size, "%s/%s", CS_ATTACH_SYSTEM_DIRECTORY, CS_ATTACH_SOCKET_NAME);
 }
 
-// Makes the path absolute: it stays valid when the program changes its working directory.
+// Makes the path absolute, because the program may change its working directory.
 static bool print_absolute(char *to, size_t size, const char *path) {
   char here[CS_RING_PATH_LIMIT_BYTES];
   if (path[0] == '/') return print(to, size, "%s", path);

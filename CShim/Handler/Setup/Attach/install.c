@@ -22,15 +22,16 @@
 // libstdc++, if the program links it: returns the std::type_info of the exception being handled.
 extern void *__cxa_current_exception_type(void) SIGNAL_SAFE __attribute__((weak));
 
-// libstdc++, if the program links it: returns the thread's { exception being handled, … }.
+// libstdc++, if the program links it: returns the address of the thread's exception state, whose first field is the
+// exception being handled.
 extern void *__cxa_get_globals_fast(void) SIGNAL_SAFE __attribute__((weak));
-// The virtual tables of the two kinds of type_info that have bases.
+// The virtual tables of the two classes of type_info that describe types with base classes.
 extern void *_ZTVN10__cxxabiv120__si_class_type_infoE[] __attribute__((weak));
 extern void *_ZTVN10__cxxabiv121__vmi_class_type_infoE[] __attribute__((weak));
-// glibc's loader: the address where the stack of the first thread began.
+// A variable of glibc's loader: the address where the first thread's stack began.
 extern void *__libc_stack_end __attribute__((weak));
 
-// The index of the first function in a virtual table. Objects point to this entry.
+// The index of the first function in a virtual table. The table pointer of an object points to this entry.
 #define TABLE_START 2
 
 static const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
@@ -38,7 +39,7 @@ static const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
 void cs_texts_find(void) {
   cs_message_buffer *const message_buffer = cs_swift_runtime_find()->message_buffer;
   if (message_buffer != NULL) cs_process.swift_message = (uint64_t)(uintptr_t)message_buffer();
-  // Private to glibc: it cannot be linked, and dlsym() finds it.
+  // The variable is private to glibc: a program cannot link to it, but dlsym() finds it.
   cs_process.abort_message = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "__abort_msg");
   struct dl_find_object object;
   const uintptr_t type_function = (uintptr_t)__cxa_current_exception_type;
@@ -57,11 +58,12 @@ bool cs_swift_comes_later(void) {
   cs_message_buffer *const message_buffer = cs_swift_runtime_find()->message_buffer;
   if (message_buffer == NULL || !cs_environment_asks_for_backtracer()) return false;
   if (_dl_find_object((void *)message_buffer, &object) != 0) return false;
-  // If the runtime is a shared library, its constructors have run before this one. The executable has an empty name.
+  // If the Swift runtime is a shared library, its constructors have run before this code. The executable's name in the
+  // list of images is empty.
   return object.dlfo_link_map->l_name[0] == 0;
 }
 
-// The loader reports the executable first.
+// The loader reports the executable first, so the search stops after one image.
 static int find_tables(struct dl_phdr_info *info, size_t info_bytes, void *unused) {
   (void)info_bytes;
   (void)unused;
@@ -86,7 +88,7 @@ void cs_places_find(void) {
 }
 
 void cs_warm_up(void) {
-  static cs_ring_record record; // one start at a time
+  static cs_ring_record record; // static, because only one start runs at a time
   static cs_cfi_scratch scratch;
   ucontext_t context = {0}; // getcontext does not set every field
   if (getcontext(&context) != 0) return;
@@ -102,9 +104,9 @@ void cs_warm_up(void) {
   cs_unwind_find_images(&frames);
 }
 
-// Returns SA_RESTART if an interrupted system call must continue after the signal. An ignored signal interrupts no
-// system call, and the previous handler may have set SA_RESTART. The kernel reads the flag of our handler, so ours must
-// carry it.
+// Returns SA_RESTART if an interrupted system call must continue after the signal. This is the case if the signal was
+// ignored, because an ignored signal interrupts no system call. It is also the case if the previous handler was
+// installed with SA_RESTART. The kernel reads the flag of the shield's handler, so this flag must be the same.
 static int restart_flag(const cs_kernel_action *previous) {
   return previous->handler == SIG_IGN || (previous->flags & SA_RESTART) != 0 ? SA_RESTART : 0;
 }
@@ -112,7 +114,8 @@ static int restart_flag(const cs_kernel_action *previous) {
 static void make_action(const cs_kernel_action *previous, struct sigaction *ret_action) {
   memset(ret_action, 0, sizeof *ret_action);
   ret_action->sa_sigaction = cs_handler;
-  // SA_NODEFER: without it, a fault while its signal is blocked would end the process at once, without a record.
+  // SA_NODEFER: without this flag, a fault in the handler would end the process at once and without a record, because
+  // the kernel would have blocked its signal.
   ret_action->sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | restart_flag(previous);
   sigfillset(&ret_action->sa_mask);
   for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++)
@@ -123,11 +126,11 @@ static bool is_our_handler(const cs_kernel_action *action) {
   return (uintptr_t)action->handler == (uintptr_t)cs_handler;
 }
 
-// Derives the action from our installed action, which has the restorer of glibc.
+// Copies our own installed action, because it contains the restorer of glibc.
 static void prepare_sweep(void) {
   cs_kernel_action action = cs_process.own;
   action.handler = (void (*)(int))(uintptr_t)cs_sweep_answer;
-  // SA_RESTART: an interrupted system call of another thread continues, if the kernel can restart that call.
+  // SA_RESTART: if the signal interrupts a system call of another thread, the kernel continues the call where it can.
   action.flags = (action.flags & ~(unsigned long)SA_NODEFER) | SA_RESTART;
   cs_process.sweep_action = action;
   cs_process.sweep_ms = cs_environment_sweep_ms();
@@ -136,10 +139,12 @@ static void prepare_sweep(void) {
 cs_shim_error cs_handlers_install(cs_shim_failure *ret_failure) {
   for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++) {
     const int signal = crash_signals[index];
-    // Read with the raw system call, because glibc's sigaction() hides the restorer, which the handler has to put back.
+    // Uses the raw system call, because glibc's sigaction() does not return the restorer, and the handler must restore
+    // it too.
     cs_kernel_action present = {0};
     const long result = cs_sigaction(signal, NULL, &present);
-    // A forked child that starts the shield again inherits our handler. `previous` already holds the handler before it.
+    // In a forked child that starts the shield again, our handler is already installed. `previous` then already
+    // contains the handler that it replaced.
     if (result == 0 && !is_our_handler(&present)) cs_process.previous[signal] = present;
     struct sigaction action;
     make_action(&cs_process.previous[signal], &action);
@@ -161,7 +166,7 @@ void cs_handlers_remove(void) {
   for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++) {
     const int signal = crash_signals[index];
     cs_kernel_action present = {0};
-    // A handler that was installed after ours stays installed.
+    // If another handler was installed after ours, it stays installed.
     if (cs_sigaction(signal, NULL, &present) != 0 || !is_our_handler(&present)) continue;
     cs_sigaction(signal, &cs_process.previous[signal], NULL);
   }

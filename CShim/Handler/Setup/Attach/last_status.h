@@ -1,4 +1,4 @@
-// The state of the connection that the idle thread reported last, for readers on other threads.
+// The last state of the connection that the idle thread reported. Other threads read it here.
 #ifndef CS_LAST_STATUS_H
 #define CS_LAST_STATUS_H
 

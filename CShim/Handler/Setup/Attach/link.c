@@ -1,5 +1,5 @@
-// The connection's descriptors. This file makes system calls without libc: the thread sanitizer would confuse a
-// descriptor of this thread's table with the program's descriptor of the same number.
+// Manages the descriptors of the connection to crashd. This file makes system calls without libc. Otherwise, the thread
+// sanitizer would treat a descriptor of this thread's table as the program's descriptor of the same number.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -18,13 +18,13 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S  UINT64_C(1000000000)
-// The minimum time between two wake-ups of crashd for incidents.
+// The minimum time between two messages that wake crashd for incidents.
 #define HOLD_NS 250000000L
 
-static bool is_separate;     // the thread has its own table
-static int listening = -1;   // the signalfd that the bell signal makes readable; -1: none
+static bool is_separate;     // this thread has its own descriptor table
+static int listening = -1;   // the signalfd that the signal of cs_link_wake makes readable; -1: none
 static int connected = -1;   // the connection
-static bool announces;       // incidents wake crashd
+static bool announces;       // whether incidents wake crashd
 static bool is_held;         // no incident is announced until `held` has passed
 static struct timespec held; // the remaining part of HOLD_NS
 
@@ -41,8 +41,8 @@ void cs_link_separate(void) {
   listening = connected = -1;
   is_separate = cs_descriptors_separate_keeping(kept, sizeof kept / sizeof kept[0]);
   if (!is_separate) return;
-  // Checked in this table, where no other thread can reuse the numbers. A file of the program's must not stay open
-  // here.
+  // The descriptors are checked in this thread's own table, where no other thread can reuse the numbers. If the program
+  // reused a number before the table was copied, its file must not stay open here.
   if (!cs_descriptor_is_ours(&cs_process.ring_descriptor)) cs_close(kept[0]);
   if (!cs_connection_is_ours(kept[1])) cs_close(kept[1]);
   listening = listen_for_bell();
@@ -77,7 +77,7 @@ int cs_link_use(int socket) {
 }
 
 void cs_link_drop(void) {
-  // In the program's table the next connection replaces this one (cs_connection_publish).
+  // If the thread shares the program's table, the next connection replaces this one (cs_connection_publish).
   if (is_separate && connected >= 0) cs_close(connected);
   connected = -1;
 }
@@ -86,7 +86,7 @@ bool cs_link_is_ours(int socket) {
   return is_separate || cs_connection_is_ours(socket);
 }
 
-// Wakes crashd for a crash whose handler found no connection in its table.
+// Wakes crashd for a crash whose handler found no connection in the program's descriptor table.
 static void wake_for_crash(int socket) {
   uint32_t number = 0;
   const uint8_t byte = CS_ATTACH_CRASHED;
@@ -109,24 +109,24 @@ void cs_link_announce_incidents(bool does) {
 static void announce_incidents(int socket) {
   const uint8_t byte = CS_ATTACH_INCIDENTS;
   if (!announces || is_held || !cs_news_take()) return;
-  // On failure, such as a full buffer or no memory, the announcement is repeated after HOLD_NS. cs_news_add() rings no
-  // thread here.
+  // If sending fails, for example because the buffer is full, the announcement is repeated after HOLD_NS. On this
+  // thread, cs_news_add() sends no signal.
   if (cs_send(socket, &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL) != (long)sizeof byte) cs_news_add();
   held = (struct timespec){.tv_nsec = HOLD_NS};
   is_held = true;
 }
 
-// Returns true if the socket is ready. Returns false after the bell, a signal, the timeout or a failure. After a
-// timeout or a failure `ret_is_over` is true.
+// Waits once. Returns true if the socket is ready, and false after a wake-up signal, another signal, the timeout or a
+// failure. Sets `ret_is_over` to true after a timeout or a failure.
 static bool wait_once(int socket, struct timespec *at_most, bool *ret_is_over) {
   struct pollfd waits[] = {{.fd = socket, .events = POLLIN}, {.fd = listening, .events = POLLIN}};
-  // Incidents are held back only while the wait has no time limit. The kernel subtracts the elapsed time from the time
-  // limit.
+  // The pause between announcements applies only to waits without a time limit. The kernel subtracts the elapsed time
+  // from `at_most`.
   if (at_most == NULL) announce_incidents(socket);
   const bool ends_hold = at_most == NULL && is_held;
   if (ends_hold) at_most = &held;
   const long ready = cs_system_call(SYS_ppoll, (long)waits, 2, (long)at_most, 0, CS_KERNEL_SIGNAL_SET_BYTES, 0);
-  // Checks the remaining time too, because messages may keep arriving.
+  // Checks the remaining time too, because ppoll does not time out while messages keep arriving.
   if (ends_hold && (ready == 0 || held.tv_nsec == 0)) is_held = false;
   *ret_is_over = (ready == 0 && !ends_hold) || (ready < 0 && ready != -EINTR) || cs_own_are_dismissed();
   struct signalfd_siginfo rung;
@@ -141,15 +141,16 @@ bool cs_link_wait(int socket, int timeout_ms) {
   struct timespec left = {.tv_sec = timeout_ms / 1000, .tv_nsec = timeout_ms % 1000 * (long)NS_PER_MS};
   bool is_over = cs_own_are_dismissed();
   while (!is_over) {
-    // Without its own table, the kernel waits for the file that was there at first. If the program has closed that
-    // file, the number may stand for a socket of the program, whose data must not be read here.
+    // Without its own table, the thread may wait for a descriptor that the program closes meanwhile. The number may
+    // then refer to a socket of the program, whose data this thread must not read.
     if (wait_once(socket, timeout_ms < 0 ? NULL : &left, &is_over)) return cs_link_is_ours(socket);
   }
   return false;
 }
 
 void cs_link_pause(uint64_t duration_ns) {
-  // The kernel subtracts the elapsed time, so a profiler's SIGPROF does not shorten the pause.
+  // The kernel subtracts the elapsed time, so an interrupted wait continues with the remaining time. A profiler's
+  // SIGPROF does not shorten the pause.
   struct timespec left = {.tv_sec = (time_t)(duration_ns / NS_PER_S), .tv_nsec = (long)(duration_ns % NS_PER_S)};
   bool is_over = cs_own_are_dismissed();
   while (!is_over)

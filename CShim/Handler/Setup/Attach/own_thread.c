@@ -13,20 +13,21 @@
 #include "../../Signal/Dispatch/watch.h"
 #include "../../Signal/Dispatch/watchdog.h"
 
-// The watchdog itself only makes system calls. But glibc places the program's static thread-locals on its stack, and a
-// profiler's handler runs on it. Untouched pages cost address space only.
+// The watchdog's own code only makes system calls. But glibc places the program's static thread-locals on this stack,
+// and a profiler's signal handler may run on it. Unused pages need only address space.
 #define WATCHDOG_STACK_BYTES (UINT64_C(256) * 1024)
 
-// The seconds that a thread may take to become ready on a busy machine.
+// The number of waits, one second each, for a new thread to become ready. A busy machine may need several.
 #define READY_TRIES 10
 
-static int watchdog_pid; // the process that has a watchdog; a forked child has none
+static int watchdog_pid; // the process whose watchdog runs; a forked child has no watchdog
 static uint32_t deadline_ms;
 static bool leaves_profiling_open; // Swift's backtracer is enabled
 
 static void *begin(void *context) {
   cs_own_thread *thread = context;
-  // A sanitizer's pthread_create replaces the mask with the creating thread's mask.
+  // A sanitizer's pthread_create overwrites this thread's mask with that of the creating thread, so the mask is set
+  // again.
   pthread_sigmask(SIG_SETMASK, &thread->mask, NULL);
   cs_own_tid_set(thread->role, cs_gettid());
   cs_system_call(SYS_prctl, PR_SET_NAME, (long)thread->name, 0, 0, 0, 0);
@@ -34,9 +35,9 @@ static void *begin(void *context) {
   __atomic_store_n(&thread->is_ready, 1, __ATOMIC_RELEASE);
   cs_own_wake(&thread->is_ready);
   thread->routine();
-  // If crashd has refused the process, the thread of the connection ends without a dismissal. Its tid is cleared then,
-  // because the kernel may reuse it. A dismissed thread keeps its tid here: the caller that waits for its end checks
-  // when the kernel has released the tid.
+  // If crashd has refused the process, the connection's thread ends although the threads were not dismissed. Its thread
+  // ID is then cleared, because the kernel may reuse the ID. A dismissed thread keeps its thread ID, because the caller
+  // that waits for its end checks when the kernel releases the ID.
   if (!cs_own_are_dismissed()) cs_own_tid_set(thread->role, 0);
   return NULL;
 }
@@ -47,7 +48,7 @@ static void await(const cs_own_thread *thread) {
     cs_own_sleep_while(&thread->is_ready, 0, &patience);
 }
 
-// Returns an errno value. `stack_bytes` 0: the default size.
+// Creates the thread and returns an errno value. `stack_bytes` is 0 for the default size.
 static int create(cs_own_thread *thread, size_t stack_bytes) {
   pthread_t handle;
   pthread_attr_t attributes;
@@ -55,7 +56,8 @@ static int create(cs_own_thread *thread, size_t stack_bytes) {
   if (result != 0) return result;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   if (stack_bytes > 0) pthread_attr_setstacksize(&attributes, stack_bytes);
-  // The mask holds from the first instruction on: a signal sent to the process never lands on a thread of the shield.
+  // The mask applies from the thread's first instruction. The kernel therefore never delivers a signal that was sent to
+  // the process to a thread of the shield.
   result = pthread_attr_setsigmask_np(&attributes, &thread->mask);
   if (result == 0) result = pthread_create(&handle, &attributes, begin, thread);
   pthread_attr_destroy(&attributes);
@@ -64,15 +66,18 @@ static int create(cs_own_thread *thread, size_t stack_bytes) {
 
 cs_shim_error cs_own_thread_start(cs_own_thread *thread, cs_shim_failure *ret_failure) {
   sigfillset(&thread->mask);
-  // Only the first start reads the mask. A restart runs on any thread that calls setuid() or unshare().
+  // Only the first start of a process reads the starting thread's mask. Later restarts run on any thread that calls
+  // setuid() or unshare(), which may have another mask.
   if (thread->starters_pid != cs_getpid()) pthread_sigmask(SIG_SETMASK, NULL, &thread->starters);
   thread->starters_pid = cs_getpid();
-  // Swift's backtracer stops threads with SIGPROF, and reports a failure for a thread that blocks it. A program that
-  // blocks SIGPROF everywhere waits for it with sigwait(). Then no thread of the shield may accept SIGPROF.
+  // Swift's backtracer stops all threads with SIGPROF, and reports a failure if a thread blocks it. The shield's
+  // threads must therefore accept SIGPROF. But if the starting thread blocks SIGPROF, the program probably receives it
+  // with sigwait(). In this case, the shield's threads must block it too.
   if (leaves_profiling_open && sigismember(&thread->starters, SIGPROF) == 0) sigdelset(&thread->mask, SIGPROF);
   __atomic_store_n(&thread->is_ready, 0, __ATOMIC_RELAXED);
   int result = create(thread, thread->stack_bytes);
-  // EINVAL: the thread-locals leave no room on a small stack. The default size is used instead.
+  // EINVAL means that the program's thread-locals do not fit on the small stack. The thread then gets a stack of the
+  // default size.
   if (result == EINVAL) result = create(thread, 0);
   errno = result;
   if (result != 0) return cs_setup_failed(ret_failure, "pthread_create");
@@ -80,7 +85,7 @@ cs_shim_error cs_own_thread_start(cs_own_thread *thread, cs_shim_failure *ret_fa
   return CS_SHIM_OK;
 }
 
-// The kernel releases a thread's tid when it removes the thread from the process.
+// The kernel releases a thread ID when the thread has left the process.
 bool cs_own_thread_has_ended(cs_own_role role) {
   const int tid = cs_own_tid(role);
   if (tid == 0) return true;
@@ -109,7 +114,7 @@ cs_shim_error cs_watchdog_restart(cs_shim_failure *ret_failure) {
 }
 
 cs_shim_error cs_watchdog_start(cs_shim_failure *ret_failure) {
-  // An earlier start that failed may have created the watchdog, which still sleeps.
+  // If an earlier start failed after it created the watchdog, the watchdog still exists and sleeps.
   if (watchdog_pid == cs_getpid()) return CS_SHIM_OK;
   deadline_ms = cs_environment_deadline_ms();
   leaves_profiling_open = cs_environment_asks_for_backtracer();

@@ -1,12 +1,13 @@
-// Interposes setuid() and related calls, unshare() and setns(). The shield's threads step aside if they would make such
-// a call fail (docs/decisions/0115).
+// Interposes setuid() and related calls, unshare() and setns(). The shield's threads temporarily end if the call would
+// fail because of them (docs/decisions/0115).
 //
-// - glibc changes the user or group in every thread, and ends the process if the change succeeds in one thread and
-//   fails in another. The shield's threads keep the rights that the process had when they were made.
-//   prctl(PR_SET_KEEPCAPS) and capset() change the rights of one thread only, so the rights then differ.
+// - glibc changes the user or group in every thread. If the change succeeds in one thread and fails in another, glibc
+//   ends the process. prctl(PR_SET_KEEPCAPS) and capset() change the privileges of one thread only. The shield's
+//   threads then still have the privileges that the process had when they were created, so their change may fail.
 // - The kernel does not let a process with several threads enter another user, mount or time namespace.
 //
-// The definitions are weak: in a static executable, libc's definition wins if another function of libc needs it.
+// The definitions are weak, because a static executable may also contain libc's definitions. If another function of
+// libc needs libc's definition, the linker uses that one.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -50,8 +51,9 @@ static const char *const names[FUNCTIONS] = {"setuid",    "setgid",     "seteuid
 
 static void *nexts[FUNCTIONS]; // atomic
 
-// glibc's function that makes a system call in every thread, unchanged since 2.32. Only a static executable has it
-// under this name. A static executable needs it, because no loader can find the functions that ours replace.
+// glibc's function that makes a system call in every thread. Its interface is unchanged since glibc 2.32. Only a static
+// executable can link it under this name. Only a static executable needs it, because there dlsym cannot find the libc
+// functions that ours replace.
 typedef struct xid_command {
   int number;
   unsigned long arguments[3];
@@ -68,7 +70,8 @@ static void *next(function which) {
   return found;
 }
 
-// Resolved early: dlsym takes the loader's lock, and these functions may be called from a signal handler.
+// Finds the functions early. Later calls may come from a signal handler, which must not call dlsym, because dlsym takes
+// the loader's lock.
 __attribute__((constructor(101))) static void find_early(void) {
   for (int which = 0; which < FUNCTIONS; which++)
     next((function)which);
@@ -80,10 +83,11 @@ static bool read_capabilities(int tid, struct __user_cap_data_struct ret_data[2]
   return cs_system_call(SYS_capget, (long)&header, (long)ret_data, 0, 0, 0, 0) == 0;
 }
 
-// Returns whether a thread of the shield may have other rights than the calling thread.
+// Returns whether a thread of the shield may have other privileges than the calling thread.
 static bool have_other_rights(void) {
   struct __user_cap_data_struct here[2];
-  // Threads that another caller restarts have the rights of that caller.
+  // If another caller is restarting the threads, waits until they have started, because they get that caller's
+  // privileges.
   cs_own_threads_await_return();
   if (!cs_shim_is_started() || !read_capabilities(0, here)) return false;
   for (int role = 0; role < CS_OWN_ROLES; role++) {
@@ -101,7 +105,8 @@ static int in_every_thread(long number, unsigned long first, unsigned long secon
   return (int)result;
 }
 
-// Makes the call as libc would. The shield's threads step aside if their rights differ.
+// Makes the call in the same way as libc. Ends the shield's threads before the call if their privileges differ, and
+// restarts them after it.
 #define CHANGE(which, name, call, number, first, second, third)                                                        \
   const bool is_aside = have_other_rights() && cs_own_threads_step_aside(true);                                        \
   __typeof__(name) *const libcs = (__typeof__(name) *)next(which);                                                     \
@@ -148,8 +153,8 @@ INTERPOSED int setgroups(size_t count, const gid_t *groups) {
 }
 
 #if defined(CS_PRELOAD)
-// libc's initgroups calls libc's own setgroups. Not interposed in an executable: a static one would lose libc's
-// initgroups, which has no other name.
+// libc's initgroups calls libc's internal setgroups, so interposing setgroups is not sufficient. This function is not
+// interposed in an executable, because a static executable would lose libc's function, which has no other name.
 INTERPOSED int initgroups(const char *user, gid_t group) {
   const bool is_aside = have_other_rights() && cs_own_threads_step_aside(true);
   __typeof__(initgroups) *const libcs = (__typeof__(initgroups) *)next(INITGROUPS);
@@ -171,7 +176,7 @@ INTERPOSED int unshare(int flags) {
 }
 
 INTERPOSED int setns(int descriptor, int kind) {
-  // 0 allows any kind of namespace descriptor.
+  // If `kind` is 0, the descriptor may belong to any kind of namespace.
   const bool may_need = kind == 0 || (kind & (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWTIME)) != 0;
   const bool is_aside = may_need && cs_own_threads_step_aside(false);
   __typeof__(setns) *const libcs = (__typeof__(setns) *)next(SETNS);

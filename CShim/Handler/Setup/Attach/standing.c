@@ -1,4 +1,5 @@
-// What the program can query about the shield: the current handler of each crash signal, and the connection to crashd.
+// Answers the program's queries about the shield: the current handler of each crash signal, and the state of the
+// connection to crashd.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

@@ -1,5 +1,5 @@
-// cs_shim_start: its steps in order, and how they are undone. A start may have two parts. A constructor makes the ring
-// and installs the handlers; then the program adds the threads and the connection.
+// The steps of cs_shim_start in their order, and how a failed start reverses them. A start may have two parts. First, a
+// constructor makes the ring and installs the handlers. Later, the program's call adds the threads and the connection.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -27,14 +27,14 @@ static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static bool has_fork_handlers;
 static bool is_early; // only the constructor's part is done
 
-// The environment of the parent, for a forked child that starts like its parent. The child only reads its parent's
-// ring.
+// The parent's environment settings, for a forked child that starts in the same way as its parent. The child reads its
+// parent's ring but does not write to it.
 static cs_environment chosen;
 static bool has_chosen;
 static bool reattaches;
 static cs_ring *parents_ring;
 
-// Closes the connection if the descriptor still stands for it.
+// Closes the connection if the descriptor still refers to it.
 static void drop_connection(void) {
   const int number = cs_connection_now.number;
   if (cs_connection_is_ours(number)) close(number);
@@ -44,7 +44,7 @@ static void drop_connection(void) {
 static cs_shim_error start_like_parent(cs_shim_failure *ret_failure);
 
 static void keep_parents_ring(void) {
-  if (mprotect(cs_process.ring, sizeof(cs_ring), PROT_READ) != 0) return; // on failure cs_ring_unmake() unmaps it
+  if (mprotect(cs_process.ring, sizeof(cs_ring), PROT_READ) != 0) return; // cs_ring_unmake() then unmaps it
   parents_ring = cs_process.ring;
   cs_process.ring = NULL;
 }
@@ -54,8 +54,8 @@ static void drop_parents_ring(void) {
   parents_ring = NULL;
 }
 
-// Closes a forked child's copies of the shield's descriptors: while they are open, crashd cannot detect that the parent
-// has ended. The handler ignores the child's crashes until the child starts the shield again.
+// Closes a forked child's copies of the shield's descriptors. While the copies are open, crashd cannot detect that the
+// parent has ended. The handler ignores the child's crashes until the child starts the shield again.
 static void child_after_fork(void) {
   const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
   starting = fresh;
@@ -69,7 +69,7 @@ static void child_after_fork(void) {
   is_early = false;
   if (cs_started_pid == 0) return;
   __atomic_store_n(&cs_started_pid, 0, __ATOMIC_RELEASE);
-  cs_process.pid = 0; // the first process of a pid namespace may have the same pid as its parent
+  cs_process.pid = 0; // in a new pid namespace, the child may have the same pid as its parent
   drop_connection();
   keep_parents_ring();
   cs_ring_unmake();
@@ -77,14 +77,15 @@ static void child_after_fork(void) {
   cs_chance_forget_all();
   cs_sweep_forget();
   if (!reattaches) return;
-  // There is no caller that could receive a failure.
+  // The program did not call this function, so no failure can be returned to it.
   cs_shim_failure failure;
   const int before = errno;
   (void)start_like_parent(&failure);
   errno = before;
 }
 
-// Restores the state before start(), except for the alternate stack, which cannot be removed without harm.
+// Restores the state before start(). The alternate stack stays, because removing it while a handler may use it is
+// unsafe.
 static void undo(void) {
   cs_alternate_stacks_switch(false);
   cs_process.pid = 0;
@@ -107,7 +108,8 @@ static void give_stacks(void) {
   cs_alternate_stacks_switch(true);
 }
 
-// Prepares all data that a handler needs. In a forked child that starts like its parent, `parent` is the parent's ring.
+// Prepares all data that a handler needs. In a forked child that starts in the same way as its parent, `parent` is the
+// parent's ring.
 static cs_shim_error make_ready(const cs_environment *environment, const cs_ring *parent,
                                 cs_shim_failure *ret_failure) {
   forget_former_process();
@@ -134,10 +136,10 @@ static cs_shim_error make_ready(const cs_environment *environment, const cs_ring
 
 // Starts the threads, and installs the handlers unless they are installed already.
 static cs_shim_error go(const cs_shim_configuration *configuration, bool has_handlers, cs_shim_failure *ret_failure) {
-  // Set before the hello: crashd reads the field when it handles the hello.
+  // The field is set before the hello is sent, because crashd reads the field when it receives the hello.
   cs_process.ring->header.takes_last_crash = configuration->control_function != NULL;
   cs_attach_client_connect();
-  // The parent's threads may be inside the handler, but no thread of this process is.
+  // At the fork, threads of the parent may have been in the handler. In this process, no thread is in the handler.
   if (cs_watchdog_is_inherited()) {
     cs_watchdog_forget();
     cs_own_threads_forget();
@@ -171,12 +173,12 @@ static cs_shim_error start(const cs_environment *environment, const cs_ring *par
   return CS_SHIM_OK;
 }
 
-// The second part of a start. The handlers are installed already, and stay installed on failure.
+// The second part of a start, after a constructor has installed the handlers. On failure, the handlers stay installed.
 static cs_shim_error complete(const cs_environment *environment, const cs_shim_configuration *configuration,
                               cs_shim_failure *ret_failure) {
   memcpy(cs_process.ring->header.name, environment->name, sizeof environment->name);
   cs_environment_apply(environment);
-  // More images may be loaded than at the first part.
+  // Since the first part of the start, the loader may have loaded more images.
   cs_images_register(environment->executable);
   cs_texts_find();
   cs_places_find();
@@ -188,7 +190,7 @@ static cs_shim_error complete(const cs_environment *environment, const cs_shim_c
   return CS_SHIM_OK;
 }
 
-// siglongjmp() may have left a handler shortly before the exit.
+// If a handler was left with siglongjmp() shortly before the exit, its first-chance state must be ended here.
 __attribute__((destructor)) static void at_exit(void) {
   if (cs_shim_is_started()) cs_chance_end_all();
 }
@@ -238,8 +240,8 @@ cs_shim_error cs_shim_start(const cs_shim_configuration *configuration, cs_shim_
   return error;
 }
 
-// The parent's status function is not called in its children, because locks that it needs may be held forever after a
-// fork.
+// A child does not call its parent's status function. The function may need a lock that another thread held at the fork
+// and that is therefore never released.
 static cs_shim_error start_like_parent(cs_shim_failure *ret_failure) {
   const cs_shim_configuration defaults = {0};
   const cs_environment environment = chosen;

@@ -1,4 +1,4 @@
-// The threads that run contained work. Signal/Containment/containment.c handles their traps.
+// The threads that run contained work. Signal/Containment/containment.c handles traps on these threads.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -15,9 +15,10 @@
 #include "../../Signal/Containment/containment.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static const char *obstacle; // why traps are not contained; NULL: they are
+static const char *obstacle; // why this process does not contain traps; NULL if it does
 
-// The work of this thread. Initial-exec: the handler finds it at a fixed offset, without a call.
+// The contained work of this thread. With the initial-exec model, the variable is at a fixed offset from the thread
+// pointer, so the handler reads it without a call.
 static __thread cs_contained *here __attribute__((tls_model("initial-exec")));
 
 static void prepare(void) {
@@ -36,7 +37,7 @@ static void let_go(cs_contained *work) {
   if (__atomic_sub_fetch(&work->references, 1, __ATOMIC_ACQ_REL) == 0) free(work);
 }
 
-// Also runs when the thread ends in another way, for example by pthread_exit().
+// This also runs if the thread ends in another way, for example by pthread_exit().
 static void leave(void *context) {
   cs_contained *work = context;
   here = NULL;
@@ -52,8 +53,8 @@ typedef struct start {
   void *argument;
 } start;
 
-// The handler searches the stack for this frame: the callers of this frame do not belong to the work. Not inlined, so
-// that it has a frame.
+// The handler searches the stack for the frame of this function, because the callers of this frame do not belong to the
+// contained work. The function is not inlined, so that it has its own frame.
 __attribute__((noinline)) static void *begin(void *context) {
   const start given = *(start *)context;
   free(context);
@@ -120,7 +121,7 @@ uint32_t cs_shim_contained_parked(void) {
 
 void cs_shim_contained_task_begins(void) {
   cs_ring_registers registers = {0};
-  // Without `offset` the handler contains no trap.
+  // If `offset` is 0, the handler contains no traps.
   if (here == NULL || __atomic_load_n(&cs_contained_here.offset, __ATOMIC_RELAXED) == 0) return;
   cs_registers_here(&registers);
   cs_contained_note_way(here, &registers);

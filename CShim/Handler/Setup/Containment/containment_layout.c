@@ -1,4 +1,4 @@
-// Determines, before the first contained work, the code in which a thread must not be stopped.
+// Determines the code in which containment must not stop a thread. Runs before the first contained work.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -13,16 +13,18 @@
 #include "../../Signal/Containment/containment.h"
 #include "../../Signal/Unwind/cfi.h"
 
-// Matched with the start of the file's name. A thread that is stopped in one of these images holds a lock that others
-// need, such as the loader's.
+// The images whose file names begin with one of these strings. A thread that is stopped inside one of them may hold a
+// lock that other threads need, such as the loader's lock.
 static const char *const unsafe_images[] = {"libc.so", "libpthread.so", "ld-linux", "libdispatch.so"};
 
-// Initializes a lazy global once. Its lock is a futex of the runtime, so no function of libc is on the stack meanwhile.
+// The runtime's function that initializes a lazy global once. During the initialization, swift_once holds a lock that
+// is a futex of the runtime. The stack then contains no function of libc, so the list of images above does not detect
+// this case.
 extern void swift_once(void *predicate, void (*make)(void *), void *context) __attribute__((weak));
 
 // These functions call the program's code (cancellation handlers, escalation handlers, executors) while they hold a
-// lock of a task. Not all such functions have known names, so containment.c refuses the whole library that contains
-// them.
+// task's lock. Some functions of this kind have unknown names. containment.c therefore refuses every image that
+// contains one of the functions below.
 extern void swift_task_cancel(void) __attribute__((weak));
 extern void swift_taskGroup_cancelAll(void) __attribute__((weak));
 extern void swift_task_cancel_group_child_tasks(void) __attribute__((weak));
@@ -33,7 +35,7 @@ static const char *name_of(const char *path) {
   return slash != NULL ? slash + 1 : path;
 }
 
-static const char *ignored; // for tests: the start of an image name that is ignored
+static const char *ignored; // for tests: the beginning of the name of an image that is not added
 
 void cs_testing_contained_ignore(const char *image) {
   ignored = image;
@@ -70,7 +72,7 @@ static int note_image(struct dl_phdr_info *information, size_t size, void *conte
   return 0;
 }
 
-// Notes the function that contains an instruction. It is found in the same way as in an unwind.
+// Adds the function that contains an instruction. Finds the function's bounds in the same way as the unwinder.
 static bool note_function(cs_contained_layout *layout, uint64_t pc) {
   cs_cfi_image image;
   cs_cfi_function function;
@@ -84,8 +86,8 @@ static void note_caller(void *context) {
   *(uint64_t *)context = (uint64_t)(uintptr_t)__builtin_return_address(0);
 }
 
-// Notes the function that initializes lazy globals. swift_once() may have left the stack by a tail call, or called a
-// function without a public name; the caller of the callback is that function.
+// Adds the function that initializes lazy globals. swift_once() may call the callback itself, make a tail call, or call
+// a function without a public name. Therefore, a callback determines its actual caller.
 static bool note_once(cs_contained_layout *layout) {
   _Alignas(16) static uint64_t predicate[2];
   uint64_t caller = 0;
@@ -100,19 +102,20 @@ static bool note_cancellation(cs_contained_layout *layout) {
   for (size_t index = 0; index < sizeof functions / sizeof functions[0]; index++) {
     const uint64_t start = (uint64_t)(uintptr_t)functions[index];
     if (start == 0) continue;
-    // The address may be that of a stub, which is another function.
+    // The address may belong to a stub in the procedure linkage table, which is another function.
     if (!note_function(layout, start) || layout->function_start[layout->function_count - 1] != start) return false;
   }
   return true;
 }
 
-// glibc's lock of a stream: { int lock; int count; void *owner; }, where the owner is a thread pointer.
+// Returns the owner field in the lock of a glibc stream: { int lock; int count; void *owner; }. The owner is a thread
+// pointer.
 static uint64_t owner_of(const FILE *stream) {
   return (uint64_t)(uintptr_t)stream->_lock + 2 * sizeof(int);
 }
 
-// In a static executable the code of libc cannot be distinguished from the program's. getppid serves as the check,
-// because it is seldom replaced.
+// In a static executable, libc's code cannot be distinguished from the program's code. The check uses getppid, because
+// programs rarely replace this function.
 static bool has_libc(const cs_contained_layout *layout) {
   const uint64_t pc = (uint64_t)(uintptr_t)getppid;
   for (uint32_t index = 0; index < layout->image_count; index++) {

@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// Present since Swift 6.3 or earlier: returns the address of a pointer to the runtime error messages.
+// Returns the address of a pointer to the runtime error messages. Swift 6.3 has this function; older versions may lack
+// it.
 extern const char *volatile *swift_getFatalErrorMessageBuffer(void) __attribute__((weak));
 extern void *swift_task_getCurrent(void) __attribute__((weak));
 extern void *swift_task_getCurrentTaskName(void) __attribute__((weak));

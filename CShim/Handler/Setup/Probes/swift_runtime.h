@@ -4,7 +4,7 @@
 
 typedef const char *volatile *cs_message_buffer(void);
 
-// A field is NULL if the process has no such function or hides it.
+// A field is NULL if the process does not have the function, or does not export it.
 typedef struct cs_swift_runtime {
   cs_message_buffer *message_buffer; // swift_getFatalErrorMessageBuffer()
   const void *current_task;          // swift_task_getCurrent()
@@ -12,12 +12,13 @@ typedef struct cs_swift_runtime {
   const void *task_priority;         // swift_task_currentPriority()
 } cs_swift_runtime;
 
-// The first call finds the functions. Precondition: one caller at a time.
+// Finds the functions at the first call, and returns the stored addresses later. Precondition: only one thread calls
+// this function at a time.
 const cs_swift_runtime *cs_swift_runtime_find(void);
 
 #ifdef CS_PRELOAD
-// Reads the functions from the symbol table of the executable's file, for an executable with a static Swift library:
-// such an executable exports no functions. A stripped file has no symbol table (symbol_table.c).
+// Finds the functions in the symbol table of the executable's file. This is necessary if the executable contains a
+// static Swift library, because it then exports no functions. A stripped file has no symbol table (symbol_table.c).
 void cs_swift_runtime_read(cs_swift_runtime *ret_runtime);
 #endif
 

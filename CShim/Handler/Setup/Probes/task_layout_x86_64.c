@@ -1,5 +1,6 @@
-// Finds where the Swift runtime keeps a thread's current task. No interface returns it, so three small functions of the
-// runtime are decoded. If their code differs from the expected bytes, tasks are not read.
+// Finds the offset of the thread-local variable in which the Swift runtime stores the current task. No function of the
+// runtime returns the offset. The code therefore decodes three small functions of the runtime. If their code differs
+// from the expected bytes, the shield records no tasks.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -15,7 +16,7 @@
 
 static const uint8_t frame[] = {0x55, 0x48, 0x89, 0xe5};            // push %rbp; mov %rsp,%rbp
 static const uint8_t lea_index[] = {0x48, 0x8d, 0x3d};              // lea index(%rip),%rdi
-static const uint8_t fixed[] = {0x66, 0x66, 0x66, 0x64, 0x48, 0x8b, // mov %fs:0,%rax, as linkers write it for the above
+static const uint8_t fixed[] = {0x66, 0x66, 0x66, 0x64, 0x48, 0x8b, // mov %fs:0,%rax: the linker's shorter form
                                 0x04, 0x25, 0x00, 0x00, 0x00, 0x00};
 static const uint8_t load[] = {0x48, 0x8b, 0x80};                          // mov offset(%rax),%rax
 static const uint8_t read_status[] = {0xf0, 0x48, 0x0f, 0xc7, 0x4f, 0x60}; // lock cmpxchg16b 0x60(%rdi)
@@ -51,7 +52,7 @@ static bool contains(const uint8_t *code, const uint8_t *pattern, size_t size) {
   return false;
 }
 
-// Returns whether the function ends with a jump to the function that searches the task's name.
+// Returns whether the function ends with a jump to the function that searches for the task's name.
 static bool looks_for_names(const uint8_t *code, uint64_t address) {
   for (size_t at = 0; at + 5 <= CODE_BYTES; at++) {
     uint8_t target[sizeof test_name];

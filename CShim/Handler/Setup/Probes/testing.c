@@ -47,7 +47,8 @@ uint32_t cs_testing_watcher_rounds(void) {
   return cs_watch_rounds();
 }
 
-// Too big for the stack. Not thread-local, because thread-locals take space on the stack of each thread of every host.
+// The structure is too large for the stack. It is not thread-local, because a thread-local would need space for each
+// thread of every program.
 typedef struct working_memory {
   cs_ring_record record;
   cs_cfi_scratch scratch;
@@ -64,7 +65,7 @@ __attribute__((noinline)) size_t cs_testing_unwind_here(uint64_t *ret_pcs, size_
   const cs_frame_list frames = cs_record_frames(&memory->record);
   cs_unwind(&memory->scratch, &memory->record.registers, &frames);
   size_t count = 0;
-  // Frame 0 is this function.
+  // Frame 0 is this function, so the loop starts at frame 1.
   for (size_t index = 1; index < memory->record.frame_count && count < limit; index++) {
     const cs_ring_frame *frame = &memory->record.frames[index];
     if ((frame->flags & CS_RING_FRAME_ASYNC) == 0) ret_pcs[count++] = frame->pc;
@@ -75,7 +76,7 @@ __attribute__((noinline)) size_t cs_testing_unwind_here(uint64_t *ret_pcs, size_
 
 static bool read_frame_information(cs_cfi_scratch *scratch, const cs_cfi_image *image, uint64_t pc) {
   if (!cs_cfi_find(image, pc, &scratch->function) || !cs_cfi_run(scratch, pc)) return false;
-  // The cached row belongs to this pc: the step applies it without a lookup.
+  // The cache already contains the unwind row of this pc, so the step uses it without a lookup.
   uint64_t registers[CS_REGISTER_COUNT];
   for (int index = 0; index < CS_REGISTER_COUNT; index++)
     registers[index] = (uint64_t)(uintptr_t)scratch;

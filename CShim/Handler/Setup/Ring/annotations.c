@@ -1,4 +1,5 @@
-// Annotations: keys with values, each under a sequence lock. A reader copies an entry completely or not at all.
+// Annotations: pairs of a key and a value. A sequence lock protects each entry. A reader copies an entry completely or
+// skips it.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -9,7 +10,7 @@
 #include "../setup.h"
 #include "cs_ring_access.h"
 
-// The handler never takes this lock.
+// Only writers take this lock. The handler never takes it.
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 
 void cs_annotations_reset(void) {
@@ -29,7 +30,7 @@ static bool has_key(const cs_ring_annotation *annotation, const char *key, size_
   return annotation->key_bytes == key_bytes && memcmp(annotation->key, key, key_bytes) == 0;
 }
 
-// Returns the entry of the key, else a free entry, else NULL.
+// Returns the entry that has the key, or else a free entry. Returns NULL if there is neither.
 static cs_ring_annotation *entry_for(cs_ring *ring, const char *key, size_t key_bytes) {
   cs_ring_annotation *unused = NULL;
   for (size_t index = 0; index < CS_RING_ANNOTATION_LIMIT; index++) {
@@ -44,17 +45,17 @@ static void write_entry(cs_ring_annotation *annotation, const char *key, size_t 
                         size_t value_bytes) {
   const uint32_t sequence = annotation->sequence;
   __atomic_store_n(&annotation->sequence, sequence + 1, __ATOMIC_RELAXED);
-  __atomic_thread_fence(__ATOMIC_RELEASE); // the odd number is visible before the following writes
+  __atomic_thread_fence(__ATOMIC_RELEASE); // makes the odd number visible before the writes below
   memcpy(annotation->key, key, key_bytes);
   if (value_bytes > 0) memcpy(annotation->value, value, value_bytes);
   annotation->value_bytes = (uint16_t)value_bytes;
   // A removed entry has no key.
   annotation->key_bytes = value_bytes > 0 ? (uint16_t)key_bytes : 0;
-  // release: pairs with cs_ring_annotation_sequence_acquire().
+  // release: pairs with cs_ring_annotation_sequence_acquire() in readers.
   __atomic_store_n(&annotation->sequence, sequence + 2, __ATOMIC_RELEASE);
 }
 
-// The keys that environment variables set. They are written at the start, before any thread can annotate.
+// The keys that environment variables set. They are written at the start, before the program can add annotations.
 #define FIXED_KEY_LIMIT 2
 static const char *fixed_keys[FIXED_KEY_LIMIT];
 
@@ -83,7 +84,7 @@ static bool set(cs_ring *ring, const char *key, size_t key_bytes, const char *va
 }
 
 bool cs_shim_annotate(const char *key, size_t key_bytes, const char *value, size_t value_bytes) {
-  // acquire: pairs with the release store at the end of a start, which has written the fixed keys before.
+  // acquire: pairs with the release store at the end of a start. The start writes the fixed keys before that store.
   cs_ring *const ring = cs_started_ring();
   return ring != NULL && !is_fixed_key(key, key_bytes) && set(ring, key, key_bytes, value, value_bytes);
 }
@@ -99,7 +100,7 @@ void cs_annotations_fix(const char *key, const char *value) {
   }
 }
 
-// The parent may go on writing into its ring. An entry that changes during the copy is skipped.
+// The parent may still write into its ring. If an entry changes during the copy, it is skipped.
 void cs_annotations_inherit(const cs_ring *parent) {
   for (size_t index = 0; index < CS_RING_ANNOTATION_LIMIT; index++) {
     cs_ring_annotation copy;

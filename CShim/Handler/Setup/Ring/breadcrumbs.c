@@ -1,4 +1,4 @@
-// Breadcrumbs: short notes on the last actions of the program.
+// Breadcrumbs: short messages about the last actions of the program.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -9,20 +9,22 @@
 
 #include "../../Signal/Dispatch/trusted.h"
 
-// Claims the entry for writing. An entry has one writer at a time. If the other threads wrote a whole round of the ring
-// meanwhile, this thread loses its text, so that two texts are never mixed.
+// Claims the entry for writing. Only one thread at a time may write an entry. If other threads meanwhile filled the
+// whole ring once more, the claim fails and this thread's message is lost. Two messages are therefore never mixed.
 static bool take(cs_ring_breadcrumb *breadcrumb, uint64_t ticket) {
-  // In the first round the entries have their initial state.
+  // The first time that each entry is written, no other thread can have claimed it.
   if (ticket < CS_RING_BREADCRUMB_LIMIT) return true;
   uint64_t seen = __atomic_load_n(&breadcrumb->sequence, __ATOMIC_RELAXED);
   if (seen == 0 || seen > ticket) return false;
   return __atomic_compare_exchange_n(&breadcrumb->sequence, &seen, 0, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-// Metadata keeps at least this many bytes, so that a long message does not push out the request's identifier.
+// The metadata gets at least this many bytes, even if the message is long. This protects, for example, the ID of the
+// current request.
 #define METADATA_SHARE_BYTES 96
 
-// Returns the bytes of the first pair: two texts that end with a NUL each. Returns 0 if there is no complete pair.
+// Returns the size of the first pair, which consists of two strings that each end with a NUL. Returns 0 if there is no
+// complete pair.
 static size_t pair_bytes(const char *start, size_t bytes) {
   const char *const key_end = memchr(start, 0, bytes);
   if (key_end == NULL) return 0;
@@ -31,7 +33,8 @@ static size_t pair_bytes(const char *start, size_t bytes) {
   return value_end == NULL ? 0 : (size_t)(value_end - start) + 1;
 }
 
-// Copies each pair that fits into the rest of `room`, and returns the bytes of the copied pairs. `to` may be NULL.
+// Copies each pair that fits into the rest of `room`. Returns the total size of the copied pairs. If `to` is NULL, only
+// computes the size.
 static size_t copy_pairs(uint8_t *to, cs_shim_text pairs, size_t room) {
   size_t kept = 0;
   for (size_t at = 0, bytes; (bytes = pair_bytes(pairs.start + at, pairs.bytes - at)) != 0; at += bytes) {
@@ -69,11 +72,11 @@ void cs_shim_breadcrumb_with(cs_shim_text message, cs_ring_level level, cs_shim_
   const uint64_t ticket = __atomic_fetch_add(&ring->header.breadcrumb_head, 1, __ATOMIC_RELAXED);
   cs_ring_breadcrumb *breadcrumb = &ring->breadcrumbs[ticket % CS_RING_BREADCRUMB_LIMIT];
   if (!take(breadcrumb, ticket)) return;
-  __atomic_thread_fence(__ATOMIC_RELEASE); // the 0 is visible before the following writes
+  __atomic_thread_fence(__ATOMIC_RELEASE); // makes the 0 visible before the writes below
   breadcrumb->time_ns = cs_clock_ns(CLOCK_REALTIME);
   breadcrumb->level = level;
   write_text(breadcrumb, message, category, metadata);
-  // release: pairs with cs_ring_breadcrumb_sequence_acquire().
+  // release: pairs with cs_ring_breadcrumb_sequence_acquire() in readers.
   __atomic_store_n(&breadcrumb->sequence, ticket + 1, __ATOMIC_RELEASE);
 }
 

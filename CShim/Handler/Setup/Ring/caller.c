@@ -6,11 +6,11 @@
 
 #include <pthread.h>
 
-// Room for callbacks. Untouched pages cost no memory.
+// Leaves space for the program's callbacks. Unused pages of the stack need no memory.
 #define THREAD_STACK_BYTES (UINT64_C(256) * 1024)
 
 // clang-format off
-// The state of the call, a futex. One thread posts a call, the other makes it:
+// The state of the call, which is also a futex. The connection's thread posts a call, and the caller's thread makes it:
 //
 // | state  | set by                     | next                                                   |
 // |--------|----------------------------|--------------------------------------------------------|
@@ -22,7 +22,7 @@ enum { NONE, POSTED, DONE };
 
 typedef struct call {
   uint32_t state;                 // atomic
-  const cs_shim_control *control; // NULL: the call reports the status
+  const cs_shim_control *control; // NULL: the call reports the status instead
   cs_shim_status status;
   const char *text;
   cs_control_result result;
@@ -48,8 +48,8 @@ static void set_state(uint32_t value) {
   cs_own_wake(&now.state);
 }
 
-// A callback may crash. During a callback those crash signals are unblocked that the thread which started the shield
-// had unblocked.
+// A callback may crash. During a callback, a crash signal is therefore unblocked if the thread that started the shield
+// had not blocked it.
 static void make_call(void) {
   sigset_t before;
   sigset_t open;
@@ -88,7 +88,8 @@ cs_shim_error cs_caller_restart(cs_shim_failure *ret_failure) {
 
 cs_shim_error cs_caller_start(const cs_callbacks *wanted, cs_shim_failure *ret_failure) {
   callbacks = *wanted;
-  // One that a start before this one made, and that then failed, sleeps still. Two would make each call twice.
+  // If an earlier start failed after it created this thread, the thread still exists. A second thread would make each
+  // call twice.
   if (!cs_own_thread_has_ended(CS_OWN_CALLER)) return CS_SHIM_OK;
   now = (call){.state = NONE};
   return cs_caller_restart(ret_failure);
@@ -98,7 +99,7 @@ void cs_caller_wake(void) {
   cs_own_wake(&now.state);
 }
 
-// Posts the call in `now`, and waits until it is done.
+// Posts the call in `now`, and waits until the caller's thread has made it.
 static bool post(void) {
   set_state(POSTED);
   for (;;) {

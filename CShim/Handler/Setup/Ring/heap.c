@@ -1,5 +1,5 @@
-// Determines how a freed block of glibc's malloc differs from a block in use. crashd needs this to judge the memory
-// around register values.
+// Determines how a freed block of glibc's malloc differs from a block in use. crashd needs this to detect freed memory
+// near register values.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -13,11 +13,11 @@
 
 #include "../../Signal/Kernel/raw_copy_x86_64.h"
 
-// Small enough for the thread's cache of freed blocks, under any malloc settings of the program.
+// This size is small enough for the thread's cache of freed blocks (tcache), under any malloc settings of the program.
 #define BLOCK_BYTES        40
 #define FIELD_OF_START_BRK 47
 
-// Returns the second word of a block that has just been freed. 0: the allocator does not change that word.
+// Returns the second word of a block that was just freed, or 0 if the allocator does not change this word.
 static uint64_t word_after_free(void) {
   volatile uint64_t *block = malloc(BLOCK_BYTES);
   if (block == NULL) return 0;
@@ -27,7 +27,8 @@ static uint64_t word_after_free(void) {
   return cs_raw_word(address + sizeof(uint64_t));
 }
 
-// Returns the allocator's key. If two blocks give the same word, that word is the key and not a pointer of a list.
+// Returns the allocator's key, with which it marks freed blocks (glibc's tcache key). If two freed blocks contain the
+// same word, the word is the key and not a pointer in a list.
 static uint64_t heap_key(void) {
   const uint64_t first = word_after_free();
   void *other = malloc(BLOCK_BYTES);
@@ -44,7 +45,7 @@ static uint64_t heap_start(void) {
   close(file);
   if (size <= 0) return 0;
   text[size] = 0;
-  // The name in field 2 may hold spaces and parentheses; the last parenthesis ends it, field 3 follows.
+  // The name in field 2 may contain spaces and parentheses. It ends at the last parenthesis, and field 3 follows.
   const char *at = strrchr(text, ')');
   for (int field = 3; at != NULL && field <= FIELD_OF_START_BRK; field++)
     at = strchr(at + 1, ' ');
@@ -52,7 +53,7 @@ static uint64_t heap_start(void) {
 }
 
 void cs_heap_describe(cs_ring_header *header) {
-  // Static, because a forked child has its parent's heap.
+  // The values are static, because a forked child has the same heap as its parent.
   static uint64_t key;
   static uint64_t start;
   if (cs_memory_mode() == CS_RING_MEMORY_NONE) return;

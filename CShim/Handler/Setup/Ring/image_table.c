@@ -1,4 +1,4 @@
-// The images that are loaded at the start of the shield, and their files.
+// The images that are loaded when the shield starts, and their files.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -45,22 +45,24 @@ static bool starts_with(const char *text, const char *prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-// Returns whether the path belongs to the distribution, where crashd finds the file by its path. Swift's runtime may
-// belong to a container image, so its file is sent.
+// Returns whether the path belongs to the distribution, because crashd finds those files by their paths. The Swift
+// runtime may be part of a container image, which crashd cannot read, so its path does not count as a system path.
 static bool is_system_path(const char *path) {
   if (strstr(path, "/swift/") != NULL) return false;
   return starts_with(path, "/lib/") || starts_with(path, "/lib64/") || starts_with(path, "/usr/lib/") ||
          starts_with(path, "/usr/lib64/");
 }
 
-// A file without a build id is not sent: crashd could not use the file, and the shield could not recognize it later.
+// A file without a build ID is not sent: crashd could not use the file, and the shield could not detect that it was
+// replaced.
 static bool is_sent(const cs_ring_image *image, const char *path) {
   if (image->build_id_bytes == 0 || (image->flags & CS_RING_IMAGE_VDSO) != 0) return false;
   if ((image->flags & CS_RING_IMAGE_EXECUTABLE) != 0) return true;
   return path[0] == '/' && (image->flags & CS_RING_IMAGE_PATH_TRUNCATED) == 0 && !is_system_path(path);
 }
 
-// Notes that the file is sent to crashd. A file that was replaced meanwhile has another build id, and is not sent.
+// Adds the file of an image to the files that are sent to crashd. If the file was replaced after it was loaded, its
+// build ID differs and it is not sent.
 static void note_file(registration *now, const cs_ring_image *image, const char *path) {
   if (now->file_count == CS_IMAGE_FILE_LIMIT || !is_sent(image, path)) return;
   cs_image_file *file = &cs_image_files.files[now->file_count];
@@ -69,14 +71,14 @@ static void note_file(registration *now, const cs_ring_image *image, const char 
                           .is_executable = (image->flags & CS_RING_IMAGE_EXECUTABLE) != 0,
                           .build_id_bytes = image->build_id_bytes};
   memcpy(file->build_id, image->build_id, sizeof file->build_id);
-  if (!file->is_executable) memcpy(file->path, path, strlen(path)); // the path was not cut off
+  if (!file->is_executable) memcpy(file->path, path, strlen(path)); // is_sent refuses truncated paths
   if (cs_stat(cs_image_file_path(file), &status) != 0) return;
   file->device = (uint64_t)status.st_dev;
   file->inode = (uint64_t)status.st_ino;
   now->file_count++;
 }
 
-// Called under the loader's lock, so it must not load images or allocate memory.
+// The loader holds its lock during this call, so the function must not load images or allocate memory.
 static int register_image(struct dl_phdr_info *info, size_t info_bytes, void *context) {
   (void)info_bytes;
   registration *now = context;
@@ -86,7 +88,8 @@ static int register_image(struct dl_phdr_info *info, size_t info_bytes, void *co
   now->total++;
   if (now->count == CS_RING_IMAGE_LIMIT) return 0;
 
-  // Filled in private memory, because later decisions depend on it and must not read the ring back.
+  // The entry is filled in private memory and then copied. Later decisions read this copy, because the program may
+  // overwrite the ring.
   cs_ring_image image = {.bias = info->dlpi_addr, .start = start, .end = end};
   // The loader reports the executable first, without a name.
   const bool is_executable = now->total == 1;
@@ -109,20 +112,20 @@ void cs_images_inherit(const cs_ring *parent) {
   const uint32_t count = __atomic_load_n(&cs_images.count, __ATOMIC_RELAXED);
   memcpy(ring->images, parent->images, count * sizeof ring->images[0]);
   ring->header.image_total = parent->header.image_total;
-  cs_images.writer = 0; // in a forked child it may be a thread of the parent
+  cs_images.writer = 0; // in a forked child, the stored writer may be a thread of the parent
   __atomic_store_n(&ring->header.image_count, count, __ATOMIC_RELEASE);
 }
 
 void cs_images_register(const char *executable) {
   registration now = {.executable = executable};
-  // A crash during the registration sends no file.
+  // If the process crashes during the registration, the handler sends no files.
   __atomic_store_n(&cs_image_files.count, 0, __ATOMIC_RELEASE);
   dl_iterate_phdr(register_image, &now);
-  // release: pairs with the acquire of cs_image_files_open().
+  // release: pairs with the acquire load of cs_image_files_open().
   __atomic_store_n(&cs_image_files.count, now.file_count, __ATOMIC_RELEASE);
   cs_ring_header *header = &cs_process.ring->header;
   header->image_total = now.total;
-  // release: pairs with the acquires of cs_image_index() and cs_ring_image_count_acquire().
+  // release: pairs with the acquire loads of cs_image_index() and cs_ring_image_count_acquire().
   __atomic_store_n(&cs_images.count, now.count, __ATOMIC_RELEASE);
   __atomic_store_n(&header->image_count, now.count, __ATOMIC_RELEASE);
 }

@@ -1,4 +1,4 @@
-// The thread that reports incidents to the program. It exists only if the program subscribes to them.
+// The thread that reports incidents to the program. It exists only if the program subscribes to incidents.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -11,17 +11,18 @@
 
 #include "../../Signal/Containment/incident_wait.h"
 
-// The time between two calls of the callback.
+// The pause between two calls of the callback.
 #define PAUSE_NS 250000000L
 
 static void (*deliver)(void);
-static sigset_t open_signals; // during a call
+static sigset_t open_signals; // unblocked during a call
 
 static void *run(void *unused) {
   (void)unused;
   sigset_t idle;
   uint32_t seen = 0;
-  // The crash handler knows it by this name: what the process is sent is not for it.
+  // The crash handler recognizes this thread by its name. If the thread receives a signal that was sent to the process,
+  // the handler passes the signal on to a thread of the program.
   pthread_setname_np(pthread_self(), CS_OWN_INCIDENTS_NAME);
   for (;;) {
     seen = cs_incident_wait(seen);
@@ -34,8 +35,8 @@ static void *run(void *unused) {
   return NULL;
 }
 
-// A call may run executors of the program, and crash in them: the crash signals are open during it, except those that
-// the creating thread blocks.
+// The callback may run executors of the program, whose code may crash. During a call, a crash signal is therefore
+// unblocked if the creating thread had not blocked it.
 static void choose_open_signals(const sigset_t *blocked) {
   const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
   sigemptyset(&open_signals);
@@ -49,7 +50,8 @@ bool cs_shim_incidents_follow(void (*function)(void)) {
   sigset_t all;
   sigset_t before;
   deliver = function;
-  // The thread inherits the mask, so signals sent to the process run on the program's threads.
+  // The new thread inherits the mask. The kernel then delivers signals that are sent to the process to the program's
+  // threads.
   sigfillset(&all);
   sigdelset(&all, SIGPROF); // the thread sweep samples its stack with SIGPROF
   pthread_sigmask(SIG_BLOCK, &all, &before);

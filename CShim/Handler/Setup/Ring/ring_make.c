@@ -1,4 +1,4 @@
-// Makes the ring: a memfd of fixed size, mapped, with its header filled.
+// Makes the ring: a memfd of fixed size. Maps it and fills its header.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -32,8 +32,8 @@ cs_shim_error cs_setup_failed(cs_shim_failure *ret_failure, const char *what) {
   return CS_SHIM_SYSTEM_CALL;
 }
 
-// Returns the start time of this process in CLOCK_REALTIME. Field 22 of its stat file counts clock ticks since the
-// boot.
+// Returns the start time of this process in CLOCK_REALTIME. Field 22 of /proc/self/stat is the start time in clock
+// ticks after the boot.
 static uint64_t process_start_ns(void) {
   const uint64_t now_ns = cs_clock_ns(CLOCK_REALTIME);
   char text[1024];
@@ -43,7 +43,7 @@ static uint64_t process_start_ns(void) {
   close(file);
   if (size <= 0) return now_ns;
   text[size] = 0;
-  // The name in field 2 may hold spaces and parentheses; the last parenthesis ends it, field 3 follows.
+  // The name in field 2 may contain spaces and parentheses. It ends at the last parenthesis, and field 3 follows.
   const char *at = strrchr(text, ')');
   for (int field = 3; at != NULL && field <= 22; field++)
     at = strchr(at + 1, ' ');
@@ -54,14 +54,14 @@ static uint64_t process_start_ns(void) {
   return uptime_ns < since_boot_ns ? now_ns : now_ns - (uptime_ns - since_boot_ns);
 }
 
-// The ids of reports derive from this id. It must be unique; it need not be secret.
+// The IDs of reports are derived from this ID. It must be unique, but need not be secret.
 static void make_id(uint8_t *ret_id, size_t size) {
   if (getrandom(ret_id, size, GRND_NONBLOCK) == (ssize_t)size) return;
   const uint64_t parts[2] = {cs_clock_ns(CLOCK_REALTIME), (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)&parts};
   memcpy(ret_id, parts, size < sizeof parts ? size : sizeof parts);
 }
 
-// _SwiftStdlibVersion.current, available since Swift 5.7. The function calls no other function.
+// The getter of _SwiftStdlibVersion.current, which exists since Swift 5.7. The getter calls no other function.
 extern uint32_t swift_version(void) __asm__("$sSo19_SwiftStdlibVersionasE7currentABvgZ")
     __attribute__((weak, visibility("default"), swiftcall));
 
@@ -88,18 +88,20 @@ static cs_descriptor described(int number) {
 static int make_memory_file(void) {
   const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   const int file = memfd_create("crash-shield", flags);
-  // vm.memfd_noexec = 2 requires memfds to be marked as not executable.
+  // With vm.memfd_noexec = 2, the kernel refuses a memfd without MFD_NOEXEC_SEAL.
   return file < 0 && errno == EACCES ? memfd_create("crash-shield", flags | MFD_NOEXEC_SEAL) : file;
 }
 
-// Growing a file beyond RLIMIT_FSIZE does not just fail: it sends SIGXFSZ, which ends the program.
+// If a file grows beyond RLIMIT_FSIZE, the kernel sends SIGXFSZ, which ends the program. The size is therefore checked
+// before.
 static bool is_size_allowed(void) {
   if (!cs_file_size_is_limited(sizeof(cs_ring))) return true;
   errno = EFBIG;
   return false;
 }
 
-// Touches the pages that a first crash writes, because a page fault costs more than writing the rest of the record.
+// Touches the pages that the first crash writes. Otherwise, the handler would take a page fault for each of them, which
+// costs more than writing the record.
 static void prefault(cs_ring *ring) {
   const size_t first_slot_end = offsetof(cs_ring_slot, stack) + CS_RING_STACK_LIMIT_BYTES;
   volatile uint8_t *bytes = (volatile uint8_t *)&ring->slots[0];
@@ -107,10 +109,10 @@ static void prefault(cs_ring *ring) {
     bytes[at] = 0;
 }
 
-// Seals the file. After that no process can shrink it under a reader, and only this process can write it, through the
-// mapping made before. Linux before 5.1 lacks F_SEAL_FUTURE_WRITE, which forbids new writable mappings. There crashd
-// gets a read-only descriptor. Its user could reopen the file for writing through /proc, so the mode of the file
-// forbids that.
+// Seals the file. After that, no process can shrink the file while crashd reads it. Only this process can write it,
+// through the mapping that already exists. Linux before 5.1 does not have F_SEAL_FUTURE_WRITE, which forbids new
+// writable mappings. On these versions, crashd gets a read-only descriptor. The file's mode is also read-only, because
+// the user of crashd could otherwise reopen the file for writing through /proc.
 static cs_shim_error seal(int *file, cs_shim_failure *ret_failure) {
   const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
   if (!cs_ring_has_old_kernel && fcntl(*file, F_ADD_SEALS, seals | F_SEAL_FUTURE_WRITE) == 0) {
@@ -120,7 +122,8 @@ static cs_shim_error seal(int *file, cs_shim_failure *ret_failure) {
   char name[32];
   (void)snprintf(name, sizeof name, "/proc/self/fd/%d", *file);
   const int reader = fchmod(*file, 0400) == 0 ? open(name, O_RDONLY | O_CLOEXEC) : -1;
-  // Without /proc, crashd's descriptor stays writable. crashd does not write to it.
+  // Without /proc, no read-only descriptor can be opened. crashd then gets a writable descriptor, but does not write to
+  // it.
   if (reader < 0) return CS_SHIM_OK;
   close(*file);
   *file = cs_descriptor_raise(reader);
@@ -143,7 +146,7 @@ cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *r
     close(file);
     return error;
   }
-  // Core dumps have the same contents as without the shield.
+  // Excludes the ring, so that core dumps have the same contents as without the shield.
   madvise(memory, sizeof(cs_ring), MADV_DONTDUMP);
   cs_process.ring = memory;
   cs_process.ring_descriptor = described(file);
@@ -155,9 +158,10 @@ cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *r
 }
 
 void cs_spool_open(void) {
-  // The second part of a start may have another spool directory than the first part.
+  // The second part of a start may set another spool directory than the first part.
   if (cs_descriptor_is_ours(&cs_process.spool)) close(cs_process.spool.number);
-  // All users may create files in the directory, but few may list it. O_PATH needs no read permission.
+  // The directory's mode may let all users create files and only a few users list them. O_PATH needs no read
+  // permission.
   const int directory = cs_descriptor_raise(open(cs_process.spool_directory, O_PATH | O_DIRECTORY | O_CLOEXEC));
   cs_process.spool = directory < 0 ? (cs_descriptor){.number = -1} : described(directory);
 }

@@ -1,4 +1,5 @@
-// Alternate signal stacks. Without one, a stack overflow ends the process before any handler runs.
+// Gives alternate signal stacks to threads. If a thread without an alternate stack overflows its stack, the kernel ends
+// the process and runs no handler.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -15,10 +16,10 @@
 
 #include "../../Signal/Kernel/memory.h"
 
-// The shield's handler uses 7 KiB. The rest is for chained handlers.
+// The shield's handler uses 7 KiB. The rest is for handlers that the shield's handler calls.
 #define ALTERNATE_STACK_BYTES (UINT64_C(64) * 1024)
 
-// The thread-specific data of this key is released when the thread ends.
+// The key of the thread-specific data. Its destructor releases the alternate stack when the thread ends.
 static pthread_key_t key;
 static bool has_key;
 static uint64_t stack_bytes; // without the guard page
@@ -28,12 +29,13 @@ static void take_back(cs_thread *thread) {
   stack_t present = {0};
   const bool is_ours = sigaltstack(NULL, &present) == 0 && present.ss_sp == thread->memory + CS_PAGE_BYTES;
   const stack_t none = {.ss_flags = SS_DISABLE};
-  // sigaltstack() fails for a thread that ends inside a handler, because the thread still runs on this memory.
+  // sigaltstack() fails if the thread ends inside a handler, because the thread then still runs on the alternate stack.
   if (!is_ours || sigaltstack(&none, NULL) == 0) cs_alternate_stack_unmap(thread);
   free(thread);
 }
 
-// The destructors of other keys may overflow the stack too, so this destructor defers its work to the last round.
+// The destructors of other keys may also overflow the stack. This destructor therefore releases the alternate stack
+// only in the last round of destructors.
 static void at_thread_end(void *value) {
   cs_thread *thread = value;
   thread->round++;
@@ -44,7 +46,7 @@ static void at_thread_end(void *value) {
 bool cs_alternate_stack_prepare(void) {
   const uint64_t minimum = getauxval(AT_MINSIGSTKSZ); // with wide vector registers a signal frame needs several KiB
   stack_bytes = (ALTERNATE_STACK_BYTES + minimum + CS_PAGE_BYTES - 1) & ~(CS_PAGE_BYTES - 1);
-  // Never deleted: threads that have a stack need the key when they end.
+  // The key is never deleted, because threads with an alternate stack need it when they end.
   if (!has_key) has_key = pthread_key_create(&key, at_thread_end) == 0;
   return has_key;
 }
@@ -82,7 +84,7 @@ void cs_alternate_stack_give_here(void) {
   if (thread != NULL && (!cs_alternate_stack_map(thread) || !cs_alternate_stack_take(thread))) free(thread);
 }
 
-// release and acquire: a thread that reads `is_on` also reads the key.
+// release: pairs with the acquire load of cs_alternate_stacks_are_on(). A thread that reads `is_on` also reads the key.
 void cs_alternate_stacks_switch(bool is_on) {
   __atomic_store_n(&is_giving, is_on ? 1 : 0, __ATOMIC_RELEASE);
 }

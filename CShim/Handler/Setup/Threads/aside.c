@@ -1,4 +1,4 @@
-// Ends the shield's threads during a call that the kernel refuses to a process with several threads, or that libc makes
+// Ends the shield's threads during calls that fail in a process with several threads, and during calls that libc makes
 // in every thread (docs/decisions/0115). They are restarted after the call.
 #include "cs_platform.h"
 
@@ -13,12 +13,13 @@
 #include "../../Signal/Deliver/news.h"
 #include "../../Signal/Dispatch/watch.h"
 
-// Limits the wait for the threads' end, because a callback of the program may run for any time.
+// Limits the time to wait until the threads end, because a thread may run a callback of the program, which may take any
+// time.
 #define LEAVE_TRIES    2000
 #define LEAVE_SLEEP_NS 500000
 #define FIRST_SLEEP_NS 20000
 
-static uint32_t is_taken; // atomic: 1 while a thread has the shield's threads ended
+static uint32_t is_taken; // atomic: 1 while a thread keeps the shield's threads ended
 
 static bool have_all_ended(void) {
   bool have = true;
@@ -32,7 +33,7 @@ static bool has_threads(void) {
   bool has_any = false;
   for (int role = 0; role < CS_OWN_ROLES; role++) {
     const int tid = cs_own_tid((cs_own_role)role);
-    // The call comes from a callback of the program, so the callback's thread cannot end.
+    // If a callback of the program makes the call, the thread that runs the callback cannot end.
     if (tid == self) return false;
     has_any = has_any || tid != 0;
   }
@@ -42,7 +43,7 @@ static bool has_threads(void) {
 static bool wait_for_end(void) {
   long sleep_ns = FIRST_SLEEP_NS;
   for (int attempt = 0; attempt < LEAVE_TRIES; attempt++) {
-    // The wake-up is repeated, because a thread may have been about to sleep at the first one.
+    // The wake-up is repeated, because a thread that was about to sleep may have missed the first one.
     cs_watch_wake();
     cs_caller_wake();
     cs_link_wake();
@@ -59,8 +60,9 @@ static void start_again(void) {
   const bool has_caller = !cs_own_thread_has_ended(CS_OWN_CALLER);
   const bool has_link = !cs_own_thread_has_ended(CS_OWN_LINK);
   cs_own_dismiss(false);
-  // The restart fails under a limit on processes, or in a process whose children enter another pid namespace. From then
-  // on the shield has no threads. A crash is still recorded, and its handler connects to crashd itself.
+  // A restart fails if a limit on processes is reached, or if new children of the process enter another pid namespace.
+  // In this case the shield has no threads any more. A crash is still recorded, and its handler connects to crashd
+  // itself.
   if (!has_watchdog) (void)cs_watchdog_restart(&unused);
   if (!has_caller) (void)cs_caller_restart(&unused);
   if (!has_link) (void)cs_attach_client_restart(&unused);
@@ -71,7 +73,8 @@ static bool is_free(void) {
 }
 
 void cs_own_threads_await_return(void) {
-  // A signal handler that has interrupted the holder of `is_taken` waits for all tries in vain.
+  // If a signal handler has interrupted the thread that holds `is_taken`, the wait cannot succeed and ends after all
+  // tries.
   for (int attempt = 0; attempt < LEAVE_TRIES && !is_free(); attempt++)
     cs_sleep_ns(LEAVE_SLEEP_NS);
 }

@@ -1,7 +1,7 @@
-// Interposes pthread_create, so that each new thread gets an alternate signal stack. libdispatch, libstdc++, NIO and a
-// static Swift library call the definition in the executable or in a preloaded library.
+// Interposes pthread_create, in order to give each new thread an alternate signal stack. A definition in the executable
+// or in a preloaded library also receives the calls of libdispatch, libstdc++, NIO and a static Swift library.
 //
-// Before cs_shim_start, and if alternate stacks are switched off, the call is passed on unchanged.
+// Before cs_shim_start, or if alternate stacks are switched off, the call goes to libc unchanged.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -14,7 +14,7 @@
 
 #include "alternate_stack.h"
 
-// The sanitizers intercept pthread_create themselves, and must see each thread.
+// The sanitizers intercept pthread_create themselves and must receive each call.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(hwaddress_sanitizer) || __has_feature(memory_sanitizer) ||       \
     __has_feature(thread_sanitizer)
@@ -28,13 +28,13 @@ typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void 
 
 static create_function *next; // atomic
 
-// A static executable has no loader that could find libc's pthread_create. There libc's function also has this name. It
-// is in one object with the weak pthread_create that ours replaces (glibc, nptl/pthread_create.c). A shared libc does
-// not export this name.
+// libc's pthread_create in a static executable, where dlsym cannot find it under its usual name. Its object in libc.a
+// also contains the weak pthread_create that ours replaces (glibc, nptl/pthread_create.c). A shared libc does not
+// export __pthread_create_2_1.
 extern create_function __pthread_create_2_1 __attribute__((weak)); // NOLINT(*-reserved-identifier)
 
-// The linker takes that object from libc.a only for a strong reference; a weak reference is not enough. This reference
-// to thrd_create is strong.
+// The linker takes this object from libc.a only for a strong reference. The reference to thrd_create below is strong,
+// and thrd_create refers to the object.
 __attribute__((used)) static int (*const needs_threads)(thrd_t *, thrd_start_t, void *) = thrd_create;
 
 static create_function *find_next(void) {
@@ -46,8 +46,9 @@ static create_function *find_next(void) {
   return found;
 }
 
-// Resolved while the process has one thread: dlsym takes the loader's lock, which another thread may hold until the new
-// thread has done something. If the constructor of a library runs earlier, its own call resolves the function.
+// Finds libc's function while the process has only one thread. Later, another thread may hold the loader's lock, which
+// dlsym takes, while it waits for the new thread. If a library's constructor creates a thread earlier, that call of
+// pthread_create finds the function.
 __attribute__((constructor(101))) static void find_early(void) {
   find_next();
 }
@@ -59,11 +60,12 @@ static void *run(void *context) {
   const int before = errno;
   if (!cs_alternate_stack_take(thread)) free(thread);
   errno = before;
-  // A tail call: no frame of the shield appears below the thread's own frames in debuggers and reports.
+  // The tail call removes this function's frame, so debuggers and reports show no frame of the shield below the
+  // thread's routine.
   __attribute__((musttail)) return routine(argument);
 }
 
-// Maps a stack for a new thread. NULL: the thread gets no alternate stack.
+// Maps a stack for a new thread. Returns NULL if the thread gets no alternate stack.
 static cs_thread *prepare(void *(*routine)(void *), void *argument) {
   const int before = errno;
   cs_thread *thread = cs_alternate_stacks_are_on() ? malloc(sizeof *thread) : NULL;
@@ -86,7 +88,8 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *ret_thread,
   if (error == 0) return 0;
   cs_alternate_stack_unmap(thread);
   free(thread);
-  // The alternate stack may have used the memory for the thread's own stack, so the creation is retried without it.
+  // The alternate stack may have used the memory that the thread's own stack needs. The creation is therefore retried
+  // without an alternate stack.
   return error == EAGAIN ? create(ret_thread, attributes, routine, argument) : error;
 }
 #endif

@@ -1,5 +1,5 @@
-// The callers of a Swift async function. They are not on the stack, but in a chain of AsyncContexts
-// { parent, function to resume the parent at }.
+// Finds the callers of a Swift async function. They are not on the stack. They are in a linked list of AsyncContexts,
+// each of which contains { address of the parent context, address where the parent resumes }.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -8,8 +8,8 @@
 
 #include "../Dispatch/trusted.h"
 
-// Within this many bytes of its start, a function may not have stored its context yet. The context is still in the
-// register in which it was passed.
+// In the first bytes of a function, up to this number, the context may not be stored on the stack yet. The context is
+// still in the register in which it was passed.
 #define PROLOGUE_BYTES 16
 
 bool cs_async_context_of(cs_cfi_scratch *scratch, const uint64_t registers[CS_REGISTER_COUNT], bool is_exact,
@@ -34,7 +34,8 @@ void cs_async_append(cs_cfi_scratch *scratch, uint64_t context, const cs_frame_l
     if (context == 0 || (context & 7) != 0) break;
     if (!cs_memory_read_word(&scratch->memory, context, &parent)) break;
     if (!cs_memory_read_word(&scratch->memory, context + 8, &resume)) break;
-    // A resume entry is the first instruction of a function. A context with any other resume entry is invalid.
+    // The address where a parent resumes is the first instruction of a function. If no image contains this address, the
+    // context is invalid and the list ends.
     struct dl_find_object object;
     if (_dl_find_object((void *)(uintptr_t)resume, &object) != 0) break;
     list->frames[*list->count] = (cs_ring_frame){

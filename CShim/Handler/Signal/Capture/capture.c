@@ -17,9 +17,9 @@ bool cs_capture_is_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
   return cs_finish_is_end(signal, information) && !cs_handler_is_replaced(signal);
 }
 
-// From here on no thread of the program can reuse a descriptor number of this thread. If the program may continue, this
-// thread stays in the program's table. Called after the commit, because a filter of system calls may end the process
-// here.
+// After this call, no thread of the program can close or reuse a descriptor of this thread. If the program may continue
+// after the signal, the thread stays in the program's descriptor table. This function runs after the commit, because a
+// seccomp filter may end the process at the system call.
 void cs_capture_take_descriptors(int signal, const siginfo_t *information, cs_crasher *crasher) SIGNAL_SAFE {
   const bool has_own_table = cs_capture_is_end(signal, information) && cs_descriptors_separate();
   if (crasher != NULL) crasher->has_own_table = has_own_table;
@@ -42,7 +42,8 @@ void cs_capture(cs_crasher *crasher, const siginfo_t *cause, const ucontext_t *c
   cs_record_object_class(&slot->record);
   if (crasher->signal == SIGBUS) cs_capture_take_descriptors(crasher->signal, &crasher->information, crasher);
   cs_record_mapped_file(&slot->record);
-  // A pending record may be withdrawn, but incidents that a hook added could not be.
+  // The hook may add incidents, which cannot be withdrawn. It is therefore not called for a pending record, which may
+  // be withdrawn.
   if (!crasher->is_pending) cs_record_hook(&slot->record);
   cs_inject_here(CS_INJECT_COMMIT);
   cs_crasher_commit(crasher);

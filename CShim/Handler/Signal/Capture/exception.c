@@ -1,4 +1,4 @@
-// The C++ exception that ended the process.
+// Records the C++ exception that ended the process.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -8,7 +8,7 @@
 #include "../Dispatch/state.h"
 #include "../Dispatch/trusted.h"
 
-// terminate() calls abort() a few frames from the top.
+// terminate() calls abort(), so libstdc++'s frames are among the first frames of the stack.
 #define FRAME_SEARCH_LIMIT 16
 
 static bool passed_through_cxx_runtime(const cs_ring_record *record) SIGNAL_SAFE {
@@ -19,12 +19,13 @@ static bool passed_through_cxx_runtime(const cs_ring_record *record) SIGNAL_SAFE
   return false;
 }
 
-// Signal safety: __cxa_current_exception_type calls __tls_get_addr, which allocates when a thread first uses the
-// thread-locals of a late-loaded library. If libstdc++ is on the crashing stack, this thread has used them already. An
-// abort with a message of glibc was not caused by C++, and may come from inside malloc. An abort signal that another
-// thread sent may also interrupt this thread inside malloc.
+// Signal safety: __cxa_current_exception_type calls __tls_get_addr. If libstdc++ was loaded late, this allocates memory
+// when a thread first uses libstdc++'s thread-locals. If libstdc++ is on the crashing stack, this thread has already
+// used them. If glibc aborts with a message, the cause is not C++, and the abort may come from inside malloc. The
+// function then returns early. If another thread sent SIGABRT, the signal may also have interrupted malloc on this
+// thread. The function then returns early, too.
 void cs_record_exception(cs_ring_record *record) SIGNAL_SAFE {
-  // abort() and raise() of this process send SIGABRT with this code.
+  // abort() and raise() of this process send SIGABRT with the code SI_TKILL.
   const bool is_own = record->signal == SIGABRT && record->code == SI_TKILL && record->sender_pid == record->pid;
   const bool may_be_exception =
       is_own && record->abort_bytes == 0 && cs_process.cxx_runtime_end != 0 && passed_through_cxx_runtime(record);
@@ -32,7 +33,7 @@ void cs_record_exception(cs_ring_record *record) SIGNAL_SAFE {
   const uint64_t type = (uint64_t)(uintptr_t)cs_process.exception_type();
   cs_memory memory = {0};
   uint64_t name = 0;
-  // A type_info is { vtable, name }.
+  // A type_info consists of { address of the virtual table, address of the name }.
   if (type == 0 || !cs_memory_read_word(&memory, type + 8, &name)) return;
   const size_t size = cs_memory_text_bytes(name, sizeof record->exception);
   record->exception_bytes = (uint32_t)cs_memory_copy(record->exception, name, size);

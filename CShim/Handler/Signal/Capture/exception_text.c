@@ -1,5 +1,6 @@
-// The message of a C++ exception. what() is a virtual function of the program and is not called. Two classes of
-// libstdc++ store a message at a known offset, and so do the classes that derive from them.
+// Records the message of a C++ exception. The handler does not call what(), because it is a virtual function of the
+// program. Instead, it reads the message from memory. Two classes of libstdc++, and all classes derived from them,
+// store a message at a known offset.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -13,20 +14,20 @@
 #define EXCEPTION_TYPE    0
 #define EXCEPTION_CLASS   80 // unwindHeader.exception_class
 #define EXCEPTION_BYTES   112
-#define CLASS_OF_GNU      UINT64_C(0x474e5543432b2b00) // "GNUCC++" and 0; 1 for a dependent exception
+#define CLASS_OF_GNU      UINT64_C(0x474e5543432b2b00) // "GNUCC++" and 0; a dependent exception ends with 1
 #define CLASS_OF_GNU_MASK (~UINT64_C(1))
-#define PRIMARY_EXCEPTION 0 // in a dependent exception: the thrown object
+#define PRIMARY_EXCEPTION 0 // in a dependent exception: the address of the thrown object
 // Offsets in a type_info.
 #define TYPE_NAME         8
 #define SINGLE_BASE       16
 #define BASE_COUNTS       16 // flags, and the number of bases
 #define BASES             24
-#define BASE_BYTES        16 // { type, flags and offset }
+#define BASE_BYTES        16 // each base: { type, flags and offset }
 #define BASE_IS_VIRTUAL   1
 #define BASE_OFFSET_SHIFT 8
-// The maximum number of classes that are searched.
+// The maximum number of classes to search.
 #define BASE_LIMIT 16
-// Offsets in reference-counted storage: { length, capacity, references } before the bytes of the text.
+// Offsets in libstdc++'s reference-counted string: { length, capacity, references }, then the characters.
 #define TEXT_OF_ERROR  8
 #define LENGTH_OF_TEXT 24
 #define TEXT_LIMIT     (UINT64_C(1) << 20)
@@ -47,7 +48,7 @@ static bool keeps_text(uint64_t type) SIGNAL_SAFE {
          is_named(type, "St11logic_error", sizeof "St11logic_error");
 }
 
-// The classes that remain to be searched, each with the address of its part of the object.
+// The classes still to be searched. For each class, `object` contains the address of its subobject.
 typedef struct class_list {
   uint64_t type[BASE_LIMIT];
   uint64_t object[BASE_LIMIT];
@@ -60,7 +61,7 @@ static void add(class_list *list, uint64_t type, uint64_t object) SIGNAL_SAFE {
   list->object[list->count++] = object;
 }
 
-// Skips virtual bases, because only the object itself holds their offset.
+// Skips virtual bases, because their offsets are stored in the object and not in the type_info.
 static void add_bases(class_list *list, uint64_t type, uint64_t object) SIGNAL_SAFE {
   uint64_t table = 0;
   uint64_t base = 0;
@@ -90,7 +91,7 @@ void cs_record_exception_text(cs_ring_record *record, uint64_t globals) SIGNAL_S
   uint64_t kind = 0;
   uint64_t type = 0;
   uint64_t object = 0;
-  // The globals begin with the exception that is being handled.
+  // The first field of the globals is the exception that is being handled.
   if (!word_at(globals, &exception) || exception == 0 || !word_at(exception + EXCEPTION_CLASS, &kind)) return;
   if ((kind & CLASS_OF_GNU_MASK) != CLASS_OF_GNU) return;
   if (kind != CLASS_OF_GNU) {

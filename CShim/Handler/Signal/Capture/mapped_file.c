@@ -1,5 +1,6 @@
-// Finds the mapped file that a SIGBUS is about. The faulting page is beyond the end of the file, or could not be read.
-// The path is read from the kernel's list of mappings, because the image table has no data files.
+// Finds the mapped file that caused a SIGBUS. Either the faulting page is beyond the end of the file, or the kernel
+// could not read the page. The path comes from the kernel's list of mappings (/proc/self/maps), because the image table
+// does not contain data files.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -11,10 +12,10 @@
 #include "../Kernel/system_call.h"
 
 #define MAPS "/proc/self/maps"
-// A line of the list has about 100 bytes.
+// A line of the list has about 100 bytes, so one read returns several lines.
 #define READ_BYTES 512
 #define READ_LIMIT 8192
-// Longer lines are cut.
+// Longer lines are cut off.
 #define LINE_BYTES 640
 
 typedef struct line {
@@ -54,8 +55,8 @@ static void append_decimal(cs_ring_record *record, uint64_t number) SIGNAL_SAFE 
     record->exception_text[record->exception_text_bytes++] = (uint8_t)digits[--count];
 }
 
-// Parses "START-END PERMISSIONS OFFSET DEVICE INODE PATH", as in proc(5). Returns whether the address is in the
-// mapping.
+// Parses "START-END PERMISSIONS OFFSET DEVICE INODE PATH", as in proc(5). Returns whether the address of the
+// fault is in this mapping.
 static bool take(const line *line, cs_ring_record *record) SIGNAL_SAFE {
   const char *at = line->text;
   const uint64_t start = take_hexadecimal(&at);
@@ -71,7 +72,7 @@ static bool take(const line *line, cs_ring_record *record) SIGNAL_SAFE {
   skip_field(&at);
   while (*at == ' ')
     at++;
-  // Without a path it is the heap, a stack or an anonymous mapping.
+  // If there is no path that starts with a slash, the mapping is the heap, a stack or anonymous memory.
   if (*at != '/') return true;
   append_decimal(record, offset + (record->address - start));
   record->exception_text[record->exception_text_bytes++] = ' ';

@@ -7,27 +7,29 @@
 #include "../Dispatch/state.h"
 #include "../Kernel/raw_copy_x86_64.h"
 
-// The Swift runtime appends all its reports to one text. The handler reads the text in at most 64 pieces of this size.
+// The Swift runtime appends all its error messages to one string. The handler reads this string in at most 64 pieces of
+// this size.
 #define TEXT_SEARCH_LIMIT_BYTES 65536
 #define TEXT_SEARCH_ROUNDS      64
 
-// The maximum number of failed exchanges. An exchange fails if another thread records its trap.
+// The maximum number of failed compare-and-exchange operations. Such an operation fails if another thread records its
+// trap at the same time.
 #define RECORDED_TRIES 100
 
-// The offset in the text where the messages of survived traps end.
+// Up to this offset, the messages in the string belong to traps that the process survived.
 static size_t recorded_bytes; // atomic
 
-// Marks a cut in a text: a horizontal ellipsis.
+// The mark for omitted characters: a horizontal ellipsis.
 static const uint8_t cut_mark[] = {0xe2, 0x80, 0xa6};
 
-// The mark in the first line of fatalError(), preconditions and failed checks of the runtime.
+// The mark in the first line of the runtime's messages for fatalError(), preconditions and failed checks.
 static const uint8_t report_mark[] = {'F', 'a', 't', 'a', 'l', ' ', 'e', 'r', 'r', 'o', 'r'};
 
 static bool is_inside_character(uint64_t at) SIGNAL_SAFE {
   return (cs_raw_byte(at) & 0xc0) == 0x80;
 }
 
-// Copies the last `limit` bytes of a text of `size` bytes, starting at the first byte of a character.
+// Copies the last `limit` bytes of a string of `size` bytes. Starts at the first byte of a UTF-8 character.
 static uint32_t copy_end(uint8_t *to, uint64_t text, size_t size, size_t limit) SIGNAL_SAFE {
   uint64_t at = text;
   if (size > limit) {
@@ -38,7 +40,7 @@ static uint32_t copy_end(uint8_t *to, uint64_t text, size_t size, size_t limit) 
   return (uint32_t)cs_memory_copy(to, at, size - (size_t)(at - text));
 }
 
-// Copies the start of a text up to a whole character. A mark shows that the text was cut.
+// Copies the beginning of a string. If the string does not fit, ends at a whole character and appends a mark.
 static uint32_t copy_begin(uint8_t *to, uint64_t text, size_t size, size_t limit) SIGNAL_SAFE {
   if (size <= limit) return (uint32_t)cs_memory_copy(to, text, size);
   size_t kept = limit - sizeof cut_mark;
@@ -57,8 +59,8 @@ static bool is_report_mark(uint64_t at, size_t size) SIGNAL_SAFE {
   return true;
 }
 
-// Returns the start of the last report: the last line with `report_mark`, because a long message may follow it. Without
-// the mark, returns the last line.
+// Returns the offset of the last message: the last line with `report_mark`, because a message may have several lines.
+// If no line has the mark, returns the last line.
 static size_t last_report(uint64_t text, size_t size) SIGNAL_SAFE {
   size_t line = 0;
   size_t report = size;
@@ -69,7 +71,8 @@ static size_t last_report(uint64_t text, size_t size) SIGNAL_SAFE {
   return report < size ? report : line;
 }
 
-// Copies the last report, or its start, and as much of the earlier text as fits.
+// Copies the last message and as many of the bytes before it as fit. If the message itself is too long, copies its
+// beginning.
 static uint32_t copy_report(uint8_t *to, uint64_t text, size_t size, size_t limit) SIGNAL_SAFE {
   if (size <= limit) return copy_end(to, text, size, limit);
   const size_t report = last_report(text, size);
@@ -77,8 +80,9 @@ static uint32_t copy_report(uint8_t *to, uint64_t text, size_t size, size_t limi
   return copy_begin(to, text + report, size - report, limit);
 }
 
-// Limits a text to the part that is searched for the last report, starting at the first byte of a character. Each read
-// is a risk, because another thread may replace the text and free the memory. A longer report loses its start.
+// Limits a string to the last part, in which the last message is searched. The part starts at the first byte of a
+// character. The part is limited because another thread may replace the string and free its memory while it is read. A
+// message that is longer than the part loses its beginning.
 static uint64_t last_part(uint64_t text, size_t *size) SIGNAL_SAFE {
   if (*size <= TEXT_SEARCH_LIMIT_BYTES) return text;
   text += *size - TEXT_SEARCH_LIMIT_BYTES;
@@ -90,20 +94,20 @@ static uint64_t last_part(uint64_t text, size_t *size) SIGNAL_SAFE {
   return text;
 }
 
-// Returns the part of the Swift runtime's text that no record contains. `ret_size` is 0 if there is none. If two
-// threads trap at once, one may find both messages and the other none.
+// Returns the part of the Swift runtime's string that no record contains yet. Sets `ret_size` to 0 if there is no new
+// part. If two threads trap at the same time, one thread may find both messages and the other thread no message.
 static uint64_t unrecorded(size_t *ret_size, size_t *ret_end) SIGNAL_SAFE {
   cs_memory memory = {0};
   uint64_t text = 0;
   size_t size = 0;
   *ret_size = *ret_end = 0;
   if (cs_process.swift_message == 0) return 0;
-  // acquire: pairs with cs_message_mark_recorded(). Read before the text, so that the text is at least as long as
-  // `recorded`.
+  // acquire: pairs with cs_message_mark_recorded(). The offset is read before the string, so the string is at least
+  // this long.
   const size_t recorded = __atomic_load_n(&recorded_bytes, __ATOMIC_ACQUIRE);
   if (!cs_memory_read_word(&memory, cs_process.swift_message, &text) || text == 0) return 0;
   if (recorded > 0 && cs_memory_text_bytes(text + recorded - 1, 1) == 0) return 0;
-  // Measures only the text after `recorded`, because the whole text may exceed the limit.
+  // Measures only the part after the offset `recorded`, because the whole string may exceed the limit.
   for (int round = 0; round < TEXT_SEARCH_ROUNDS; round++) {
     const size_t more = cs_memory_text_bytes(text + recorded + size, TEXT_SEARCH_LIMIT_BYTES);
     size += more;

@@ -1,7 +1,7 @@
-// The class of the object in a message of the Swift runtime: "… unowned reference but object 0x… was already
-// destroyed". Such an object keeps its memory, so its first word still points to its class's metadata. The class's
-// descriptor holds the name (Swift's ABI: docs/ABI/TypeMetadata.rst, "Class Metadata" and "Nominal Type Descriptor").
-// Each step checks its result. On any deviation, no class is recorded.
+// Determines the class of an object that a message of the Swift runtime mentions: "… unowned reference but object 0x…
+// was already destroyed". The memory of this object is not freed yet, so its first word still points to the metadata of
+// its class. The class's descriptor contains the name (Swift's ABI: docs/ABI/TypeMetadata.rst, "Class Metadata" and
+// "Nominal Type Descriptor"). Each step checks its result. If a result is not as expected, no class is recorded.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -15,7 +15,8 @@
 // Values and offsets in metadata.
 #define KIND_OF_CLASS 0 // on platforms without Objective-C
 #define DESCRIPTOR    40
-// Offsets in a context descriptor: { flags, parent, name }. The last two fields are relative to their own address.
+// Offsets in a context descriptor: { flags, parent, name }. The parent and the name are stored as offsets relative to
+// the field's own address.
 #define PARENT        4
 #define NAME          8
 #define KIND_MASK     0x1f
@@ -24,7 +25,7 @@
 #define ANONYMOUS     2
 #define CLASS         16
 #define LAST_OF_TYPES 31
-// A parent in another image is referenced through a pointer.
+// If the parent is in another image, the field points to a pointer to it.
 #define IS_INDIRECT 1
 #define DEPTH_LIMIT 8
 #define NAME_LIMIT  128
@@ -58,7 +59,7 @@ static bool number_at(uint64_t address, int32_t *ret_number) SIGNAL_SAFE {
   return cs_memory_copy(ret_number, address, sizeof *ret_number) == sizeof *ret_number;
 }
 
-// Returns the target of a field that holds a relative offset.
+// Returns the address to which a field with a relative offset refers.
 static bool target_of(uint64_t field, uint64_t *ret_target) SIGNAL_SAFE {
   int32_t distance = 0;
   if (!number_at(field, &distance) || distance == 0) return false;
@@ -66,7 +67,7 @@ static bool target_of(uint64_t field, uint64_t *ret_target) SIGNAL_SAFE {
   return (distance & IS_INDIRECT) == 0 || word_at(*ret_target, ret_target);
 }
 
-// Appends a name, with a dot before every name except the first. Returns false for an invalid name.
+// Appends a name, with a dot before every name except the first. Returns false if the name is invalid.
 static bool append_name(cs_ring_record *record, uint64_t descriptor) SIGNAL_SAFE {
   uint8_t name[NAME_LIMIT];
   uint64_t text = 0;
@@ -83,8 +84,8 @@ static bool append_name(cs_ring_record *record, uint64_t descriptor) SIGNAL_SAFE
   return true;
 }
 
-// Lists the descriptors with a name, from the class outwards to the module. Returns 0 if the chain ends before a
-// module.
+// Lists the descriptors that have a name, from the class to its enclosing types and the module. Returns 0 if the list
+// of parents ends before a module.
 static int contexts_of(uint64_t descriptor, uint64_t named[DEPTH_LIMIT]) SIGNAL_SAFE {
   int count = 0;
   for (int depth = 0; depth < 2 * DEPTH_LIMIT; depth++) {

@@ -1,4 +1,4 @@
-// The program's memory in a record: the stack, and the memory around the registers' pointers.
+// Records memory of the program: the stack, and the memory near the addresses in registers.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -9,14 +9,14 @@
 #include "../Dispatch/trusted.h"
 #include "registers.h"
 
-// After an overflow the stack pointer may be below the stack. The search for the stack ends this many pages above the
-// stack pointer.
+// After a stack overflow, the stack pointer may be below the stack, in the guard pages. The search for the stack ends
+// this many pages above the stack pointer.
 #define GUARD_PAGE_LIMIT 16
-// The number of bytes before a pointer that are recorded. They contain the header of malloc's block and 16 more bytes.
+// The number of recorded bytes before an address. They include the header of malloc's block and 16 more bytes.
 #define BYTES_BEFORE 32
 #define FLAGS_MASK   (UINT64_MAX >> 8)
 
-// Limits the size to the end of the first thread's stack, because the program's arguments and environment follow it.
+// Limits the size to the end of the first thread's stack, because the program's arguments and environment are above it.
 static size_t stack_limit(uint64_t start, size_t limit) SIGNAL_SAFE {
   const uint64_t end = cs_process.first_stack_end;
   return start < end && end - start < limit ? (size_t)(end - start) & ~(size_t)7 : limit;
@@ -26,14 +26,15 @@ void cs_record_stack(cs_ring_slot *slot, cs_memory *memory) SIGNAL_SAFE {
   cs_ring_record *record = &slot->record;
   const uint32_t mode = cs_memory_mode();
   const uint64_t stack_pointer = record->registers.general[CS_REGISTER_STACK_POINTER] & ~UINT64_C(7);
-  // Below a guard page may be another thread's stack. If the stack pointer is readable, start at the red zone below it.
+  // Below the guard page, there may be the stack of another thread. The red zone below the stack pointer is therefore
+  // included only if the stack pointer itself is readable.
   const bool is_on_stack = cs_memory_is_readable(stack_pointer);
   uint64_t start = is_on_stack ? stack_pointer - CS_RED_ZONE_BYTES : stack_pointer;
   for (int page = 0; page < GUARD_PAGE_LIMIT && !cs_memory_is_readable(start); page++) {
     start = (start & ~(CS_PAGE_BYTES - 1)) + CS_PAGE_BYTES;
   }
   if (!cs_memory_is_readable(start)) return;
-  // Recorded in every mode, also without the stack's contents.
+  // The start of the stack is recorded in every mode, even if the contents of the stack are not.
   record->stack_start = start;
   if (mode == CS_RING_MEMORY_NONE) return;
   const size_t size = cs_memory_copy(slot->stack, start, stack_limit(start, sizeof slot->stack));
@@ -55,7 +56,7 @@ static bool is_known(const cs_ring_record *record, uint64_t address) SIGNAL_SAFE
 
 static void add_words_at(cs_ring_record *record, uint64_t address) SIGNAL_SAFE {
   if (address < CS_PAGE_BYTES || address >> 47 != 0 || record->memory_count >= CS_RING_MEMORY_LIMIT) return;
-  // The kernel placed the arguments and the environment above this address. No data of the program is there.
+  // Above this address, the kernel placed the arguments and the environment, which are not recorded.
   if (cs_process.first_stack_end != 0 && address >= cs_process.first_stack_end) return;
   if (is_known(record, address) || !cs_memory_is_readable(address)) return;
   uint64_t start = address - BYTES_BEFORE;
@@ -72,7 +73,7 @@ void cs_record_memory(cs_ring_record *record) SIGNAL_SAFE {
   if (cs_memory_mode() == CS_RING_MEMORY_NONE) return;
   record->heap_end = (uint64_t)cs_system_call(SYS_brk, 0, 0, 0, 0, 0, 0);
   for (uint32_t index = 0; index < CS_REGISTER_COUNT; index++) {
-    // `instruction` already has the bytes at the pc.
+    // `instruction` already contains the bytes at the pc.
     if (index != CS_REGISTER_PC) add_words_at(record, record->registers.general[index] & FLAGS_MASK & ~UINT64_C(7));
   }
 }

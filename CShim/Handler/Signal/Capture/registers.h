@@ -1,4 +1,4 @@
-// Registers by DWARF number, as in cs_ring_registers, and facts of this architecture.
+// Accesses registers by their DWARF numbers, as in cs_ring_registers, and defines properties of this architecture.
 #ifndef CS_REGISTERS_H
 #define CS_REGISTERS_H
 
@@ -19,31 +19,33 @@
 #define CS_RING_ARCHITECTURE_HERE CS_RING_ARCHITECTURE_X86_64
 #endif
 
-// A call pushes the return address, so the caller's frame starts one word above it.
+// A call pushes the return address (8 bytes), so the caller's frame starts one word above it.
 #define CS_RETURN_ADDRESS_BYTES UINT64_C(8)
 
 void cs_registers_from_context(const ucontext_t *context, cs_ring_registers *ret_registers) SIGNAL_SAFE;
 
-// Makes a signal handler whose context is `to` return to the context that `from` interrupted. Precondition: the
-// kernel's frame of `from` is still on the stack, with its vector registers.
+// Copies the context `from` to `to`. A signal handler that was called with `to` then returns to the code that `from`
+// interrupted. Precondition: the kernel's signal frame of `from` is still on the stack and contains the vector
+// registers.
 void cs_context_copy(const ucontext_t *from, ucontext_t *to) SIGNAL_SAFE;
 
-// Returns whether the fault was the fetch of the instruction at pc: a jump or call to an address without code.
+// Returns whether the fault was an instruction fetch at the pc: the thread jumped to an address without code.
 bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE;
 
-// Returns whether the instruction at pc is the compilers' trap (x86-64: ud2).
+// Returns whether the instruction at the pc is the trap instruction that compilers generate (x86-64: ud2).
 bool cs_context_is_at_trap(const ucontext_t *context) SIGNAL_SAFE;
 
-// Returns whether a sent signal may have interrupted the thread at a fault: the instruction at pc has faulted and not
-// run since. This is the case if the fault's handler re-raised the blocked signal and returned. It is also the case at
-// the first access to a page after an earlier exception, so crashd compares the instruction.
+// Returns whether a signal that was sent may have interrupted the thread at a fault. The instruction at the pc has then
+// faulted and was not executed since. This occurs if the handler of the fault re-raised the signal while it was
+// blocked, and returned. The function also returns true at the first access to a page after an earlier exception.
+// crashd therefore also checks the instruction.
 bool cs_context_shows_fault(const ucontext_t *context) SIGNAL_SAFE;
 
-// Returns whether pc is past the instruction that stopped. A breakpoint traps after its instruction; all other faults
-// trap before it.
+// Returns whether the pc is past the instruction that caused the signal. A breakpoint traps after its instruction, and
+// all other faults occur before their instruction.
 bool cs_registers_are_past_trap(const cs_ring_registers *registers) SIGNAL_SAFE;
 
-// Returns whether the signal interrupted a waiting system call, which then restarts or fails.
+// Returns whether the signal interrupted a blocking system call, which the kernel then restarts or ends with an error.
 bool cs_registers_show_waiting(const cs_ring_registers *registers) SIGNAL_SAFE;
 
 // Returns whether the signal made a system call fail with EINTR.

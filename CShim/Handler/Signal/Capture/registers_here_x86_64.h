@@ -1,4 +1,4 @@
-// Registers of the calling thread at the call site.
+// Reads registers of the calling thread at the call site.
 #ifndef CS_REGISTERS_HERE_X86_64_H
 #define CS_REGISTERS_HERE_X86_64_H
 #if defined(__x86_64__)
@@ -6,7 +6,8 @@
 #include "cs_ring.h"
 #include "registers.h"
 
-// Reads the registers that an unwind from here needs, by DWARF number. Other registers have no defined value at a call.
+// Reads the registers that unwinding from here needs, indexed by DWARF number. A compiler may use the other registers
+// for any values at a call, so they are not read.
 __attribute__((always_inline)) static inline void cs_registers_here(cs_ring_registers *ret_registers) SIGNAL_SAFE {
   uint64_t *const to = ret_registers->general;
   uint64_t pc;
@@ -26,8 +27,8 @@ __attribute__((always_inline)) static inline void cs_registers_here(cs_ring_regi
   ret_registers->general_count = CS_REGISTER_COUNT;
 }
 
-// The thread pointer, relative to which thread-local variables are addressed. The compiler's access to thread-locals is
-// not guaranteed to be signal-safe.
+// Returns the thread pointer, relative to which thread-local variables are addressed. The code that a compiler
+// generates for thread-locals may not be signal-safe.
 static inline uint64_t cs_thread_pointer(void) SIGNAL_SAFE {
   uint64_t pointer;
   __asm__("movq %%fs:0, %0" : "=r"(pointer));

@@ -10,7 +10,7 @@
 #include "../Dispatch/trusted.h"
 #include "../Kernel/memory.h"
 
-// The index of each register in the kernel's context, in DWARF order.
+// The index of each register in the kernel's context, in the order of DWARF numbers.
 static const uint8_t order[CS_REGISTER_COUNT] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
                                                  REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
                                                  REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
@@ -27,7 +27,8 @@ void cs_registers_from_context(const ucontext_t *context, cs_ring_registers *ret
   ret_registers->fault_address = (uint64_t)from[REG_CR2];
 }
 
-// The kernel's context ends with its own short signal mask. The fields that glibc declares after the mask do not exist.
+// The kernel's context ends with the kernel's own signal mask, which is shorter than glibc's. The fields that glibc
+// declares after the mask do not exist in it.
 void cs_context_copy(const ucontext_t *from, ucontext_t *to) SIGNAL_SAFE {
   to->uc_flags = from->uc_flags;
   to->uc_stack = from->uc_stack;
@@ -46,11 +47,11 @@ bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE
 bool cs_context_shows_fault(const ucontext_t *context) SIGNAL_SAFE {
   const greg_t *from = context->uc_mcontext.gregs;
   const greg_t breakpoint = 3;
-  // RF, the resume flag: a fault sets it in the saved flags, rt_sigreturn() restores it, and the next instruction
-  // clears it.
+  // RF, the resume flag of x86-64: a fault sets it in the saved flags, rt_sigreturn() restores it, and the next
+  // instruction clears it.
   const greg_t resume = 1 << 16;
   uint8_t code = 0;
-  // A breakpoint is a trap and not a fault: pc is past it, and RF is not set.
+  // A breakpoint is a trap and not a fault: the pc is past the instruction, and RF is not set.
   if (from[REG_TRAPNO] != breakpoint) return (from[REG_EFL] & resume) != 0;
   return cs_memory_copy(&code, (uint64_t)from[REG_RIP] - 1, sizeof code) == sizeof code && code == 0xcc;
 }

@@ -7,11 +7,11 @@
 #include "../Dispatch/trusted.h"
 #include "../Kernel/memory.h"
 
-// A run of fewer text bytes is more often part of a number than a word.
+// A shorter run of text characters is more often part of a number than of a word.
 #define TEXT_MINIMUM_BYTES 4
 #define WORD_BYTES         sizeof(uint64_t)
 
-// Returns the number of bytes of the character at `at`, or 0 if there is no character.
+// Returns the number of bytes of the UTF-8 character at `at`, or 0 if the bytes are not a character.
 static size_t character_bytes(const uint8_t *at, size_t left) SIGNAL_SAFE {
   const uint8_t first = at[0];
   if ((first >= 0x20 && first < 0x7f) || first == '\t' || first == '\n' || first == '\r') return 1;
@@ -26,8 +26,9 @@ static size_t character_bytes(const uint8_t *at, size_t left) SIGNAL_SAFE {
   return count;
 }
 
-// Ignores the highest byte, in which Swift keeps flags of some references. An address in the guard page of a stack also
-// counts: after an overflow that another handler re-raised, the kernel's signal frame holds such an address.
+// Ignores the highest byte, because Swift stores flags in this byte of some references. An address in the guard page of
+// a stack is also an address. After a stack overflow whose signal was re-raised, the kernel's signal frame contains an
+// address in the guard page.
 static bool is_address(uint64_t word) SIGNAL_SAFE {
   const uint64_t address = word & (UINT64_MAX >> 8);
   const uint64_t aligned = address & ~UINT64_C(7);
@@ -54,7 +55,7 @@ static void overwrite(uint8_t *bytes, size_t from, size_t to, const cs_ring_regi
 }
 
 void cs_scrub(uint8_t *bytes, size_t size, const cs_ring_registers *registers) SIGNAL_SAFE {
-  size_t run = 0; // where the run of text began
+  size_t run = 0; // start of the current run of text
   size_t at = 0;
   while (at < size) {
     uint64_t word = 1;
@@ -65,7 +66,7 @@ void cs_scrub(uint8_t *bytes, size_t size, const cs_ring_registers *registers) S
       continue;
     }
     if (at - run >= TEXT_MINIMUM_BYTES) overwrite(bytes, run, at, registers);
-    at += word == 0 ? WORD_BYTES : 1; // most of a stack is zeros
+    at += word == 0 ? WORD_BYTES : 1; // most bytes of a stack are zero, so zero words are skipped
     run = at;
   }
   if (size - run >= TEXT_MINIMUM_BYTES) overwrite(bytes, run, size, registers);

@@ -1,5 +1,5 @@
-// The Swift task that a thread runs: number, priority, name. They are read from memory, because the runtime's functions
-// would take the task's lock.
+// Reads the Swift task that a thread runs: its ID, priority and name. The task is read from memory, because the
+// runtime's functions would take the task's lock.
 #ifndef CS_TASK_H
 #define CS_TASK_H
 
@@ -8,18 +8,20 @@
 
 #include "cs_ring.h"
 
-// The location of a thread's task in this runtime, found at the start from the code of its functions.
+// The offset of the current-task variable in this runtime. It is determined at the start from the code of runtime
+// functions.
 typedef struct cs_task_layout {
   bool is_known;
   bool has_names;
-  uint64_t tls_index; // address of { module, offset }; 0: fixed distance from the thread pointer
+  uint64_t tls_index; // address of { module, offset }; 0: the variable has a fixed distance from the thread pointer
   int64_t offset;
 } cs_task_layout;
 
-// Returns whether the code of three runtime functions matches the expected bytes (task_layout_x86_64.c).
+// Decodes three runtime functions, and returns whether their code matches the expected bytes (task_layout_x86_64.c).
 bool cs_task_layout_find(cs_task_layout *ret_layout);
 
-// Reads the task of the calling thread. Returns false if it runs no task, or if the runtime's layout is unknown.
+// Reads the task of the calling thread. Returns false if the thread runs no task, or if the runtime's layout is
+// unknown.
 bool cs_task_read(const cs_task_layout *layout, uint32_t *ret_id, uint32_t *ret_priority,
                   uint8_t ret_name[CS_RING_TASK_NAME_LIMIT_BYTES], uint32_t *ret_name_bytes) SIGNAL_SAFE;
 

@@ -9,27 +9,28 @@
 #include "../Kernel/memory.h"
 #include "registers_here_x86_64.h"
 
-// Offsets in AsyncTask of the Swift 6 runtimes. cs_task_layout_find() has compared an instruction that contains each
-// offset.
-#define TASK_KIND     0x20 // 0: a task, not another job
+// Offsets in AsyncTask of the Swift 6 runtimes. cs_task_layout_find() has checked each of them against an instruction
+// that contains it.
+#define TASK_KIND     0x20 // 0: the job is a task
 #define TASK_FLAGS    0x23
 #define TASK_HAS_NAME 0x40
 #define TASK_ID       0x24
 #define TASK_STATUS   0x60 // the lowest byte is the current priority, after escalation
 #define TASK_RECORDS  0x68
-// TaskStatusRecord: { kind, parent, … }.
+// Offsets in a TaskStatusRecord: { kind, parent, … }.
 #define RECORD_PARENT  8
 #define RECORD_TEXT    16
 #define RECORD_IS_NAME 6
 #define RECORD_LIMIT   64
 
-// glibc's thread control block: { itself, dtv, … }. The entry before the first entry of dtv holds the length of dtv.
+// Offsets in glibc's thread control block: { own address, dtv, … }. The entry before the first entry of dtv contains
+// the length of dtv.
 #define DTV_OF_THREAD 8
 #define DTV_ENTRY     16
 #define DTV_UNUSED    UINT64_MAX
 
-// Like __tls_get_addr, but never allocates: __tls_get_addr allocates if the thread has not used a library's variables
-// yet.
+// Returns the same address as __tls_get_addr, but never allocates. __tls_get_addr allocates if the thread has not used
+// the library's variables before.
 static bool address_of_variable(cs_memory *memory, const cs_task_layout *layout, uint64_t *ret_address) SIGNAL_SAFE {
   uint64_t vector = 0;
   uint64_t length = 0;

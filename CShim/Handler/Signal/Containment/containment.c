@@ -1,24 +1,29 @@
-// How a trap in contained work is handled:
+// Handles a trap in contained work:
 //
 // clang-format off
-// | situation                                     | what happens                                                      |
-// |-----------------------------------------------|-------------------------------------------------------------------|
-// | `ud2` in the work, within the budget          | an incident in the ring; wakes the waiter; the thread stays       |
-// | the budget is used up                         | a crash, whose record says so                                     |
-// | another signal; a forked child                | a crash as usual                                                  |
-// | libc, the loader or Dispatch are on the stack | a crash: one of their locks may be held                           |
-// | a lazy global is being initialized            | a crash: other threads would wait for the global forever          |
-// | within Swift's concurrency library            | a crash: a task's lock may be held, as in a cancellation          |
-// | the work holds our lock, or a stream's        | a crash: `print` locks stdout, and exit() needs that lock         |
-// | the unwind does not reach the work's start    | a crash: the frames on the stack are unknown                      |
-// | another handler has replaced ours             | a crash: that handler called ours, and may hold a lock            |
-// | no room for the incident                      | a crash: every trap needs a report                                |
-// | a fault while writing the incident            | the trap repeats, and then is a crash                             |
-// | other threads crash meanwhile                 | they and this thread do not wait for each other                   |
+// | situation                                          | what happens                                                |
+// |----------------------------------------------------|-------------------------------------------------------------|
+// | `ud2` in the work, within the budget               | The ring gets an incident, the thread that waits for the    |
+// |                                                    | work continues, and this thread stops forever.              |
+// | The budget is used up.                             | A crash, whose record has the flag CS_RING_RECORD_BUDGET.   |
+// | another signal, or a forked child                  | A crash as usual.                                           |
+// | The stack contains libc, the loader or Dispatch.   | A crash, because the thread may hold one of their locks.    |
+// | A lazy global is being initialized.                | A crash, because other threads would wait forever for the   |
+// |                                                    | global.                                                     |
+// | The stack contains Swift's concurrency library.    | A crash, because the thread may hold a task's lock, for     |
+// |                                                    | example during a cancellation.                              |
+// | The work holds a lock of the shield or of a        | A crash. For example, `print` locks stdout, and exit()      |
+// | stream.                                            | needs this lock.                                            |
+// | The unwind does not reach the start of the work.   | A crash, because some frames on the stack are unknown.      |
+// | Another handler has replaced ours.                 | A crash, because that handler has called ours and may hold  |
+// |                                                    | a lock.                                                     |
+// | The ring has no free entry for the incident.       | A crash, because every trap needs a report.                 |
+// | The thread faults while it writes the incident.    | The trap repeats, and then is a crash.                      |
+// | Other threads crash at the same time.              | They and this thread do not wait for each other.            |
 // clang-format on
 //
-// The thread takes no part in the coordination of crashing threads (crasher.h, sweep.h, watch.h). Crashing threads
-// treat it as a sleeping thread.
+// The thread does not take part in the coordination of crashing threads (crasher.h, sweep.h, watch.h). Crashing threads
+// treat it as a thread that sleeps.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -35,10 +40,11 @@
 
 #include <linux/futex.h>
 
-// The maximum number of failed exchanges. An exchange fails if another thread enters or leaves.
+// The maximum number of failed compare-and-exchange operations. Such an operation fails if another thread enters or
+// leaves at the same time.
 #define COUNT_TRIES 1000
 
-// The signal that glibc uses for setuid(). It has no public name.
+// The signal with which glibc implements setuid(). It has no public name.
 #define GLIBC_SETXID 33
 
 // The upper bits of an incident's key.
@@ -47,14 +53,14 @@
 cs_contained_layout cs_contained_here;
 uint32_t cs_contained_budget = CS_SHIM_CONTAINED_BUDGET;
 uint32_t cs_contained_parked;
-static uint32_t trap_count; // atomic: all traps since the start; it makes the keys of incidents distinct
+static uint32_t trap_count; // atomic: the number of all traps since the start; makes the keys of incidents distinct
 
 void cs_contained_forget(void) SIGNAL_SAFE {
   __atomic_store_n(&cs_contained_parked, 0, __ATOMIC_RELAXED);
 }
 
 static cs_contained *work_here(void) SIGNAL_SAFE {
-  // acquire: pairs with the setup, which filled in the other fields before.
+  // acquire: pairs with the release store of the setup, which wrote the other fields before.
   const int64_t offset = __atomic_load_n(&cs_contained_here.offset, __ATOMIC_ACQUIRE);
   if (offset == 0) return NULL;
   return *(cs_contained **)(uintptr_t)(cs_thread_pointer() + (uint64_t)offset);
@@ -74,13 +80,13 @@ static void give_place_back(void) SIGNAL_SAFE {
   __atomic_fetch_sub(&cs_contained_parked, 1, __ATOMIC_RELAXED);
 }
 
-// A handler that replaced ours and calls it may hold a lock of its own.
+// If another handler has replaced ours and calls it, that handler may hold a lock. The trap is then not contained.
 static bool is_ours_installed(int signal) SIGNAL_SAFE {
   cs_kernel_action present = {0};
   return cs_sigaction(signal, NULL, &present) == 0 && present.handler == cs_process.own.handler;
 }
 
-// Adds a trap's registers and the number of its frames.
+// Stores the registers of a trap, and the number of registers.
 static void add_registers(cs_ring_incident *incident, const cs_ring_registers *registers) SIGNAL_SAFE {
   incident->flags |= CS_RING_INCIDENT_TRAP;
   incident->address = registers->flags;
@@ -90,7 +96,7 @@ static void add_registers(cs_ring_incident *incident, const cs_ring_registers *r
   memcpy(kept, registers->general, incident->free_count * sizeof *kept);
 }
 
-// Returns false if there is no room.
+// Returns false if there is no space for the frame.
 static bool add_frame(cs_ring_incident *incident, uint64_t pc) SIGNAL_SAFE {
   if (incident->use_count < CS_RING_INCIDENT_FRAME_LIMIT) {
     incident->use[incident->use_count++] = pc;
@@ -111,7 +117,7 @@ static bool record(cs_contained *work) SIGNAL_SAFE {
   const uint32_t own = cs_contained_way_of_trap(work, &registers, &count);
   if (own == 0) return false;
   memset(&incident, 0, sizeof incident);
-  // Each trap becomes a separate incident.
+  // The key of each trap is different, so each trap becomes a separate incident.
   incident.key = KEY | (uint64_t)__atomic_fetch_add(&trap_count, 1, __ATOMIC_RELAXED) << 1 | 1;
   incident.source = CS_RING_INCIDENT_CONTAINED;
   incident.kind = CS_RING_CONTAINED_TRAP;
@@ -125,27 +131,30 @@ static bool record(cs_contained *work) SIGNAL_SAFE {
     const cs_ring_frame *frame = &work->frames[index];
     if (index >= own && (frame->flags & CS_RING_FRAME_ASYNC) == 0) continue;
     const bool is_exact = (frame->flags & CS_RING_FRAME_EXACT) != 0;
-    // crashd treats all frames except the first as return addresses, and looks up the byte before. An async caller
-    // resumes at the first byte of a function, so its pc is increased by one.
+    // crashd treats all frames except the first as return addresses: it symbolicates the byte before the address. An
+    // async caller resumes at the first byte of a function. Its address is therefore increased by one, to cancel this
+    // subtraction.
     if (!add_frame(&incident, frame->pc + (index > 0 && is_exact))) break;
-    cs_image_index(frame->pc - !is_exact); // adds an image that was loaded late to the ring, for crashd
+    cs_image_index(frame->pc - !is_exact); // for crashd: adds an image that was loaded late to the ring
   }
   if (!cs_incident_keep(&incident)) return false;
   cs_message_mark_recorded(said);
   return true;
 }
 
-// Wakes the waiter of the work, and parks this thread forever. Its stack and the resources that it holds are never
-// released.
+// Wakes the thread that waits for the work, and blocks this thread forever. The stack and the resources of this thread
+// are never released.
 _Noreturn static void park(cs_contained *work) SIGNAL_SAFE {
-  // Blocks all signals except glibc's setuid() signal: signals to the process then run on other threads, setuid() gets
-  // its answer, and the thread cannot be canceled. A cancellation would release what the thread holds.
+  // Blocks all signals except glibc's setuid() signal. Other threads then receive signals that are sent to the process,
+  // setuid() gets this thread's answer, and the thread cannot be canceled. A cancellation would release the resources
+  // that the thread holds.
   const uint64_t mask = ~(UINT64_C(1) << (GLIBC_SETXID - 1));
   cs_sigmask(SIG_SETMASK, &mask);
   // release: pairs with cs_shim_contained_run().
   __atomic_store_n(&work->end, CS_SHIM_CONTAINED_TRAPPED, __ATOMIC_RELEASE);
   cs_system_call(SYS_futex, (long)&work->end, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, 0, 0, 0);
-  // The futex never wakes. No program works under a filter that refuses this call.
+  // No thread wakes this futex, so the loop repeats only after a spurious wake-up. A seccomp filter that refuses this
+  // call would make the loop spin, but programs do not work under such a filter.
   for (;;)
     cs_system_call(SYS_futex, (long)&work->end, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, CS_SHIM_CONTAINED_TRAPPED, 0, 0, 0);
 }

@@ -1,4 +1,4 @@
-// Containment: a Swift trap ends the work and not the process (docs/decisions/0086).
+// Containment: a Swift trap ends the work, and not the process (docs/decisions/0086).
 #ifndef CS_CONTAINED_H
 #define CS_CONTAINED_H
 
@@ -10,26 +10,27 @@
 #include "../Unwind/cfi.h"
 #include "cs_ring.h"
 
-// The maximum number of frames between the trap and the start of the work. A deeper trap ends the process.
+// The maximum number of frames between the trap and the start of the work. If there are more frames, the trap ends the
+// process.
 #define CS_CONTAINED_FRAME_LIMIT 256
 // The maximum number of async callers.
 #define CS_CONTAINED_ASYNC_LIMIT 16
 
-// Images in whose functions no thread may be parked.
+// Images in which a thread must not be stopped forever.
 #define CS_CONTAINED_IMAGE_LIMIT 8
 
-// Functions of the Swift runtime in which no thread may be parked.
+// Functions of the Swift runtime in which a thread must not be stopped forever.
 #define CS_CONTAINED_FUNCTION_LIMIT 8
 
 #define CS_CONTAINED_STREAM_COUNT 3
 
-// The state of a contained thread, for its own handler.
+// The state of a contained thread. Only its own handler uses it.
 typedef enum cs_contained_stage : uint32_t {
   CS_CONTAINED_RUNS = 0,
-  CS_CONTAINED_RECORDS = 1, // it has trapped, and its record is being written
-  CS_CONTAINED_REFUSED = 2, // it could not be contained: the trap repeats, and is a crash
+  CS_CONTAINED_RECORDS = 1, // it has trapped, and the handler is writing its incident
+  CS_CONTAINED_REFUSED = 2, // the trap cannot be contained: it repeats, and then is a crash
   CS_CONTAINED_PARKED = 3,
-  CS_CONTAINED_UNPAID = 4, // it has trapped, and the budget is used up: a crash
+  CS_CONTAINED_UNPAID = 4, // it has trapped and the budget is used up: the trap is a crash
 } cs_contained_stage;
 
 typedef struct cs_contained_range {
@@ -37,12 +38,13 @@ typedef struct cs_contained_range {
   uint64_t end;
 } cs_contained_range;
 
-// One contained work. It has two owners: its waiter, and its thread. After a trap the thread never releases it.
+// One unit of contained work. It has two owners: the thread that waits for the work, and the thread that runs it. After
+// a trap, the thread that ran the work never releases it.
 typedef struct cs_contained {
   uint32_t end;        // atomic, a futex: 0 while the work runs, then cs_shim_contained_end
   uint32_t references; // atomic
-  uint32_t holds;      // atomic: the number of the shield's locks that it holds
-  int pid;             // the process that started it: a forked child has a copy
+  uint32_t holds;      // atomic: the number of the shield's locks that the work's thread holds
+  int pid;             // the process that started the work: a forked child inherits a copy
   uint64_t begin;      // the function at the start of the work's stack
   uint32_t way; // the number of outermost frames that may be functions of the Swift runtime, because they run the
                 // work's task
@@ -52,51 +54,53 @@ typedef struct cs_contained {
   cs_ring_frame frames[CS_CONTAINED_FRAME_LIMIT + CS_CONTAINED_ASYNC_LIMIT];
 } cs_contained;
 
-// The results of the setup. They are constant from the first work on.
+// The results of the setup. They do not change after the first work has started.
 typedef struct cs_contained_layout {
-  int64_t offset; // atomic: from the thread pointer to the word that holds the thread's work; 0: not known yet
+  int64_t offset; // atomic: offset from the thread pointer to the pointer to the thread's work; 0: not yet known
   uint32_t image_count;
   cs_contained_range images[CS_CONTAINED_IMAGE_LIMIT];
   cs_contained_range concurrency; // Swift's concurrency library, if it is a shared library
   uint32_t function_count;
-  uint64_t function_start[CS_CONTAINED_FUNCTION_LIMIT]; // as in unwind tables
-  // The addresses of glibc's lock owners of stdin, stdout and stderr.
+  uint64_t function_start[CS_CONTAINED_FUNCTION_LIMIT]; // the function starts, as in the unwind tables
+  // The addresses of the owner fields in glibc's locks of stdin, stdout and stderr.
   uint64_t stream_owner[CS_CONTAINED_STREAM_COUNT];
 } cs_contained_layout;
 
 extern cs_contained_layout cs_contained_here;
 
-// Notes the frames between the start of the work and the caller, whose registers are `registers`.
+// Stores the number of frames between the start of the work and the caller, whose registers are `registers`.
 void cs_contained_note_way(cs_contained *work, const cs_ring_registers *registers) SIGNAL_SAFE;
 
-// Returns the number of frames from the start of the work to the trap at `registers`. Returns 0 if they are unknown, or
-// if a thread must not be parked in one of them. `ret_count` also counts the async frames after them.
+// Returns the number of frames from the start of the work to the trap at `registers`. Returns 0 if the frames are
+// unknown, or if a thread must not be stopped forever in one of them. `ret_count` also includes the async frames that
+// follow them.
 uint32_t cs_contained_way_of_trap(cs_contained *work, const cs_ring_registers *registers,
                                   uint32_t *ret_count) SIGNAL_SAFE;
 
-// Fills in all fields except `offset`. Returns NULL, or the reason why no trap can be contained in this process. Not
-// callable from a handler.
+// Sets all fields except `offset`. Returns NULL, or the reason why this process cannot contain traps. A handler must
+// not call this function.
 const char *cs_contained_find(cs_contained_layout *ret_layout);
 
-// The maximum number of parked threads, and their current number. Atomic.
+// The maximum number of threads that are stopped forever, and their current number. Both are atomic.
 extern uint32_t cs_contained_budget;
 extern uint32_t cs_contained_parked;
 
-// Handles a signal of a thread that is outside of our handler. Does not return for a contained trap. Returns true if
-// the thread continues at the changed `context`, and false if the signal is not for containment.
+// Handles a signal of a thread that is not inside our handler. Does not return for a contained trap. Returns true if
+// the thread continues at the changed `context`. Returns false if containment does not handle the signal.
 bool cs_containment_takes(int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
-// incident.c: like cs_shim_incident(). Returns false if the ring does not contain the incident, before the start or
-// because the table is full. A full table is counted.
+// incident.c: records an incident, like cs_shim_incident(). Returns false if the incident is not in the ring, because
+// the shield is not started or the table is full. A full table increments a counter.
 bool cs_incident_keep(const cs_ring_incident *incident) SIGNAL_SAFE;
 
-// Returns whether the calling thread's trap is a crash because the limit is reached.
+// Returns whether the trap of the calling thread is a crash because the budget is used up.
 bool cs_contained_is_over_budget(void) SIGNAL_SAFE;
 
-// In a forked child: notes that no thread is parked.
+// In a forked child: resets the number of stopped threads.
 void cs_contained_forget(void) SIGNAL_SAFE;
 
-// In a forked child: notes that the remaining thread runs no contained work. Not callable from a handler.
+// In a forked child: stores that the only remaining thread runs no contained work. A handler must not call this
+// function.
 void cs_contained_forget_here(void);
 
 #endif

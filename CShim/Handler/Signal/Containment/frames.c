@@ -1,4 +1,5 @@
-// The frames between a trap and the start of its work, and whether a thread may be parked in them.
+// Lists the frames between a trap and the start of its work, and determines whether a thread may be stopped forever in
+// them.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -23,8 +24,8 @@ static bool may_be_stopped_in(const cs_ring_frame *frame) SIGNAL_SAFE {
   return true;
 }
 
-// Returns whether this thread holds the lock of a standard stream. `print` calls the program's `description` with the
-// stream locked.
+// Returns whether this thread holds the lock of a standard stream, which other threads need. `print` calls the
+// program's `description` while it holds this lock.
 static bool has_stream(cs_memory *memory) SIGNAL_SAFE {
   const uint64_t self = cs_thread_pointer();
   for (uint32_t index = 0; index < CS_CONTAINED_STREAM_COUNT; index++) {
@@ -34,8 +35,8 @@ static bool has_stream(cs_memory *memory) SIGNAL_SAFE {
   return false;
 }
 
-// Lists the frames from `registers` to the start of the work. Returns their number, or 0 if a frame is unknown. The
-// async frames follow; `ret_count` counts both.
+// Lists the frames from `registers` to the start of the work, and returns their number. Returns 0 if a frame is
+// unknown. The async frames follow in the list, and `ret_count` is the number of all frames.
 static uint32_t walk(cs_contained *work, const cs_ring_registers *registers, uint32_t *ret_count) SIGNAL_SAFE {
   uint32_t total = 0, head = 0, stop = 0;
   const cs_frame_list list = {.frames = work->frames,
@@ -59,8 +60,8 @@ static uint32_t walk(cs_contained *work, const cs_ring_registers *registers, uin
   return 0;
 }
 
-// The functions of the Swift runtime that call the task's code are the outermost frames. They are the same after each
-// resumption of the task.
+// The outermost frames belong to the functions of the Swift runtime that call the task's code. They are the same each
+// time the task resumes.
 void cs_contained_note_way(cs_contained *work, const cs_ring_registers *registers) SIGNAL_SAFE {
   uint32_t count = 0;
   const uint32_t own = walk(work, registers, &count);

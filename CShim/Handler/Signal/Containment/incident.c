@@ -1,4 +1,4 @@
-// Records incidents of the shield's own parts in the ring, where crashd reads them.
+// Records incidents of the shield's own components in the ring, where crashd reads them.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -18,7 +18,7 @@ static uint64_t mix(uint64_t hash, uint64_t word) SIGNAL_SAFE {
   return hash ^ hash >> 32;
 }
 
-// The key of an incident. Incidents with equal keys are counted as one.
+// Returns the key of an incident. Incidents with equal keys share one entry, which counts them.
 static uint64_t key_of(const cs_ring_incident *incident) SIGNAL_SAFE {
   uint64_t hash = mix((uint64_t)incident->source << 32 | incident->kind, incident->word);
   for (uint32_t index = 0; index < incident->subject_bytes; index++)
@@ -35,7 +35,7 @@ static void fill_in(cs_ring_incident *entry, const cs_ring_incident *incident, u
   entry->first_ns = now_ns;
   __atomic_store_n(&entry->last_ns, now_ns, __ATOMIC_RELAXED);
   __atomic_fetch_add(&entry->count, times, __ATOMIC_RELAXED);
-  // release: pairs with cs_ring_incident_sequence_acquire().
+  // release: pairs with cs_ring_incident_sequence_acquire() in readers.
   __atomic_store_n(&entry->sequence, 1, __ATOMIC_RELEASE);
 }
 
@@ -63,7 +63,7 @@ static bool keep(cs_ring *ring, const cs_ring_incident *incident, uint64_t times
   return false;
 }
 
-// Returns the ring, if this process has one and the incident fits into an entry.
+// Returns the ring, or NULL if this process has no ring or if the incident does not fit into an entry.
 static cs_ring *ring_for(const cs_ring_incident *incident) SIGNAL_SAFE {
   const bool fits =
       incident->subject_bytes <= CS_RING_SUBJECT_LIMIT_BYTES && incident->use_count <= CS_RING_INCIDENT_FRAME_LIMIT &&

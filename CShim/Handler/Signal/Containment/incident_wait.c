@@ -13,15 +13,16 @@
 #include "cs_ring_access.h"
 #include "cs_shim.h"
 
-// Ordering: all accesses are sequentially consistent. The recorder writes its entry, then `noted`, and then reads
-// `is_awaited`. The reader writes `is_awaited` and then reads `noted`. At least one of them sees the other's write.
-static uint32_t noted;      // atomic, a futex: incidents so far
-static uint32_t is_awaited; // atomic: the reader sleeps, or is about to
+// Ordering: all accesses are sequentially consistent. The recorder writes its entry, increments `noted`, and then reads
+// `is_awaited`. The reader writes `is_awaited` and then reads `noted`. At least one of the two threads therefore reads
+// the other's write.
+static uint32_t noted;      // atomic, a futex: the number of recorded incidents
+static uint32_t is_awaited; // atomic: the reader sleeps or is about to sleep
 
 void cs_incident_note(void) SIGNAL_SAFE {
   __atomic_add_fetch(&noted, 1, __ATOMIC_SEQ_CST);
   if (__atomic_load_n(&is_awaited, __ATOMIC_SEQ_CST) == 0) return;
-  // If several threads record at once, only one of them makes the system call.
+  // If several threads record incidents at the same time, only one of them makes the system call.
   if (__atomic_exchange_n(&is_awaited, 0, __ATOMIC_SEQ_CST) == 0) return;
   cs_system_call(SYS_futex, (long)&noted, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, 0, 0, 0);
 }
@@ -40,7 +41,7 @@ bool cs_shim_incident_at(uint32_t index, cs_ring_incident *ret_incident) {
   if (ring == NULL || index >= CS_RING_INCIDENT_LIMIT) return false;
   const cs_ring_incident *const entry = &ring->incidents[index];
   if (cs_ring_incident_sequence_acquire(entry) != 1 || cs_incident_is_of_crash(entry)) return false;
-  // The entry is complete. Only its count and its last time still change.
+  // The entry is complete. Only its count and its last time may still change.
   ret_incident->key = __atomic_load_n(&entry->key, __ATOMIC_RELAXED);
   ret_incident->sequence = 1;
   ret_incident->count = __atomic_load_n(&entry->count, __ATOMIC_RELAXED);

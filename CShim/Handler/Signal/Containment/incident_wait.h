@@ -1,4 +1,4 @@
-// Wakes the thread of this process that reads the incidents of the ring, for Shield.incidents.
+// Wakes the thread of this process that reads the ring's incidents for Shield.incidents.
 #ifndef CS_INCIDENT_WAIT_H
 #define CS_INCIDENT_WAIT_H
 
@@ -8,14 +8,14 @@
 #include "cs_ring.h"
 #include "cs_signal_safe.h"
 
-// Returns whether the incident belongs to a crash, which wakes crashd itself.
+// Returns whether the incident belongs to a crash. The crash itself wakes crashd.
 bool cs_incident_is_of_crash(const cs_ring_incident *incident) SIGNAL_SAFE;
 
 // Announces that the ring has a new incident. Concurrency: any thread, including handlers.
 void cs_incident_note(void) SIGNAL_SAFE;
 
-// Sleeps until the number of recorded incidents differs from `seen`. Returns the number. Precondition: one thread calls
-// it.
+// Sleeps until the number of recorded incidents differs from `seen`. Returns the new number. Precondition: only one
+// thread calls this function.
 uint32_t cs_incident_wait(uint32_t seen);
 
 #endif

@@ -9,7 +9,7 @@
 #include "../Images/image_files.h"
 #include "../Kernel/privilege.h"
 
-// How long to wait for a free descriptor: 100 × 1 ms.
+// The number of attempts to get a free descriptor, and the pause between two attempts: 100 × 1 ms.
 #define RESERVE_TRIES    100
 #define RESERVE_SLEEP_NS 1000000
 
@@ -21,7 +21,7 @@ int cs_connection_open(bool is_crash) SIGNAL_SAFE {
     number = cs_socket(AF_UNIX, type);
   if (number < 0) return number;
   long result = cs_connect(number, &cs_process.socket_address, cs_process.socket_address_bytes);
-  // Sends nothing to a socket on which an untrusted user listens.
+  // If an untrusted user listens on the socket, sends nothing.
   if (result >= 0 && !cs_peer_is_trusted(number)) result = -EPERM;
   if (result < 0) {
     cs_close(number);
@@ -80,16 +80,17 @@ void cs_connection_publish(int socket) SIGNAL_SAFE {
   if (cs_fstat(socket, &status) != 0) return;
   const int number = __atomic_load_n(&cs_connection_now.number, __ATOMIC_ACQUIRE);
   const cs_descriptor present = {.number = number,
-                                 .device = (uint64_t)status.st_dev, // one device holds all sockets
+                                 .device = (uint64_t)status.st_dev, // all sockets are on one device
                                  .inode = __atomic_load_n(&cs_connection_now.inode, __ATOMIC_RELAXED)};
   const bool is_replaced = number != socket && cs_descriptor_is_ours(&present);
   __atomic_store_n(&cs_connection_now.inode, (uint64_t)status.st_ino, __ATOMIC_RELAXED);
   if (is_replaced) {
-    // Between these two calls a crashing thread detects that the inodes differ, and connects by itself.
+    // Between the store of the inode and the dup3(), a crashing thread detects that the inodes differ. It then opens
+    // its own connection.
     cs_system_call(SYS_dup3, socket, number, O_CLOEXEC, 0, 0, 0);
     cs_close(socket);
   } else {
-    // release: pairs with the acquire loads of this field.
+    // release: pairs with the acquire loads of the number.
     __atomic_store_n(&cs_connection_now.number, socket, __ATOMIC_RELEASE);
   }
 }
@@ -98,8 +99,9 @@ static bool close_reserve(void) SIGNAL_SAFE {
   return cs_descriptor_is_ours(&cs_process.reserve) && cs_close(cs_process.reserve.number) == 0;
 }
 
-// A program that lowers its limit after the start leaves the reserve above the limit. In a descriptor table of its own,
-// the thread closes a standard stream to make room. The program's table keeps the stream.
+// If the program lowers its limit of descriptors after the start, the reserved descriptor is above the limit, so
+// closing it does not help. A thread that has its own descriptor table then closes a standard stream to get a free
+// number. The stream stays open in the program's table.
 static bool close_stream(void) SIGNAL_SAFE {
   cs_crasher *crasher = cs_crasher_of(cs_gettid());
   while (crasher != NULL && crasher->has_own_table && crasher->next_spare <= STDERR_FILENO) {
@@ -110,7 +112,8 @@ static bool close_stream(void) SIGNAL_SAFE {
 
 bool cs_reserve_spend(long result) SIGNAL_SAFE {
   if (result != -EMFILE && result != -ENFILE) return false;
-  // Closes both, because closing the reserve may not have helped, and some callers cannot try twice.
+  // Closes the reserved descriptor and a standard stream, because closing only the reserve may not help, and some
+  // callers cannot retry twice.
   const bool has_room = close_reserve();
   return (result == -EMFILE && close_stream()) || has_room;
 }

@@ -9,13 +9,14 @@
 #include "../FaultInjection/fault_injection.h"
 #include "../Threads/own_threads.h"
 
-// How long a thread waits while another thread delivers: 500 × 1 ms.
+// The number of attempts to become the delivering thread, and the pause between two attempts: 500 × 1 ms.
 #define LOCK_TRIES    500
 #define LOCK_SLEEP_NS 1000000
-// How often one thread delivers for threads that crash meanwhile. Each of them may be the last.
+// The maximum number of deliveries that one thread makes for other crashing threads. Every round may be necessary,
+// because another thread may crash during the previous delivery.
 #define SERVE_ROUNDS CS_RING_SLOT_LIMIT
 
-// A full socket buffer also counts as success, because it already holds many wake-ups for crashd.
+// A full socket buffer also counts as success, because it already contains many wake-ups that crashd has not read.
 static bool wake(int number) SIGNAL_SAFE {
   const uint8_t byte = CS_ATTACH_CRASHED;
   const long result = cs_send(number, &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -23,7 +24,7 @@ static bool wake(int number) SIGNAL_SAFE {
 }
 
 static bool wake_connected(void) SIGNAL_SAFE {
-  // acquire: pairs with the release store of cs_connection_publish().
+  // acquire: pairs with the release store in cs_connection_publish().
   const int number = __atomic_load_n(&cs_connection_now.number, __ATOMIC_ACQUIRE);
   return cs_connection_is_ours(number) && wake(number);
 }
@@ -42,7 +43,7 @@ static bool connect_and_wake(void) SIGNAL_SAFE {
 
 static bool try_lock(int tid, int *ret_holder) SIGNAL_SAFE {
   *ret_holder = 0;
-  // acquire: pairs with the release of the previous holder.
+  // acquire: pairs with the release store of the previous holder.
   return __atomic_compare_exchange_n(&cs_process.delivering_tid, ret_holder, tid, false, __ATOMIC_ACQUIRE,
                                      __ATOMIC_RELAXED);
 }
@@ -51,8 +52,8 @@ static void unlock(void) SIGNAL_SAFE {
   __atomic_store_n(&cs_process.delivering_tid, 0, __ATOMIC_RELEASE);
 }
 
-// Writes the file and notes which deliveries it covers. A failure is noted too, because otherwise every thread would
-// try again. Precondition: the caller holds the lock.
+// Writes the file and stores the number of deliveries that it covers. Also stores the number after a failure, because
+// otherwise every thread would try again. Precondition: the caller holds the lock.
 static void spool(bool (*write)(void) SIGNAL_SAFE) SIGNAL_SAFE {
   const uint32_t count = __atomic_load_n(&cs_process.delivery_count, __ATOMIC_SEQ_CST);
   cs_inject_here(CS_INJECT_SPOOL);
@@ -60,11 +61,11 @@ static void spool(bool (*write)(void) SIGNAL_SAFE) SIGNAL_SAFE {
   __atomic_store_n(&cs_process.spooled_count, count, __ATOMIC_SEQ_CST);
 }
 
-// Delivers repeatedly until no other thread has requested a delivery meanwhile. One file can hold the records of many
-// threads.
+// Delivers until no other thread has requested a delivery during the last one. One delivery is sufficient for several
+// requests, because the ring and the file contain the records of all threads.
 static void serve(void) SIGNAL_SAFE {
   for (int round = 0; round < SERVE_ROUNDS; round++) {
-    // Sequentially consistent: each thread that is counted here has committed its record before.
+    // Sequentially consistent: each thread that the number includes has committed its record before.
     const uint32_t wanted = __atomic_load_n(&cs_process.delivery_wanted, __ATOMIC_SEQ_CST);
     if (!wake_connected() && !cs_own_link_wakes_crashd() && !connect_and_wake()) spool(cs_spool_write);
     __atomic_store_n(&cs_process.delivery_done, wanted, __ATOMIC_SEQ_CST);
@@ -72,18 +73,19 @@ static void serve(void) SIGNAL_SAFE {
   }
 }
 
-// Concurrency: threads that find a connection wake crashd independently. The other threads count themselves in; one of
-// them delivers for all, and the rest wait for it.
-// On failure: the ring stays in memory. If the process was ever attached, crashd has the ring and reads it at the
-// hang-up.
+// Concurrency: each thread that finds a connection wakes crashd independently. Threads that find no connection
+// increment `delivery_wanted`. One of them delivers for all, and the others wait for it.
+// On failure: the ring stays in memory. If the process was attached at any time, crashd has the ring and reads it when
+// the connection ends.
 static void deliver(int lock_tries) SIGNAL_SAFE {
-  // Sequentially consistent: the record was committed before. A file that covers this delivery contains the record.
+  // Sequentially consistent: this thread's record was committed before. A file that includes this delivery therefore
+  // contains the record.
   __atomic_add_fetch(&cs_process.delivery_count, 1, __ATOMIC_SEQ_CST);
   if (wake_connected()) return;
   const int tid = cs_gettid();
   const uint32_t mine = __atomic_add_fetch(&cs_process.delivery_wanted, 1, __ATOMIC_SEQ_CST);
   for (int attempt = 0; attempt < lock_tries; attempt++) {
-    // Compares a difference, because the counters may wrap.
+    // Compares the difference of the counters, because they may wrap around.
     const uint32_t done = __atomic_load_n(&cs_process.delivery_done, __ATOMIC_SEQ_CST);
     if ((int32_t)(done - mine) >= 0) return;
     int holder = 0;
@@ -92,7 +94,7 @@ static void deliver(int lock_tries) SIGNAL_SAFE {
       unlock();
       return;
     }
-    // This thread crashed while it delivered, so it must not try again.
+    // The holder is this thread: it crashed while it delivered, so it must not try again.
     if (holder == tid) return;
     cs_sleep_ns(LOCK_SLEEP_NS);
   }
@@ -107,11 +109,12 @@ void cs_deliver_for_others(void) SIGNAL_SAFE {
 }
 
 bool cs_deliver_is_attached(void) SIGNAL_SAFE {
-  // acquire: pairs with the release store of cs_connection_publish().
+  // acquire: pairs with the release store in cs_connection_publish().
   return cs_connection_is_ours(__atomic_load_n(&cs_connection_now.number, __ATOMIC_ACQUIRE));
 }
 
-// Returns whether threads have asked for a delivery since the last one. They wait for the holder of the lock.
+// Returns whether a thread has requested a delivery since the last one. The requesting threads wait for the thread that
+// holds the lock.
 static bool is_wanted(void) SIGNAL_SAFE {
   return __atomic_load_n(&cs_process.delivery_wanted, __ATOMIC_SEQ_CST) !=
          __atomic_load_n(&cs_process.delivery_done, __ATOMIC_SEQ_CST);
@@ -132,13 +135,13 @@ void cs_deliver_take_back(void) SIGNAL_SAFE {
   }
 }
 
-// Concurrency: one thread writes the file for all deliveries that have begun. The others wait, because they would end
-// the process before the file is renamed.
+// Concurrency: one thread writes the file for all deliveries that have begun before. The other threads wait for it.
+// Otherwise, they would end the process before the file is renamed.
 static void copy(int lock_tries) SIGNAL_SAFE {
   const int tid = cs_gettid();
   const uint32_t mine = __atomic_load_n(&cs_process.delivery_count, __ATOMIC_SEQ_CST);
   for (int attempt = 0; attempt < lock_tries; attempt++) {
-    // Compares a difference, because the counters may wrap.
+    // Compares the difference of the counters, because they may wrap around.
     const uint32_t spooled = __atomic_load_n(&cs_process.spooled_count, __ATOMIC_SEQ_CST);
     if ((int32_t)(spooled - mine) >= 0) return;
     int holder = 0;
@@ -147,7 +150,7 @@ static void copy(int lock_tries) SIGNAL_SAFE {
       unlock();
       return;
     }
-    // This thread crashed while it wrote, so it must not try again.
+    // The holder is this thread: it crashed while it wrote the file, so it must not try again.
     if (holder == tid) return;
     cs_sleep_ns(LOCK_SLEEP_NS);
   }

@@ -8,21 +8,21 @@
 #include "../Kernel/system_call.h"
 #include "../Threads/own_threads.h"
 
-// Bits of `news`.
-#define NEW  1u // an incident was recorded that crashd has not read
-#define HELD 2u // the listener wakes crashd after a pause if there are new incidents
+// The bits of `news`.
+#define NEW  1u // an incident was recorded, and crashd was not woken for it yet
+#define HELD 2u // after a pause, the listener itself wakes crashd if there are new incidents
 
-// How long a thread may take from the decision to send the signal until it was sent: 100 × 1 ms.
+// The time to wait for a thread that has decided to send the signal but has not sent it yet: 100 × 1 ms.
 #define RING_TRIES    100
 #define RING_SLEEP_NS 1000000
 
 static uint32_t news;    // atomic: bits
-static uint32_t ringers; // atomic: threads that may use the listener's tid
-static int32_t listener; // atomic: the thread of the connection; 0: none
+static uint32_t ringers; // atomic: the number of threads that may be using the listener's thread ID
+static int32_t listener; // atomic: the thread ID of the connection's thread; 0: none
 
-// Ordering: all accesses are sequentially consistent. The recorder writes its entry, and then `news`. The listener
-// writes `news`, and then sends to crashd, which reads the entries. At least one of them sees the other's write. The
-// same holds for `listener` and `news`, and for `ringers` and `listener`.
+// Ordering: all accesses are sequentially consistent. The recorder writes its entry, and then writes `news`. The
+// listener writes `news`, and then sends a message to crashd, which reads the entries. At least one of the two threads
+// therefore reads the other's write. The same order applies to `listener` and `news`, and to `ringers` and `listener`.
 
 static void show(uint32_t is_listened_to) SIGNAL_SAFE {
   __atomic_store_n(&cs_process.ring->header.announces_incidents, is_listened_to, __ATOMIC_RELAXED);
@@ -33,7 +33,8 @@ static void ring(void) SIGNAL_SAFE {
   const int tid = __atomic_load_n(&listener, __ATOMIC_SEQ_CST);
   if (tid != 0) {
     const bool has_rung = cs_system_call(SYS_tgkill, cs_getpid(), tid, CS_OWN_BELL, 0, 0, 0) == 0;
-    // On failure, such as a full queue of signals or a seccomp filter, crashd polls. The next incident tries again.
+    // If sending fails, for example because the signal queue is full or a seccomp filter refuses the call, crashd
+    // polls. The next incident tries to send the signal again.
     show(has_rung);
     uint32_t only = NEW;
     if (!has_rung) __atomic_compare_exchange_n(&news, &only, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
@@ -42,7 +43,8 @@ static void ring(void) SIGNAL_SAFE {
 }
 
 void cs_news_add(void) SIGNAL_SAFE {
-  // Orders the entry before `news`: otherwise the load of `news` could be done before the store of the entry.
+  // The fence orders the store of the entry before the load of `news`. Without it, the processor could execute the load
+  // first.
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   if ((__atomic_load_n(&news, __ATOMIC_SEQ_CST) & NEW) != 0) return;
   if (__atomic_fetch_or(&news, NEW, __ATOMIC_SEQ_CST) == 0) ring();
@@ -64,12 +66,12 @@ void cs_news_listen(int tid) SIGNAL_SAFE {
 
 void cs_news_ignore(void) SIGNAL_SAFE {
   __atomic_store_n(&listener, 0, __ATOMIC_SEQ_CST);
-  // A siglongjmp() out of a signal handler may have left the count raised. The count is reset below, so later calls do
-  // not wait for it.
+  // If a thread left its signal handler with siglongjmp(), the count never reaches 0. The wait is therefore limited,
+  // and the count is reset after it.
   for (int attempt = 0; attempt < RING_TRIES && __atomic_load_n(&ringers, __ATOMIC_SEQ_CST) != 0; attempt++)
     cs_sleep_ns(RING_SLEEP_NS);
   __atomic_store_n(&ringers, 0, __ATOMIC_SEQ_CST);
-  // Written after the last signal was sent, because ring() writes the same field.
+  // The field is written after the last signal was sent, because ring() writes it too.
   show(0);
 }
 

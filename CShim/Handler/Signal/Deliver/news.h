@@ -1,6 +1,6 @@
 // Announces incidents to crashd while the process runs (docs/decisions/0125). The thread that records the first
-// incident sends a signal to the listener, the thread of the connection. The listener wakes crashd and then batches
-// later incidents for a while.
+// incident sends a signal to the listener, which is the connection's thread. The listener wakes crashd, and then
+// collects later incidents during a pause.
 #ifndef CS_NEWS_H
 #define CS_NEWS_H
 
@@ -11,16 +11,16 @@
 // Announces an incident in the ring. Concurrency: any thread, including handlers.
 void cs_news_add(void) SIGNAL_SAFE;
 
-// For the listener, when it is not batching: returns whether to wake crashd. After true, later incidents send no signal
-// until a call returns false.
+// For the listener, outside of a pause: returns whether to wake crashd. After the result true, later incidents send no
+// signal until a call returns false.
 bool cs_news_take(void) SIGNAL_SAFE;
 
-// Makes the thread `tid` the listener, and notes in the ring that crashd need not poll. Precondition: the thread blocks
-// CS_OWN_BELL.
+// Makes the thread `tid` the listener, and stores in the ring that crashd need not poll. Precondition: the thread
+// blocks CS_OWN_BELL.
 void cs_news_listen(int tid) SIGNAL_SAFE;
 
-// Removes the listener. Returns when no thread is about to send the signal. The listener may then end, and the kernel
-// may reuse its tid.
+// Removes the listener. Returns when no thread is about to send the signal. After that, the listener may end and the
+// kernel may reuse its thread ID.
 void cs_news_ignore(void) SIGNAL_SAFE;
 
 // In a forked child: resets the state.

@@ -1,5 +1,5 @@
-// The ring as a file. It is the last resort if no crashd can be reached. It is also a copy in case crashd is killed
-// before it has stored the report (docs/decisions/0070).
+// Writes the ring to a file, if no crashd can be reached. The handler also writes a copy, which survives if crashd is
+// killed before it has stored the report (docs/decisions/0070).
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -12,11 +12,11 @@
 
 // The file contains memory of the process, so only its owner and crashd may read it.
 #define FILE_MODE 0600
-// The spool directory of a system-wide crashd gives its group to new files (set-group-ID). The group lets crashd read
-// them.
+// The spool directory of a system-wide crashd has the set-group-ID bit, so new files get its group. crashd reads them
+// as a member of this group.
 #define SHARED_FILE_MODE 0640
 
-// No copy is made if less than this, or less than a quarter of the file system, is free.
+// No copy is written if less than this number of bytes, or less than a quarter of the file system, is free.
 #define COPY_RESERVE_BYTES (UINT64_C(256) << 20)
 
 // The directory and name of the spool file.
@@ -30,20 +30,21 @@ static spool_place place_by_path(void) SIGNAL_SAFE {
   return (spool_place){AT_FDCWD, cs_process.spool_partial_path, cs_process.spool_path};
 }
 
-// Uses the directory that was opened at the start. If the process has changed its root, its mounts or its user since,
-// the path may lead to no directory or to another one.
+// Uses the directory that was opened at the start. If the process has changed its root, its mounts or its user since
+// then, the path may refer to another directory or to none.
 static spool_place place_as_opened(void) SIGNAL_SAFE {
   const size_t name = cs_process.spool_name_offset;
   return (spool_place){cs_process.spool.number, cs_process.spool_partial_path + name, cs_process.spool_path + name};
 }
 
-// Reads the status of the directory. Negative: -errno.
+// Reads the status of the directory. Returns a negative errno value on failure.
 static long look(const spool_place *place, struct stat *ret_directory) SIGNAL_SAFE {
   return place->directory >= 0 ? cs_fstat(place->directory, ret_directory)
                                : cs_stat(cs_process.spool_directory, ret_directory);
 }
 
-// The ring's memory is only for its user and for crashd. A directory of another user does not belong to crashd.
+// Returns whether the directory may get the ring's memory, which only the process's user and crashd may read. If an
+// untrusted user owns the directory, or if all users may replace its files, it does not belong to crashd.
 static bool is_believed(const struct stat *directory) SIGNAL_SAFE {
   const bool is_open = (directory->st_mode & (S_IWGRP | S_IWOTH)) != 0 && (directory->st_mode & S_ISVTX) == 0;
   return S_ISDIR(directory->st_mode) && !is_open && cs_user_is_trusted(directory->st_uid);
@@ -55,13 +56,13 @@ static int create_file(const spool_place *place) SIGNAL_SAFE {
   if (result < 0) return (int)result;
   if (!is_believed(&directory)) return -EPERM;
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  // An earlier crash of this process may have left a partial file.
+  // If this file exists, an earlier crash of this process has left a partial file.
   cs_unlinkat(place->directory, place->partial);
   int file = cs_openat(place->directory, place->partial, flags, FILE_MODE);
   for (int attempt = 0; cs_reserve_await(file, attempt); attempt++)
     file = cs_openat(place->directory, place->partial, flags, FILE_MODE);
-  // fchmod() ignores the umask. The path may lead to another directory, so only the group of this directory gets
-  // access.
+  // The mode is set with fchmod(), because the umask does not affect this call. The directory may have been replaced,
+  // so the file's group is compared with that of the directory that was checked.
   struct stat status = {0};
   const bool is_shared = file >= 0 && (directory.st_mode & S_ISGID) != 0;
   if (is_shared && cs_fstat(file, &status) == 0 && status.st_gid == directory.st_gid) {
@@ -73,33 +74,34 @@ static int create_file(const spool_place *place) SIGNAL_SAFE {
 static int create_file_by_path(const spool_place *place) SIGNAL_SAFE {
   int file = create_file(place);
   if (file != -ENOENT) return file;
-  // No crashd has ever run here, so the directories are missing.
+  // The directories are missing, because crashd has never run on this machine.
   cs_mkdir(cs_process.spool_parent, 0755);
   cs_mkdir(cs_process.spool_directory, 0700);
   return create_file(place);
 }
 
-// If the kernel would not dump this process for its user, only root may own the full ring. A file of any other owner
-// gets the reduced ring.
+// If the kernel would not write a core dump of this process for its user, only a file that root owns gets the full
+// ring. All other files get the reduced ring.
 static bool is_for_owner(int file) SIGNAL_SAFE {
   struct stat status = {0};
   if (__atomic_load_n(&cs_process.is_restricted, __ATOMIC_RELAXED) == 0) return true;
   return cs_fstat(file, &status) == 0 && status.st_uid == 0;
 }
 
-// `is_new`: if the ring does not fit, an empty file usually does, and crashd counts it as a loss. Without `is_new`, the
-// existing file stays.
+// If the ring cannot be written and `is_new` is true, writes an empty file, which crashd counts as a lost crash. If
+// `is_new` is false, the existing file stays.
 static bool write_file(bool is_new) SIGNAL_SAFE {
   if (cs_process.spool_path[0] == 0) return false;
   spool_place place = place_as_opened();
   int file = cs_descriptor_is_ours(&cs_process.spool) ? create_file(&place) : -ENOENT;
   if (file == -ENOENT) {
-    // The directory did not exist at the start, or was removed.
+    // The directory did not exist at the start, or was removed since then.
     place = place_by_path();
     file = create_file_by_path(&place);
   }
   if (file < 0) return false;
-  // Writing beyond RLIMIT_FSIZE would leave SIGXFSZ pending, which would end the process in place of the crash signal.
+  // A write beyond RLIMIT_FSIZE would make SIGXFSZ pending. The process would then end by SIGXFSZ and not by the crash
+  // signal.
   const bool has_room_left = !cs_file_size_is_limited(sizeof(cs_ring));
   const bool is_whole = has_room_left && (is_for_owner(file) ? cs_spool_put_ring(file) : cs_spool_put_bare_ring(file));
   const bool is_complete = is_whole || (is_new && cs_ftruncate(file, 0) == 0);
@@ -125,7 +127,7 @@ static bool is_needed(void) SIGNAL_SAFE {
 void cs_spool_take_back(void) SIGNAL_SAFE {
   if (cs_process.spool_path[0] == 0) return;
   if (is_needed()) write_file(false);
-  // The other record may have been withdrawn meanwhile.
+  // Another thread may have withdrawn its record meanwhile, so this is checked again.
   if (is_needed()) return;
   const spool_place opened = place_as_opened();
   if (cs_descriptor_is_ours(&cs_process.spool) && cs_unlinkat(opened.directory, opened.whole) == 0) return;
@@ -133,15 +135,15 @@ void cs_spool_take_back(void) SIGNAL_SAFE {
   cs_unlinkat(place.directory, place.whole);
 }
 
-// Returns whether crashd created the directory and clears it. A directory that a handler creates where no crashd ever
-// ran is not cleared.
+// Returns whether crashd created the directory, and therefore deletes old files in it. In a directory that a handler
+// created, possibly no crashd ever deletes files.
 static bool is_cleared(const spool_place *place) SIGNAL_SAFE {
   const mode_t wanted = S_ISVTX | S_IWOTH;
   struct stat directory = {0};
   return look(place, &directory) == 0 && (directory.st_mode & wanted) == wanted;
 }
 
-// Returns whether a copy leaves enough space for other uses: crashes while crashd is absent, and the system's /run.
+// Returns whether enough space stays free for other uses: crashes while no crashd runs, and the other files of /run.
 static bool has_room(int file) SIGNAL_SAFE {
   struct statfs space = {0};
   if (cs_fstatfs(file, &space) != 0 || space.f_bsize <= 0) return false;
@@ -160,8 +162,8 @@ static int create_copy(spool_place *place) SIGNAL_SAFE {
   return is_cleared(place) ? create_file(place) : -EPERM;
 }
 
-// crashd accepts a copy only if its owner is the user who attached. A thread may create files as another user
-// (setfsuid), who must not read the ring's memory.
+// crashd accepts a copy only if its owner is the user as which the process attached. A thread may create files as
+// another user (setfsuid), and this user must not read the ring's memory.
 static bool is_of_user(int file) SIGNAL_SAFE {
   struct stat status = {0};
   return cs_fstat(file, &status) == 0 && status.st_uid == cs_process.user;

@@ -1,5 +1,5 @@
-// The reduced ring, for a reader who must not read the process's data. The file contains only the fields that are
-// copied here.
+// Writes the reduced ring, for a reader who must not read the process's data. Only the fields that are copied here are
+// in the file.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -8,10 +8,11 @@
 #include "cs_ring_access.h"
 #include "deliver.h"
 
-// Image n begins at (n + 1) << 36 in the file. No image is larger, and the last one is below 2^46.
+// In the file, image n begins at the artificial address (n + 1) << 36. No image is larger than 2^36 bytes, and the last
+// image is below 2^46.
 #define PLACE_SHIFT 36
 
-// Static, because the stack may be small. One thread at a time writes a spool file.
+// The buffer is static because the stack may be small. Only one thread at a time writes a spool file.
 static union {
   cs_ring_header header;
   cs_ring_image image;
@@ -25,7 +26,7 @@ static uint64_t distance(uint32_t index) SIGNAL_SAFE {
 static bool put_header(int file) SIGNAL_SAFE {
   const cs_ring_header *header = &cs_process.ring->header;
   memset(&bare, 0, sizeof bare);
-  // Copies from the magic to the executable's path: the identity of the process and its counters.
+  // Copies the fields from the magic to the executable's path: the identity of the process and its counters.
   memcpy(&bare.header, header, offsetof(cs_ring_header, slot_overwritten));
   bare.header.breadcrumb_head = bare.header.annotation_lost = 0;
   bare.header.slot_overwritten = cs_ring_counter(&header->slot_overwritten);
@@ -49,7 +50,7 @@ static bool put_images(int file) SIGNAL_SAFE {
   return true;
 }
 
-// A frame outside of all images keeps its place, but not its address.
+// If a frame is outside of all images, it stays in the list without its address.
 static cs_ring_frame moved(const cs_ring_frame *frame) SIGNAL_SAFE {
   cs_ring_frame result = {.trust = frame->trust, .flags = frame->flags, .image = CS_RING_NO_IMAGE};
   if (frame->image >= cs_image_count(cs_process.ring)) return result;
@@ -65,7 +66,7 @@ static cs_ring_frame moved(const cs_ring_frame *frame) SIGNAL_SAFE {
 
 static void copy_record(const cs_ring_record *record) SIGNAL_SAFE {
   memset(&bare, 0, sizeof bare);
-  // Copies from the sequence to the end of the unwind's fields: times, ids, signal and counts.
+  // Copies the fields from the sequence to the end of the unwinder's results: times, IDs, signal and counts.
   memcpy(&bare.record, record, offsetof(cs_ring_record, instruction_bytes));
   bare.record.address = 0;
   bare.record.flags &= CS_RING_RECORD_MINIMAL | CS_RING_RECORD_LATE | CS_RING_RECORD_BUDGET;
@@ -89,7 +90,7 @@ static bool put_slot(int file, uint32_t index) SIGNAL_SAFE {
         cs_spool_put(file, &crc, sizeof crc, offset + offsetof(cs_ring_slot, crc)) &&
         cs_spool_put(file, &bare.record, sizeof bare.record, offset + offsetof(cs_ring_slot, record));
     if (!is_put) return false;
-    // Another crash took the slot meanwhile, so the copy is torn.
+    // Another crash claimed the slot during the copy, so the copy is torn.
     if (cs_ring_slot_state_recheck(slot) != state) state = CS_RING_STATE_WRITING;
   }
   return state == CS_RING_STATE_FREE ||

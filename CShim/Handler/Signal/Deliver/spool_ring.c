@@ -8,7 +8,7 @@
 #include "../Kernel/system_call.h"
 #include "cs_ring_access.h"
 
-// Writing gives up after this many partial writes.
+// The maximum number of partial writes.
 #define WRITE_TRIES 64
 
 bool cs_spool_put(int file, const void *bytes, size_t size, uint64_t offset) SIGNAL_SAFE {
@@ -22,7 +22,7 @@ bool cs_spool_put(int file, const void *bytes, size_t size, uint64_t offset) SIG
   return done == size;
 }
 
-// Writes a part of the ring at the same offset in the file.
+// Writes a part of the ring to the same offset in the file.
 static bool write_piece(int file, const void *piece, size_t size) SIGNAL_SAFE {
   return cs_spool_put(file, piece, size, (uint64_t)((const uint8_t *)piece - (const uint8_t *)cs_process.ring));
 }
@@ -56,7 +56,7 @@ static bool write_slots(int file) SIGNAL_SAFE {
   return true;
 }
 
-// Parts that were never used stay holes in the file.
+// Unused parts of the ring become holes of the file.
 bool cs_spool_put_ring(int file) SIGNAL_SAFE {
   const cs_ring *ring = cs_process.ring;
   const size_t images = cs_image_count(ring);

@@ -1,4 +1,5 @@
-// Elects the committer of a crashing thread's record: the thread itself, or the watchdog for a thread that it reminded.
+// Determines which thread commits a crashing thread's record. It is the crashing thread itself, or the watchdog after
+// it has sent the thread a reminder.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -10,13 +11,13 @@
 #include "state.h"
 #include "trusted.h"
 
-// The time that a thread waits while the watchdog commits or is about to remind it: 10,000 × 1 ms. A commit or a
-// reminder takes microseconds, unless the machine stalls.
+// The time that a thread waits while the watchdog commits the record or is about to send the reminder: 10,000 × 1 ms. A
+// commit or a reminder takes microseconds, unless the machine is overloaded.
 #define WATCHER_TRIES    10000
 #define WATCHER_SLEEP_NS 1000000
 
 static int committer_of(const cs_crasher *crasher) SIGNAL_SAFE {
-  // acquire: pairs with the committer's exchange.
+  // acquire: pairs with the exchange in make_committer().
   return __atomic_load_n(&crasher->committer, __ATOMIC_ACQUIRE);
 }
 
@@ -24,7 +25,7 @@ static bool make_committer(cs_crasher *crasher, int from, int to) SIGNAL_SAFE {
   return __atomic_compare_exchange_n(&crasher->committer, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-// Precondition: the caller is the committer.
+// Precondition: the calling thread is the committer.
 static void publish(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
   cs_ring_slot *slot = crasher->slot;
   const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
@@ -36,13 +37,13 @@ static void publish(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
   slot->crc = cs_ring_crc32c(crc, slot->stack, slot->record.stack_bytes);
   slot->commit_ns = cs_clock_ns(CLOCK_MONOTONIC);
   const uint64_t whole = crasher->is_pending ? CS_RING_STATE_PENDING : CS_RING_STATE_COMMITTED;
-  // release: pairs with cs_ring_slot_state_acquire() of the reader.
+  // release: pairs with cs_ring_slot_state_acquire() in the reader.
   __atomic_store_n(&slot->state, (state & ~(uint64_t)CS_RING_STATE_MASK) | whole, __ATOMIC_RELEASE);
 }
 
-// Concurrency: while a reminder is under way, the thread waits for it here. Otherwise the reminder could reach a thread
-// that has left the handler. The reminder ends the wait. Returns false if the record is committed, or if this thread
-// faulted in publish(): then the record is broken anyway.
+// Concurrency: if the watchdog is about to send a reminder, the thread waits here. Otherwise, the reminder could reach
+// the thread after it has left the handler. The arrival of the reminder ends the wait. Returns false if the record is
+// already committed. Also returns false if this thread faulted in publish(), because its record is then invalid.
 static bool become_committer(cs_crasher *crasher) SIGNAL_SAFE {
   for (int attempt = 0; attempt < WATCHER_TRIES; attempt++) {
     const int committer = committer_of(crasher);
@@ -62,7 +63,7 @@ void cs_crasher_commit(cs_crasher *crasher) SIGNAL_SAFE {
 
 void cs_crasher_commit_as(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
   if (!cs_crasher_is_writing(crasher)) return;
-  // release: pairs with the load of cs_crasher_commit_for().
+  // release: pairs with the acquire load in cs_crasher_commit_for().
   __atomic_store_n(&crasher->is_at_commit, true, __ATOMIC_RELEASE);
   if (!become_committer(crasher)) return;
   cs_inject_here(CS_INJECT_COMMITTING);
@@ -71,21 +72,22 @@ void cs_crasher_commit_as(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
 
 bool cs_crasher_takes_reminder(cs_crasher *crasher) SIGNAL_SAFE {
   int committer = committer_of(crasher);
-  // The signal may come from another process, just before the watchdog's own signal. The kernel merges two pending
-  // signals of the same number.
+  // The signal may come from another process while the watchdog's signal is about to be sent. The kernel merges two
+  // pending signals of the same number, so the thread waits until the watchdog has sent its signal.
   for (int attempt = 0; attempt < WATCHER_TRIES && committer == CS_COMMITTER_REMINDING; attempt++) {
     cs_sleep_ns(WATCHER_SLEEP_NS);
     committer = committer_of(crasher);
   }
   if (committer == CS_COMMITTER_NONE || committer == crasher->tid) return false;
-  // If the watchdog has become the committer meanwhile, it stays the committer.
+  // If the watchdog is already the committer, the exchange fails and the watchdog stays the committer.
   make_committer(crasher, CS_COMMITTER_REMINDED, CS_COMMITTER_NONE);
   return crasher->depth == 0 && !crasher->is_at_commit;
 }
 
 bool cs_crasher_remind(cs_crasher *crasher) SIGNAL_SAFE {
   if (!make_committer(crasher, CS_COMMITTER_NONE, CS_COMMITTER_REMINDING)) return false;
-  // Accepts any sent signal of this number, because the kernel drops the details at the limit of queued signals.
+  // The reminder contains no data that identifies it, because the kernel drops a signal's data if the queue is full.
+  // The thread accepts any signal of this number that was sent.
   const bool is_sent = cs_system_call(SYS_tgkill, cs_process.pid, crasher->tid, crasher->signal, 0, 0, 0) == 0;
   make_committer(crasher, CS_COMMITTER_REMINDING, is_sent ? CS_COMMITTER_REMINDED : CS_COMMITTER_NONE);
   return is_sent;
@@ -99,8 +101,8 @@ bool cs_crasher_commit_for(cs_crasher *crasher, bool is_last) SIGNAL_SAFE {
   } else if (!make_committer(crasher, CS_COMMITTER_REMINDED, self)) {
     return false;
   }
-  // acquire: pairs with cs_crasher_commit_as(). A whole record must not be marked as partial. Its bytes must not change
-  // while the thread is in publish().
+  // acquire: pairs with the release store in cs_crasher_commit_as(). If the flag is set, the record is complete. It
+  // must not be marked as partial, and must not change, because the thread may be in publish().
   const bool is_whole = __atomic_load_n(&crasher->is_at_commit, __ATOMIC_ACQUIRE);
   publish(crasher, is_whole ? 0 : CS_RING_RECORD_MINIMAL | CS_RING_RECORD_LATE);
   return true;

@@ -11,38 +11,38 @@
 
 static cs_crasher crashers[CS_RING_SLOT_LIMIT];
 
-// The tid of the thread that is in the handler with slot n, or 0. Separate from the big entries: each crash scans this
-// array, and would otherwise touch one page for each entry.
+// The thread ID of the thread that is in the handler with slot n, or 0. The array is separate from the large entries,
+// because each crash searches it. A search of the entries would touch one page for each entry.
 static int crashing_tid[CS_RING_SLOT_LIMIT];
 
-// A ticket whose record was withdrawn, plus 1; 0: there is none. The next record that may be withdrawn reuses the
-// ticket. A program that recovers from a thousand faults therefore uses one slot.
+// A ticket whose record was withdrawn, plus 1. The value is 0 if there is no such ticket. The next record that may be
+// withdrawn reuses the ticket. Without this, a program that recovers from many faults would use up all slots.
 static uint64_t spare; // atomic
 
 void cs_crasher_forget_all(void) SIGNAL_SAFE {
   memset(crashing_tid, 0, sizeof crashing_tid);
   __atomic_store_n(&spare, 0, __ATOMIC_RELAXED);
-  memset(&crashers[0], 0, sizeof crashers[0]); // prefaults the entry that a first crash uses
+  memset(&crashers[0], 0, sizeof crashers[0]); // prefaults the entry that the first crash uses
 }
 
 cs_crasher *cs_crasher_of(int tid) SIGNAL_SAFE {
   for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
-    // relaxed: a thread only searches for its own tid, which it stored itself.
+    // relaxed: a thread only searches for its own thread ID, which it stored itself.
     if (__atomic_load_n(&crashing_tid[index], __ATOMIC_RELAXED) == tid) return &crashers[index];
   }
   return NULL;
 }
 
 static bool is_taken(uint64_t ticket) SIGNAL_SAFE {
-  // acquire: pairs with cs_crasher_release().
+  // acquire: pairs with the release store in cs_crasher_release().
   return __atomic_load_n(&crashing_tid[ticket % CS_RING_SLOT_LIMIT], __ATOMIC_ACQUIRE) != 0;
 }
 
 static uint64_t draw_ticket(bool is_pending) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   const uint64_t found = is_pending ? __atomic_exchange_n(&spare, 0, __ATOMIC_RELAXED) : 0;
-  // A ticket from before a survived crash would look like a part of that crash, and later tickets may have used its
-  // slot.
+  // A ticket from before a survived crash is not reused. Its record would seem to belong to that crash, and a later
+  // ticket may have used its slot.
   if (found > __atomic_load_n(&ring->header.survived, __ATOMIC_RELAXED)) {
     const uint64_t ticket = found - 1;
     const uint64_t withdrawn = (ticket / CS_RING_SLOT_LIMIT + 1) << 2 | CS_RING_STATE_FREE;
@@ -53,10 +53,10 @@ static uint64_t draw_ticket(bool is_pending) SIGNAL_SAFE {
 }
 
 // Takes a ticket and claims its slot, unless a thread with that slot is still in the handler. Overwrites committed
-// slots, the oldest first, because a process that survives its signals must not fill the ring forever.
-// Concurrency: this thread may stall after the first check, while another thread with a later ticket claims the slot,
-// commits, and is still in the handler. The second check detects that thread: it stored its tid before the commit that
-// the exchange read.
+// slots, starting with the oldest one. Otherwise, a process that survives its signals would fill the ring.
+// Concurrency: this thread may stall after its first check. Meanwhile, a thread with a later ticket may claim the slot
+// and commit, and may still be in the handler. The second check detects the thread with the later ticket, because that
+// thread stored its thread ID before the commit that the exchange read.
 static bool take_slot(bool is_pending, uint64_t *ret_ticket) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   for (uint32_t attempt = 0; attempt < CS_RING_SLOT_LIMIT; attempt++) {
@@ -69,14 +69,14 @@ static bool take_slot(bool is_pending, uint64_t *ret_ticket) SIGNAL_SAFE {
     // A record that may be withdrawn must not overwrite another record.
     if (is_pending && (seen & CS_RING_STATE_MASK) != CS_RING_STATE_FREE) continue;
     uint64_t wanted = (ticket / CS_RING_SLOT_LIMIT + 1) << 2 | CS_RING_STATE_WRITING;
-    // acquire: no later write becomes visible before the state. Pairs with a reader's second read.
+    // acquire: no later write becomes visible before the state. Pairs with the second read of the state in a reader.
     if (__atomic_compare_exchange_n(state, &seen, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
       if (is_taken(ticket)) {
         __atomic_compare_exchange_n(state, &wanted, seen, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
         continue;
       }
       __atomic_thread_fence(__ATOMIC_RELEASE);
-      // relaxed: a counter only. `seen` is the value that the exchange replaced.
+      // relaxed, because the counter orders nothing. `seen` is the state that the exchange replaced.
       if ((seen & CS_RING_STATE_MASK) == CS_RING_STATE_COMMITTED) {
         __atomic_fetch_add(&ring->header.slot_overwritten, 1, __ATOMIC_RELAXED);
       }
@@ -110,9 +110,9 @@ static cs_crasher *claim(int tid, int signal, const siginfo_t *information, ucon
   crasher->slot = &cs_process.ring->slots[index];
   crasher->scratch.memory = (cs_memory){0};
   crasher->scratch.row_pc = 0;
-  // From here on a second crash of this thread finds the slot. The record is cleared only now: the kernel may refuse a
-  // new ring page, and that fault must count as a second crash of this thread.
-  // release: pairs with cs_crasher_at().
+  // If this thread crashes again after this store, its second crash finds the slot. The record is cleared only now,
+  // because clearing may fault: the kernel may have no memory for a new page of the ring. That fault must be a second
+  // crash of this thread. release: pairs with cs_crasher_at().
   __atomic_store_n(&crashing_tid[index], tid, __ATOMIC_RELEASE);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   memset(&crasher->slot->record, 0, sizeof crasher->slot->record);
@@ -135,7 +135,7 @@ void cs_crasher_take_sequence(cs_crasher *crasher, uint64_t sequence) SIGNAL_SAF
 }
 
 cs_crasher *cs_crasher_at(uint32_t index) SIGNAL_SAFE {
-  // acquire: pairs with the release in cs_crasher_claim().
+  // acquire: pairs with the release store in cs_crasher_claim().
   return __atomic_load_n(&crashing_tid[index], __ATOMIC_ACQUIRE) != 0 ? &crashers[index] : NULL;
 }
 
@@ -148,7 +148,7 @@ static bool settle(const cs_pending *pending, uint64_t to) SIGNAL_SAFE {
   if (pending->slot == NULL) return false;
   uint64_t seen = pending->state;
   const uint64_t wanted = (seen & ~(uint64_t)CS_RING_STATE_MASK) | to;
-  // Another crash may have claimed the slot since.
+  // If another crash has claimed the slot, the state has changed and the exchange fails.
   return __atomic_compare_exchange_n(&pending->slot->state, &seen, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
@@ -165,7 +165,7 @@ bool cs_pending_commit(const cs_pending *pending) SIGNAL_SAFE {
 }
 
 void cs_crasher_release(cs_crasher *crasher) SIGNAL_SAFE {
-  // release: this thread's last use of the entry happens before the next owner's first.
+  // release: this thread's last access to the entry happens before the first access of the next owner.
   __atomic_store_n(&crashing_tid[crasher - crashers], 0, __ATOMIC_RELEASE);
 }
 

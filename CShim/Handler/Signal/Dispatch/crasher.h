@@ -1,4 +1,4 @@
-// The threads in the handler, and the ring slots that they write.
+// The threads that are in the handler, and the ring slots that they write.
 #ifndef CS_CRASHER_H
 #define CS_CRASHER_H
 
@@ -10,78 +10,79 @@
 #include "../Unwind/cfi.h"
 #include "cs_ring.h"
 
-// The committer of a record: the tid of the crashing thread or of the watchdog, or one of these values.
+// The committer of a record: the thread ID of the crashing thread or of the watchdog, or one of the following values.
 #define CS_COMMITTER_NONE      0
-#define CS_COMMITTER_REMINDING (-1) // the watchdog is about to send the thread a reminder
+#define CS_COMMITTER_REMINDING (-1) // the watchdog is about to send a reminder to the thread
 #define CS_COMMITTER_REMINDED  (-2) // the reminder was sent; no thread is the committer yet
 
-// One crashing thread; entry n belongs to slot n of the ring.
+// The state of a crashing thread. Entry n belongs to slot n of the ring.
 typedef struct cs_crasher {
   int tid;
-  uint32_t depth;      // crashes of the handler itself
-  bool is_counted;     // it is among the threads that others wait for
+  uint32_t depth;      // the number of crashes inside the handler
+  bool is_counted;     // other crashing threads wait for this thread
   bool is_pending;     // the record is withdrawn if a handler of the program repairs the fault
-  bool is_watched;     // cs_watch_enter() was called for it
-  bool is_at_commit;   // atomic: the thread has written all it is going to write
+  bool is_watched;     // the thread has called cs_watch_enter()
+  bool is_at_commit;   // atomic: the thread has finished writing its record
   int committer;       // atomic
-  int signal;          // the original signal: the process must end by it
+  int signal;          // the original signal, by which the process must end
   ucontext_t *context; // the kernel's context of the original signal
-  bool has_own_table;  // it has its own descriptor table: a descriptor closed there stays open for the program
-  int next_spare;      // the next standard stream that may be closed in its own table
+  bool has_own_table;  // the thread has its own descriptor table: closing a descriptor does not affect the program
+  int next_spare;      // the next standard stream that the thread may close in its own table
   siginfo_t information;
   uint64_t ticket;
   cs_ring_slot *slot;
   cs_cfi_scratch scratch;
 } cs_crasher;
 
-// The entry of the thread if it is already in the handler, else NULL.
+// Returns the entry of the thread if the thread is in the handler, else NULL.
 cs_crasher *cs_crasher_of(int tid) SIGNAL_SAFE;
 
-// Claims a slot for the thread and clears its record. From then on other threads wait for this thread. Returns NULL and
-// counts the loss if all slots are being written.
+// Claims a slot for the thread and clears its record. After that, other crashing threads wait for this thread. If all
+// slots are in use, counts the loss and returns NULL.
 cs_crasher *cs_crasher_claim(int tid, int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
 // Claims a slot for a record that may be withdrawn. `is_watched`: the thread has called cs_watch_enter().
 cs_crasher *cs_crasher_claim_pending(int tid, const siginfo_t *information, ucontext_t *context,
                                      bool is_watched) SIGNAL_SAFE;
 
-// Gives the record the sequence number of an earlier record of the same fault.
+// Sets the record's sequence number to that of an earlier record of the same fault.
 void cs_crasher_take_sequence(cs_crasher *crasher, uint64_t sequence) SIGNAL_SAFE;
 
-// Publishes the record of this thread. Does nothing if it is published already; waits if the watchdog publishes it.
+// Publishes this thread's record. Does nothing if the record is already published. Waits if the watchdog is publishing
+// it.
 void cs_crasher_commit(cs_crasher *crasher) SIGNAL_SAFE;
 
-// Publishes the record with flags for its missing parts, and counts it as minimal.
+// Publishes the record with flags for the missing parts, and counts it as minimal.
 void cs_crasher_commit_as(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE;
 
-// Handles a sent signal of a thread in the handler. Returns true if the signal is the watchdog's reminder and the
-// thread is writing its record. The thread must then stop writing.
+// Handles a signal that was sent to a thread in the handler. Returns true if the signal is the watchdog's reminder and
+// the thread is writing its record. The thread must then stop writing the record.
 bool cs_crasher_takes_reminder(cs_crasher *crasher) SIGNAL_SAFE;
 
-// A whole record that may be withdrawn. Each function does nothing if the record is withdrawn or committed, or if
-// another crash has claimed the slot.
+// A complete record that may be withdrawn. The functions below do nothing if the record is already withdrawn or
+// committed, or if another crash has claimed the slot.
 typedef struct cs_pending {
   cs_ring_slot *slot; // NULL: none
   uint64_t state;
   uint64_t ticket;
 } cs_pending;
 
-// Precondition: the record is published, and the thread still holds the slot.
+// Precondition: the record is published, and the thread still owns the slot.
 cs_pending cs_crasher_pending(const cs_crasher *crasher) SIGNAL_SAFE;
 void cs_pending_withdraw(const cs_pending *pending) SIGNAL_SAFE;
 bool cs_pending_commit(const cs_pending *pending) SIGNAL_SAFE;
 
-// For the watchdog: returns the thread in the handler with slot `index`, or NULL. The second function returns whether
-// its record is uncommitted.
+// For the watchdog. The first function returns the thread that is in the handler with slot `index`, or NULL. The second
+// function returns whether the thread's record is not committed yet.
 cs_crasher *cs_crasher_at(uint32_t index) SIGNAL_SAFE;
 bool cs_crasher_is_writing(const cs_crasher *crasher) SIGNAL_SAFE;
 
-// For the watchdog: sends the thread its own crash signal as a reminder. Returns false if the thread is committing, or
-// if sending fails.
+// For the watchdog: sends the thread its own crash signal, as a reminder. Returns false if the thread is committing, or
+// if the signal cannot be sent.
 bool cs_crasher_remind(cs_crasher *crasher) SIGNAL_SAFE;
 
-// For the watchdog: commits the record of a reminded thread. With `is_last` it commits in any state, because the
-// process is about to end. Returns true if this call committed the record.
+// For the watchdog: commits the record of a reminded thread. If `is_last` is true, commits the record in any state,
+// because the process is about to end. Returns true if this call committed the record.
 bool cs_crasher_commit_for(cs_crasher *crasher, bool is_last) SIGNAL_SAFE;
 
 // In a forked child: clears the state of the parent's crashing threads.

@@ -10,8 +10,9 @@
 
 #define FIRST_PROCESS 1
 
-// Returns whether the fault repeats when the instruction at the pc runs again. SIGTRAP's pc is past the int3, and
-// SIGSYS's is past the system call. A memory error found in the background (BUS_MCEERR_AO) belongs to no instruction.
+// Returns whether the fault occurs again if the thread executes the instruction at the pc again. For SIGTRAP, the pc is
+// past the int3. For SIGSYS, it is past the system call. A memory error that the kernel found in the background
+// (BUS_MCEERR_AO) has no instruction.
 static bool happens_again(int signal, int code) SIGNAL_SAFE {
   if (code <= 0) return false;
   switch (signal) {
@@ -26,15 +27,16 @@ static bool happens_again(int signal, int code) SIGNAL_SAFE {
   }
 }
 
-// All signals are blocked, so the signal stays pending until the handler returns and the mask is restored. The kernel
-// then delivers it with the original registers. A core dump or the next handler shows the crash and not our handler.
+// All signals are blocked, so the signal stays pending until the handler returns and the kernel restores the mask. The
+// kernel then delivers it with the original registers. A core dump or the next handler therefore shows the crash, and
+// not our handler.
 static void queue(int signal, const siginfo_t *information) SIGNAL_SAFE {
   const uint64_t all = ~UINT64_C(0);
   const int pid = cs_getpid();
   const int tid = cs_gettid();
   cs_sigmask(SIG_SETMASK, &all);
-  // The kernel refuses the call at the limit of queued signals, and a seccomp profile may refuse it. The signal is then
-  // sent without its details.
+  // The kernel refuses this call if the queue of signals is full, and a seccomp filter may refuse it. The signal is
+  // then sent without its siginfo.
   if (cs_queue_signal(pid, tid, signal, information) != 0) cs_system_call(SYS_tgkill, pid, tid, signal, 0, 0, 0);
 }
 
@@ -43,8 +45,8 @@ void cs_finish(int signal, const siginfo_t *information) SIGNAL_SAFE {
   if (!happens_again(signal, information->si_code)) queue(signal, information);
 }
 
-// The kernel ends a process that ignores a fault. It drops signals that the first process of a pid namespace sends
-// itself.
+// The kernel ends a process that ignores a fault. In the first process of a pid namespace, it drops signals with the
+// default action that the process sends to itself.
 bool cs_finish_is_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
   const bool is_default = cs_process.previous[signal].handler == SIG_DFL;
   const bool is_ignored = cs_process.previous[signal].handler == SIG_IGN;
@@ -78,7 +80,8 @@ void cs_finish_at_once(const siginfo_t *information) SIGNAL_SAFE {
   const uint64_t only = UINT64_C(1) << (signal - 1);
   cs_finish_by_default(signal, information);
   cs_sigmask(SIG_UNBLOCK, &only);
-  // The kernel drops signals that the first process of a pid namespace sends itself, but not a fault.
+  // In the first process of a pid namespace, the kernel drops signals that the process sends to itself. It does not
+  // drop a fault, so the process ends with one.
   __builtin_trap();
 }
 

@@ -1,32 +1,40 @@
-// How concurrent and nested crashes are handled:
+// Handles concurrent and nested crashes in this way:
 //
 // clang-format off
-// | situation                                   | what happens                                                        |
-// |---------------------------------------------|---------------------------------------------------------------------|
-// | a second thread crashes                     | its own slot and record; both wait for each other, then finish; a   |
-// |                                             | thread that ran during the sweep gets time to crash                 |
-// | the end of the process is certain           | the other threads halt where the sweep found them (halt.c)          |
-// | a 65th thread crashes at once               | no slot: counted in slot_lost, wakes crashd, waits for the others   |
-// | the handler of a thread crashes             | commits the partial record as minimal; then default action, with    |
-// |                                             | the context of the first crash                                      |
-// | the handler crashes a second time           | default action, without further writes                              |
-// | a signal is sent to a thread in the handler | dropped: the thread ends by its first signal                        |
-// | a thread stalls while it writes its record  | the watchdog reminds it: it commits the partial record, and then    |
-// |                                             | continues as after a whole one                                      |
-// | a thread never leaves the handler           | the others wait WAIT_TRIES times, then the process ends; at the     |
-// |                                             | latest the watchdog ends it                                         |
-// | an earlier handler recovers from the fault  | no crash, the record is withdrawn (first_chance.c)                  |
-// | an earlier handler takes a sent signal, or  | that signal is no longer ours. If the program continues, the next   |
-// | is one of SIGABRT, too                      | crash has a sweep of its own                                        |
-// | a later handler calls ours without siginfo  | re-raises the signal, to our handler only                           |
-// | a thread faults while it answers a sweep    | it waits until the process ends; no record of its own               |
-// | contained work traps                        | parks only its thread (containment.c)                               |
-// | an access to a guard slot                   | no crash under the policy absorb; also in a forked child            |
-// | a forked child crashes                      | not ours: the previous action, without a record                     |
-// | vfork, clone(CLONE_VM)                      | as in a forked child: the memory is the parent's                    |
+// | situation                                        | what happens                                                  |
+// |--------------------------------------------------|---------------------------------------------------------------|
+// | A second thread crashes.                         | It gets its own slot and record. Both threads wait for each   |
+// |                                                  | other and then leave the handler. A thread that ran during    |
+// |                                                  | the sweep gets time to crash, too.                            |
+// | The process certainly ends.                      | The other threads halt where the sweep has found them         |
+// |                                                  | (halt.c).                                                     |
+// | 65 threads crash at once.                        | The last one gets no slot. It increments slot_lost, wakes     |
+// |                                                  | crashd, and waits for the other threads.                      |
+// | The handler crashes.                             | It commits the partial record as minimal. The default action  |
+// |                                                  | then applies, with the context of the first crash.            |
+// | The handler crashes again.                       | The default action applies. Nothing more is written.          |
+// | A signal is sent to a thread in the handler.     | It is dropped, because the thread ends by its first signal.   |
+// | A thread stalls while it writes its record.      | The watchdog sends it a reminder. The thread then commits the |
+// |                                                  | partial record, and continues as after a complete one.        |
+// | A thread never leaves the handler.               | The other threads wait WAIT_TRIES times, and then end the     |
+// |                                                  | process. The watchdog ends it at the deadline.                |
+// | A program's handler, installed before ours,      | This is not a crash, and the record is withdrawn              |
+// | recovers from the fault.                         | (first_chance.c).                                             |
+// | A program's handler, installed before ours,      | The shield does not handle the signal further. If the program |
+// | receives a sent signal, or also handles SIGABRT. | continues, the next crash gets its own sweep.                 |
+// | A handler, installed after ours, calls ours      | Our handler stays installed, and re-raises the signal to      |
+// | without siginfo.                                 | itself.                                                       |
+// | A thread faults while it answers a sweep.        | It waits until the process ends, and gets no record of its    |
+// |                                                  | own.                                                          |
+// | Contained work traps.                            | Only its thread stops forever (containment.c).                |
+// | A thread accesses a guard slot.                  | Under the policy absorb, this is not a crash. The same        |
+// |                                                  | applies to a forked child.                                    |
+// | A forked child crashes.                          | The previous action applies, and no record is written.        |
+// | A child of vfork or clone(CLONE_VM) crashes.     | The same as for a forked child, because the memory is the     |
+// |                                                  | parent's.                                                     |
 // clang-format on
 //
-// errno: nothing here calls a function that sets it (system_call.h), so there is nothing to restore.
+// The handler need not save errno, because it calls no function that sets errno (system_call.h).
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -52,12 +60,12 @@
 #include "trusted.h"
 #include "watch.h"
 
-// The time that a thread waits after a fault in its answer to a sweep: 25 × 200 ms.
+// The time that a thread waits for the end of the process after it faulted while answering a sweep: 25 × 200 ms.
 #define END_TRIES    25
 #define END_SLEEP_NS 200000000
 
-// Returns whether the kernel called the handler. A program that replaced our handler may have received it from
-// signal(). It then calls our handler with only the signal number.
+// Returns whether the kernel called the handler, and not the program. A program that replaced our handler may have
+// received our handler's address from signal(). The program then calls our handler with only the signal number.
 static bool is_from_kernel(int signal, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
   const uint64_t from = (uint64_t)(uintptr_t)information;
   const uint64_t registers = (uint64_t)(uintptr_t)&context->uc_mcontext;
@@ -66,15 +74,15 @@ static bool is_from_kernel(int signal, const siginfo_t *information, const ucont
          cs_memory_is_readable(registers + sizeof context->uc_mcontext.gregs - sizeof(uint64_t));
 }
 
-// A sent signal that the program ignores is no crash. abort() is a crash in any case.
+// A signal that was sent and that the program ignores is not a crash, except that abort() always is one.
 static bool is_ignored(int signal, const siginfo_t *information) SIGNAL_SAFE {
   if (information->si_code > 0 || cs_process.previous[signal].handler != SIG_IGN) return false;
   return signal != SIGABRT || information->si_pid != cs_process.pid;
 }
 
-// Unblocks SIGSEGV, SIGBUS and the crash's own signal, because a fault whose signal is blocked ends the process at
-// once. A handler that calls ours may block the crash's signal, which the watchdog sends as its reminder. Returns the
-// previous mask.
+// Unblocks SIGSEGV, SIGBUS and the crash's own signal. If a fault occurs while its signal is blocked, the kernel ends
+// the process at once. Another handler that calls ours may have blocked the crash's signal, which the watchdog also
+// sends as its reminder. Returns the previous signal mask.
 static uint64_t open_signals(int signal) SIGNAL_SAFE {
   const uint64_t wanted = UINT64_C(1) << (signal - 1) | UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1);
   uint64_t before = 0;
@@ -88,7 +96,7 @@ static void deliver_and_wait(cs_crasher *crasher) SIGNAL_SAFE {
   cs_others_wait();
 }
 
-// Leaves the handler. `crasher` may be NULL. Returns true if the previous action then ends the process.
+// Leaves the handler; `crasher` may be NULL. Returns true if the previous action then ends the process.
 static bool leave(cs_crasher *crasher, int signal, const siginfo_t *information) SIGNAL_SAFE {
   const bool ends = cs_capture_is_end(signal, information);
   cs_sweep_leave(signal, ends);
@@ -99,14 +107,15 @@ static bool leave(cs_crasher *crasher, int signal, const siginfo_t *information)
   return ends;
 }
 
-// Handles a second signal of a thread in the handler. A fault is a crash of the handler itself. A sent signal may be
-// the watchdog's reminder. Both return to the context of the first crash, because core dumps and other handlers need
-// its registers. Also, the default action ends the first process of a pid namespace only for a fault.
+// Handles another signal of a thread that is already in the handler. A fault is a crash of the handler itself. A signal
+// that was sent may be the watchdog's reminder. In both cases, the handler returns to the context of the first crash,
+// because core dumps and other handlers need its registers. Also, in the first process of a pid namespace, the default
+// action ends the process only for a fault.
 static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *information,
                         ucontext_t *context) SIGNAL_SAFE {
   const bool is_sent = information->si_code <= 0;
   if (is_sent && !cs_crasher_takes_reminder(crasher)) return;
-  // The program's first-chance handler will not run, so this is a crash.
+  // After a crash inside the handler, the program's first-chance handler will not run, so the first fault is a crash.
   crasher->is_pending = false;
   crasher->depth++;
   if (!crasher->is_watched) {
@@ -116,7 +125,8 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
   if (crasher->depth == 1 && crasher->is_counted) {
     cs_crasher_commit_as(crasher, CS_RING_RECORD_MINIMAL | (is_sent ? CS_RING_RECORD_LATE : 0));
     if ((!is_sent || cs_capture_is_end(crasher->signal, &crasher->information)) && cs_halt_begin()) cs_others_halt();
-    // A fault is certain to end the process. The table is separated only now, because the record comes first.
+    // A fault inside the handler certainly ends the process. The thread gets its own descriptor table only now, because
+    // committing the record comes first.
     if (!is_sent && !crasher->has_own_table) crasher->has_own_table = cs_descriptors_separate();
     deliver_and_wait(crasher);
   }
@@ -132,8 +142,8 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
   if (ends) cs_halt_exempt(context);
 }
 
-// A thread that faults while it answers a sweep must not be recorded as a second crash. It waits until the first crash
-// ends the process.
+// If a thread faults while it answers a sweep, its fault must not be recorded as a second crash. The thread waits until
+// the first crash ends the process.
 static void wait_for_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
   for (int attempt = 0; attempt < END_TRIES; attempt++)
     cs_sleep_ns(END_SLEEP_NS);
@@ -164,7 +174,7 @@ static void crash(int tid, siginfo_t *information, ucontext_t *context, uint64_t
   if (leave(crasher, signal, information)) cs_halt_exempt(context);
 }
 
-// Returns whether the signal is no crash or is handled already.
+// Returns whether the signal is not a crash, or is already handled.
 static bool is_settled(int signal, siginfo_t *information, ucontext_t *context, int tid) SIGNAL_SAFE {
   if (cs_own_passes_on(signal, information, context)) return true;
   cs_crasher *again = cs_crasher_of(tid);

@@ -10,7 +10,7 @@ static cs_shim_record_function *record_hook; // atomic
 static cs_shim_fault_function *fault_hook;   // atomic
 
 void cs_shim_set_record_function(cs_shim_record_function *function) {
-  // release: pairs with cs_record_hook().
+  // release: pairs with the acquire load in cs_record_hook().
   __atomic_store_n(&record_hook, function, __ATOMIC_RELEASE);
 }
 
@@ -20,7 +20,7 @@ void cs_record_hook(const cs_ring_record *record) SIGNAL_SAFE {
 }
 
 void cs_shim_set_fault_function(cs_shim_fault_function *function) {
-  // release: pairs with cs_recover_fault().
+  // release: pairs with the acquire load in cs_recover_fault().
   __atomic_store_n(&fault_hook, function, __ATOMIC_RELEASE);
 }
 

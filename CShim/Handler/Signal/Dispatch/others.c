@@ -14,24 +14,26 @@
 #include "state.h"
 #include "watch.h"
 
-// The time that a finished thread waits for the others: 5000 × 0.2 ms.
+// The time that a thread with a committed record waits for other crashing threads: 5000 × 0.2 ms.
 #define WAIT_TRIES    5000
 #define WAIT_SLEEP_NS 200000
 
-// Threads that ran during the first crash, or that the sweep did not reach, may be about to crash too. If the process
-// may survive, they are not halted. The first thread then waits until no other thread has crashed for 40 × 0.5 ms,
-// because busy processors delay the other threads. The limit is 200 × 0.5 ms. Scales with the sweep timeout.
+// Some threads ran during the first crash, or the sweep did not reach them. They may be about to crash for the same
+// reason. If the process may survive the signal, these threads are not halted. The first thread then waits until no
+// other thread has crashed for 40 × 0.5 ms. The time is this long because busy processors delay the other threads. The
+// total wait is limited to 200 × 0.5 ms. Both numbers scale with the sweep timeout.
 #define OTHERS_TRIES    200
 #define OTHERS_QUIET    40
 #define OTHERS_SLEEP_NS 500000
 
-// How long the end of the process waits for the sweep of another crash, which uses SIGPROF: 10,000 × 0.1 ms.
+// The time that a thread waits for the sweep of another crash before it ends the process, because that sweep uses
+// SIGPROF: 10,000 × 0.1 ms.
 #define SWEEP_TRIES    10000
 #define SWEEP_SLEEP_NS 100000
 
 void cs_others_enter(const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
   if (cs_watch_enter(information)) cs_sweep_renew(context);
-  // Sequentially consistent, like cs_others_wait(): of two crashing threads, at least one sees the other.
+  // Sequentially consistent, like cs_others_wait(): of two crashing threads, at least one reads the other's increment.
   __atomic_fetch_add(&cs_process.busy_count, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -72,7 +74,7 @@ bool cs_others_halt(void) SIGNAL_SAFE {
 }
 
 void cs_others_sweep_and_halt(int signal, const siginfo_t *information) SIGNAL_SAFE {
-  // Called before the sweep, so that interrupted threads do not return to the program.
+  // Halting begins before the sweep, so that threads that the sweep interrupts do not return to the program.
   const bool halts = cs_capture_is_end(signal, information) && cs_halt_begin();
   const bool sweeps = cs_sweep_claim();
   const bool has_swept = sweeps && cs_sweep();

@@ -1,4 +1,5 @@
-// The coordination with other threads. A crashing thread sweeps them, halts them, and waits for those that also crash.
+// Coordinates a crashing thread with the other threads. It sweeps them, halts them, and waits for those that also
+// crash.
 #ifndef CS_OTHERS_H
 #define CS_OTHERS_H
 
@@ -8,18 +9,21 @@
 
 #include "cs_signal_safe.h"
 
-// Marks the thread as crashing. From here on the other crashing threads wait for it.
+// Stores that this thread is crashing. After that, the other crashing threads wait for it.
 void cs_others_enter(const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE;
 
-// Sweeps the other threads if this is the first crash. Halts them if this is the first crash that ends the process. The
-// record is already committed, and other crashing threads wait for the end of this call.
+// Sweeps the other threads if no other crash has swept them before. Halts them if this is the first crash that
+// certainly ends the process. The caller's record is already committed. Other crashing threads wait until this call
+// ends.
 void cs_others_sweep_and_halt(int signal, const siginfo_t *information) SIGNAL_SAFE;
 
-// Halts the other threads, for a thread that has called cs_halt_begin(). Returns false if they cannot be listed.
+// Halts the other threads. Precondition: the calling thread has called cs_halt_begin(). Returns false if the other
+// threads cannot be listed.
 bool cs_others_halt(void) SIGNAL_SAFE;
 
-// Waits until the records of the other threads are committed and included in the copy, because the first thread that
-// finishes ends the process. Also waits for a thread that crashes while the copy is written.
+// Waits until the records of the other threads are committed and the copy contains them. This is necessary because the
+// first thread that leaves the handler ends the process. Also waits for a thread that crashes while the copy is
+// written.
 void cs_others_wait(void) SIGNAL_SAFE;
 
 #endif

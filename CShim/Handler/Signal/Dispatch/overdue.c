@@ -11,21 +11,21 @@
 
 #define SLEEPER_PATIENCE 3
 
-// The watchdog's data on the thread in each slot.
+// The watchdog's data about the thread in each slot.
 typedef struct watched {
   uint64_t ticket;
-  uint32_t ticks;    // since the watchdog first saw it writing
+  uint32_t ticks;    // ticks since the watchdog first detected that the thread writes a record
   uint32_t reminded; // the value of `ticks` at the reminder; 0: no reminder yet
   uint64_t processor_ns;
 } watched;
 
-static watched threads[CS_RING_SLOT_LIMIT]; // accessed by the watchdog only
+static watched threads[CS_RING_SLOT_LIMIT]; // only the watchdog accesses it
 
 void cs_overdue_forget(void) SIGNAL_SAFE {
   memset(threads, 0, sizeof threads);
 }
 
-// Returns the processor time of one thread, from the kernel's per-thread clock (CPUCLOCK_SCHED and
+// Returns the processor time of one thread, from the kernel's clock of this thread (CPUCLOCK_SCHED and
 // CPUCLOCK_PERTHREAD_MASK).
 static uint64_t processor_ns(int tid) SIGNAL_SAFE {
   struct timespec time = {0};
@@ -34,7 +34,8 @@ static uint64_t processor_ns(int tid) SIGNAL_SAFE {
   return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
 }
 
-// Returns whether to remind the thread. `record_ticks` is the time that a record may take.
+// Returns whether the watchdog must send the thread a reminder. `record_ticks` is the maximum number of ticks for a
+// record.
 static bool is_overdue(const watched *thread, int tid, uint32_t record_ticks) SIGNAL_SAFE {
   if (thread->ticks < record_ticks) return false;
   if (thread->ticks / SLEEPER_PATIENCE >= record_ticks) return true;
@@ -42,8 +43,8 @@ static bool is_overdue(const watched *thread, int tid, uint32_t record_ticks) SI
   return used_ns >= record_ticks * (uint64_t)CS_TICK_NS / 2;
 }
 
-// Returns whether the reminder is pending and not blocked. Then it is the next code that the thread runs, so the thread
-// writes no more bytes of its record. A thread that blocks the signal may still write.
+// Returns whether the reminder is pending and not blocked. In this case, the thread runs its handler next and writes no
+// more bytes of its record. If the thread blocks the signal, it may still write.
 static bool is_on_its_way(const cs_crasher *crasher) SIGNAL_SAFE {
   cs_task_status status = {0};
   cs_task_status_read(crasher->tid, &status);
@@ -82,7 +83,7 @@ bool cs_overdue_look(uint32_t record_ticks) SIGNAL_SAFE {
 void cs_overdue_remind_all(void) SIGNAL_SAFE {
   for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
     cs_crasher *crasher = cs_crasher_at(index);
-    // Each thread is reminded only once; the committer field prevents a second reminder.
+    // Each thread gets only one reminder, because the committer field prevents a second one.
     if (crasher != NULL && cs_crasher_is_writing(crasher)) cs_crasher_remind(crasher);
   }
 }

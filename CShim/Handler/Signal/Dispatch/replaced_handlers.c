@@ -16,14 +16,15 @@ static void note(cs_ring_handler *entry, int signal, uint32_t state, uint64_t ad
   __atomic_store_n(&entry->state, state, __ATOMIC_RELAXED);
 }
 
-// Concurrency: any number of threads may call this. Each writes what it has just read.
+// Concurrency: any number of threads may call this function. Each thread stores what it has just read.
 void cs_replaced_handlers_note(void) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++) {
     const int signal = crash_signals[index];
     cs_kernel_action present = {0};
     if (cs_sigaction(signal, NULL, &present) != 0) continue;
-    // Loaded after the read of the action: a handler that was restored in between must not count as replaced.
+    // Loaded after the read of the action. Otherwise, a handler that the shield restored in between would be reported
+    // as replaced.
     const uint64_t given_back = __atomic_load_n(&cs_process.given_back, __ATOMIC_SEQ_CST);
     if ((given_back & UINT64_C(1) << signal) != 0) continue;
     const uintptr_t handler = (uintptr_t)present.handler;
@@ -36,7 +37,7 @@ void cs_replaced_handlers_note(void) SIGNAL_SAFE {
       note(entry, signal, CS_RING_HANDLER_IGNORED, 0);
     } else {
       note(entry, signal, CS_RING_HANDLER_REPLACED, handler);
-      cs_image_index(handler); // adds an image that was loaded late to the ring, for crashd
+      cs_image_index(handler); // for crashd: adds an image that was loaded late to the ring
     }
   }
 }
@@ -46,8 +47,9 @@ bool cs_handler_is_replaced(int signal) SIGNAL_SAFE {
   if (cs_sigaction(signal, NULL, &present) != 0) return true;
   const uintptr_t handler = (uintptr_t)present.handler;
   if (handler == (uintptr_t)cs_handler) return false;
-  // Loaded after the read of the action, as in cs_replaced_handlers_note(). While our handler is installed, the signal
-  // has no handler in two cases: the program removed it, or a handler installed with SA_RESETHAND runs and calls ours.
+  // Loaded after the read of the action, as in cs_replaced_handlers_note(). If `given_back` shows that the shield has
+  // not restored the previous action, and the signal has no handler, there are two cases: the program removed our
+  // handler, or a handler that was installed with SA_RESETHAND is running and calls ours.
   const uint64_t given_back = __atomic_load_n(&cs_process.given_back, __ATOMIC_SEQ_CST);
   const bool is_without = handler == (uintptr_t)SIG_DFL || handler == (uintptr_t)SIG_IGN;
   return !is_without || (given_back & UINT64_C(1) << signal) == 0;

@@ -1,5 +1,6 @@
-// The external functions that the handler may call, with the reason why each is signal-safe. The handler makes system
-// calls directly (system_call.h). scripts/check/signal-safe-symbols.txt lists the same functions as linker symbols.
+// The external functions that the handler may call. Each has the reason why it is signal-safe. The handler makes system
+// calls directly (system_call.h), so they are not listed here. scripts/check/signal-safe-symbols.txt lists the same
+// functions as linker symbols.
 #ifndef CS_TRUSTED_H
 #define CS_TRUSTED_H
 
@@ -13,11 +14,11 @@
 // Signal safety: documented by glibc >= 2.35. The function reads a lock-free tree and never takes the loader lock.
 extern int _dl_find_object(void *pc, struct dl_find_object *ret_object) SIGNAL_SAFE;
 
-// Signal safety: POSIX. Most clocks used here only read the vdso's page. The processor time of a thread needs a system
-// call.
+// Signal safety: POSIX. Most clocks that the handler uses only read memory that the kernel shares (vDSO). The clock of
+// a thread's processor time needs a system call.
 extern int clock_gettime(clockid_t clock, struct timespec *ret_time) SIGNAL_SAFE;
 
-// Signal safety: POSIX (since 2008 TC2). Compilers also call these functions for assignments.
+// Signal safety: POSIX (since 2008 TC2). Compilers also generate calls of these functions for assignments.
 extern void *memcpy(void *restrict to, const void *restrict from, size_t size) SIGNAL_SAFE;
 extern void *memset(void *to, int byte, size_t size) SIGNAL_SAFE;
 extern int memcmp(const void *left, const void *right, size_t size) SIGNAL_SAFE;

@@ -8,19 +8,20 @@
 
 #include <linux/futex.h>
 
-// A flag in `inside`: the process is about to end, and no thread may leave the handler.
+// A flag in `inside`. It means that the process is about to end, and that no thread may leave the handler.
 #define CLOSED UINT32_C(0x80000000)
-// The maximum number of failed exchanges. An exchange fails if another thread enters or leaves.
+// The maximum number of failed compare-and-exchange operations. Such an operation fails if another thread enters or
+// leaves at the same time.
 #define DOOR_TRIES 1000
-// The time that a thread waits after CLOSED was set.
+// The time that a thread which wants to leave waits if CLOSED is set: 60 × 1 s.
 #define STAY_TRIES    60
 #define STAY_SLEEP_NS 999999999
 
 typedef struct watch {
-  uint32_t inside;       // atomic, a futex: threads in the handler; CLOSED
-  int tid;               // atomic: the watchdog's tid
-  uint32_t rounds;       // atomic: how often the watchdog has gone to sleep
-  siginfo_t information; // of the first thread that entered
+  uint32_t inside;       // atomic, a futex: the number of threads in the handler, and the flag CLOSED
+  int tid;               // atomic: the watchdog's thread ID
+  uint32_t rounds;       // atomic: how many times the watchdog has begun to sleep
+  siginfo_t information; // the signal of the first thread that entered
 } watch;
 
 static watch now;
@@ -34,14 +35,15 @@ static void wake(const void *word) SIGNAL_SAFE {
 }
 
 bool cs_watch_enter(const siginfo_t *information) SIGNAL_SAFE {
-  // Sequentially consistent, like the watchdog's load: the watchdog checks the count again before it sleeps.
+  // Sequentially consistent, like the watchdog's load: the watchdog reads the count again before it sleeps, so it
+  // cannot miss this thread.
   if (__atomic_fetch_add(&now.inside, 1, __ATOMIC_SEQ_CST) != 0) return false;
-  now.information = *information; // the watchdog reads it at the deadline, long after this function
+  now.information = *information; // the watchdog reads it only at the deadline
   wake(&now.inside);
   return true;
 }
 
-// The watchdog is ending the process. Waits at most STAY_TRIES times.
+// The watchdog is ending the process, so this thread waits. It waits at most STAY_TRIES times.
 static void stay_until_end(void) SIGNAL_SAFE {
   for (int attempt = 0; attempt < STAY_TRIES; attempt++)
     cs_sleep_ns(STAY_SLEEP_NS);
@@ -50,7 +52,7 @@ static void stay_until_end(void) SIGNAL_SAFE {
 void cs_watch_leave(void) SIGNAL_SAFE {
   uint32_t seen = __atomic_load_n(&now.inside, __ATOMIC_SEQ_CST);
   for (int attempt = 0; attempt < DOOR_TRIES && (seen & CLOSED) == 0; attempt++) {
-    // Without this check the count could become negative, which would set CLOSED.
+    // If the count is already 0, a subtraction would wrap around and set CLOSED.
     if (seen == 0) return;
     if (__atomic_compare_exchange_n(&now.inside, &seen, seen - 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return;
   }

@@ -1,4 +1,4 @@
-// Counts the threads in the handler, and wakes the watchdog at the first one (watchdog.h).
+// Counts the threads that are in the handler. The first one wakes the watchdog (watchdog.h).
 #ifndef CS_WATCH_H
 #define CS_WATCH_H
 
@@ -9,35 +9,36 @@
 
 #include "cs_signal_safe.h"
 
-// Enter and leave the handler on this thread. cs_watch_enter() returns whether no other thread is in the handler. While
-// the watchdog is ending the process, cs_watch_leave() waits, at most one minute.
+// The two functions count this thread in and out. cs_watch_enter() returns true if no other thread is in the handler.
+// If the watchdog is ending the process, cs_watch_leave() waits for at most one minute.
 bool cs_watch_enter(const siginfo_t *information) SIGNAL_SAFE;
 void cs_watch_leave(void) SIGNAL_SAFE;
 
 // Returns whether no thread is in the handler.
 bool cs_watch_is_empty(void) SIGNAL_SAFE;
 
-// Wakes the watchdog without a crash.
+// Wakes the watchdog although no thread crashes.
 void cs_watch_wake(void) SIGNAL_SAFE;
 
-// Waits until the watchdog's tid is known, at most one second, because sweeps skip the watchdog.
+// Waits until the watchdog has stored its thread ID, at most one second. A sweep needs the ID, because it must not stop
+// the watchdog.
 void cs_watch_await(void) SIGNAL_SAFE;
 
-// For tests: returns how often the watchdog began to sleep. After a crash the watchdog sleeps again when no thread is
+// For tests: returns how many times the watchdog has begun to sleep. After a crash, it sleeps again when no thread is
 // in the handler.
 uint32_t cs_watch_rounds(void) SIGNAL_SAFE;
 
-// In a forked child: notes that there is no watchdog.
+// In a forked child: resets the state, because the child has no watchdog.
 void cs_watch_forget(void) SIGNAL_SAFE;
 
-// For the watchdog: registers the calling thread as the watchdog.
+// For the watchdog: stores the calling thread as the watchdog.
 void cs_watch_start(void) SIGNAL_SAFE;
 void cs_watch_note_round(void) SIGNAL_SAFE;
-// Sleeps until a thread enters the handler, or until a wake-up. `at_most` NULL: no timeout.
+// Sleeps until a thread enters the handler, or until a wake-up. If `at_most` is NULL, there is no timeout.
 void cs_watch_sleep(const struct timespec *at_most) SIGNAL_SAFE;
-// Stops threads from leaving the handler. Returns false if no thread is in it.
+// Prevents all threads in the handler from leaving it. Returns false if no thread is in it.
 bool cs_watch_close(void) SIGNAL_SAFE;
-// The signal of the thread that entered first.
+// Returns the signal of the first thread that entered.
 const siginfo_t *cs_watch_first(void) SIGNAL_SAFE;
 
 #endif

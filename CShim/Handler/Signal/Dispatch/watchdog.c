@@ -1,18 +1,18 @@
-// Ends a stalled handler; docs/decisions/0010 has the reasons.
+// The watchdog, which ends a stalled handler (docs/decisions/0010).
 //
 // clang-format off
-// | after                       | the watchdog                                                                           |
-// |-----------------------------|----------------------------------------------------------------------------------------|
-// | a twentieth of the deadline | reminds a thread that has used half of that time on a processor: sends its own signal  |
-// |                             | again, and the thread then commits a partial record (overdue.c)                        |
-// | three twentieths            | reminds any other thread: it sleeps, or waits for a processor                          |
-// | four ticks after a reminder | commits the record of a thread that has not run its reminder                           |
-// | the deadline                | reminds threads that still write; eight ticks later commits and delivers all records,  |
-// |                             | and ends the process by the oldest crash's signal                                      |
+// | after                       | the watchdog                                                                       |
+// |-----------------------------|------------------------------------------------------------------------------------|
+// | a twentieth of the deadline | Reminds a thread that has used half of that time on a processor: sends it its own  |
+// |                             | signal again. The thread then commits a partial record (overdue.c).                |
+// | three twentieths            | Reminds any other thread, which sleeps or waits for a processor.                   |
+// | four ticks after a reminder | Commits the record of a thread that has not handled its reminder.                  |
+// | the deadline                | Reminds the threads that still write. Eight ticks later, commits and delivers all  |
+// |                             | records, and ends the process by the signal of the oldest crash.                   |
 // clang-format on
 //
-// The watchdog counts time in short sleeps and not by a clock: if the machine stalls for a minute, the handler stalls
-// too.
+// The watchdog measures time as a number of short sleeps, and not with a clock. If the machine stalls for a minute, the
+// handler has no time to run, and the watchdog does not count this minute.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -32,18 +32,19 @@
 #include "watch.h"
 
 #define RECORD_PART 20
-// On a busy machine the watchdog waits at most CLOCK_PATIENCE times the deadline. A short sleep counts at most
-// NAP_LIMIT_NS, because the process may have been stopped during it.
+// On a busy machine, each short sleep takes longer. The watchdog therefore also ends the process after CLOCK_PATIENCE
+// times the deadline on the clock. A short sleep contributes at most NAP_LIMIT_NS to this time, because the process may
+// have been stopped during the sleep.
 #define CLOCK_PATIENCE 4
 #define NAP_LIMIT_NS   UINT64_C(100000000)
-// How often a short sleep is continued after a profiler's signal has interrupted it.
+// The number of times that a short sleep is continued after a signal, such as a profiler's, has interrupted it.
 #define NAP_TRIES 1000
 
-// How often the watchdog checks whether threads have left first-chance handlers.
+// The interval at which the watchdog checks whether threads have left first-chance handlers.
 #define CHECK_NS 20000000
 
-// Sets a kernel timer that ends the process with SIGKILL, in case this thread also blocks forever, for example on a
-// failed disk.
+// Sets a kernel timer that ends the process with SIGKILL. The timer is necessary because the watchdog itself may block
+// forever, for example on a failed disk.
 static void limit_patience(int32_t *ret_timer, uint32_t deadline_ms) SIGNAL_SAFE {
   struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
   const struct itimerspec once = {
@@ -64,7 +65,7 @@ static void deliver(uint32_t deadline_ms) SIGNAL_SAFE {
   forget_patience(timer);
 }
 
-// Returns whether the crash of a thread is undelivered.
+// Returns whether a thread in the handler has a crash that is not delivered yet.
 static bool is_undelivered(void) SIGNAL_SAFE {
   for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
     const cs_crasher *crasher = cs_crasher_at(index);
@@ -73,7 +74,7 @@ static bool is_undelivered(void) SIGNAL_SAFE {
   return false;
 }
 
-// Returns the part of a short sleep that counts as the handler's time.
+// Sleeps for one tick, and returns the part of the time that counts toward the limit on the clock.
 static uint64_t nap(void) SIGNAL_SAFE {
   const uint64_t start_ns = cs_clock_ns(CLOCK_MONOTONIC);
   cs_sleep_whole_ns(CS_TICK_NS, NAP_TRIES);
@@ -81,7 +82,8 @@ static uint64_t nap(void) SIGNAL_SAFE {
   return passed_ns < NAP_LIMIT_NS ? passed_ns : NAP_LIMIT_NS;
 }
 
-// A last wait for threads that crashed just before the deadline, and for threads that no reminder reached.
+// Waits a last time for threads that crashed just before the deadline, and for threads that have not reacted to a
+// reminder.
 static bool wait_a_last_time(void) SIGNAL_SAFE {
   for (int tick = 0; tick < 2 * CS_TICKS_AFTER_REMINDER; tick++) {
     if (tick == CS_TICKS_AFTER_REMINDER) cs_overdue_remind_all();
@@ -91,8 +93,8 @@ static bool wait_a_last_time(void) SIGNAL_SAFE {
   return true;
 }
 
-// Returns the signal of the oldest crash whose thread is in the handler. A crash without a slot has left only its
-// signal.
+// Returns the signal of the oldest crash whose thread is still in the handler. If no thread in the handler has a slot,
+// returns the signal of the first thread that entered.
 static const siginfo_t *information_of_first(void) SIGNAL_SAFE {
   const cs_crasher *first = NULL;
   for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
@@ -102,15 +104,15 @@ static const siginfo_t *information_of_first(void) SIGNAL_SAFE {
   return first != NULL ? &first->information : cs_watch_first();
 }
 
-// The process survives, so this thread's table must not keep descriptors open that the program closes. Keeps the
-// descriptors that a later crash needs.
+// The process survives, so this thread's descriptor table must not keep files open that the program closes. Closes all
+// descriptors except those that a later crash needs.
 static void close_copy(void) SIGNAL_SAFE {
   const cs_descriptor *const needed[] = {&cs_process.ring_descriptor, &cs_process.spool};
   int kept[2] = {-1, -1};
   for (int index = 0; index < 2; index++) {
     if (cs_descriptor_is_ours(needed[index])) kept[index] = needed[index]->number;
   }
-  // Without the close_range system call, the copied table keeps all descriptors.
+  // If the kernel does not support close_range, the copied table keeps all descriptors.
   (void)cs_descriptors_separate_keeping(kept, 2);
 }
 
@@ -119,7 +121,7 @@ static void end_process(uint32_t deadline_ms) SIGNAL_SAFE {
   const siginfo_t *first = information_of_first();
   const bool is_end = cs_finish_is_end(first->si_signo, first) && !cs_handler_is_replaced(first->si_signo);
   const bool has_copy = is_end && cs_descriptors_separate();
-  // A thread that is delivering needs no help.
+  // If a crashing thread is delivering, the watchdog need not deliver.
   const bool is_served = __atomic_load_n(&cs_process.delivering_tid, __ATOMIC_ACQUIRE) != 0;
   int32_t timer = -1;
   limit_patience(&timer, deadline_ms);

@@ -16,13 +16,14 @@ static void crash(void) SIGNAL_SAFE {
   *nowhere = 0;
 }
 
-static int *holder; // shared with the child process, which writes its pid
+static int *holder; // shared memory, in which the child process stores its pid
 
 int cs_injection_holder(void) SIGNAL_SAFE {
   return holder != NULL ? __atomic_load_n(holder, __ATOMIC_ACQUIRE) : 0;
 }
 
-// Like vfork(), but the child has its own memory. The child ends when the thread that created it ends.
+// Creates a child process in the same way as vfork(), so that this thread waits in the kernel, but with separate
+// memory. The child ends when the thread that created it ends.
 static void be_held(void) SIGNAL_SAFE {
   const long memory =
       cs_system_call(SYS_mmap, 0, sizeof *holder, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -33,7 +34,7 @@ static void be_held(void) SIGNAL_SAFE {
   if (child != 0) return;
   cs_system_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
   __atomic_store_n(holder, cs_getpid(), __ATOMIC_RELEASE);
-  // If the parent ended before prctl() was called, no signal arrives, and this loop detects the end.
+  // If the parent ended before the call of prctl(), no signal arrives. This loop detects that case.
   while (cs_system_call(SYS_getppid, 0, 0, 0, 0, 0, 0) == self)
     cs_sleep_ns(FOR_EVER_NS);
   cs_system_call(SYS_exit_group, 0, 0, 0, 0, 0, 0);

@@ -11,12 +11,12 @@
 #include "../Threads/task_list.h"
 #include "signal_frame.h"
 
-// A hash table by tid. A thread that finds no entry near its own index gets no record.
+// A hash table with the thread ID as the key. If a thread finds no free entry near its index, its fault gets no record.
 #define CHANCE_LIMIT  256
 #define CHANCE_PROBES 16
 
-// The low bits of a state. The high bits count how often the entry was taken, so that a thread that withdraws a record
-// cannot withdraw a later one.
+// The low bits of the state of an entry. The high bits are incremented each time the entry is taken. A thread that
+// withdraws a record can therefore not withdraw a later record by mistake.
 #define CHANCE_FREE     0u
 #define CHANCE_TAKEN    1u // the thread is writing the entry
 #define CHANCE_RUNNING  2u // the handler has been called
@@ -25,10 +25,10 @@
 #define CHANCE_MASK     7u
 
 static cs_chance chances[CHANCE_LIMIT];
-static uint32_t returned[CS_SIGNAL_COUNT]; // atomic: whether the handler of the signal has ever returned
-static uint32_t is_used;                   // atomic: an entry was ever taken
+static uint32_t returned[CS_SIGNAL_COUNT]; // atomic: whether the program's handler of the signal ever returned
+static uint32_t is_used;                   // atomic: an entry was taken at least once
 static uint32_t is_watching;               // atomic: the watchdog checks the entries periodically
-static uint32_t is_active;                 // atomic: a handler was called since the watchdog's last check
+static uint32_t is_active;                 // atomic: a first-chance handler was called since the watchdog's last check
 
 static uint32_t state_of(const cs_chance *entry) SIGNAL_SAFE {
   return __atomic_load_n(&entry->state, __ATOMIC_ACQUIRE);
@@ -54,7 +54,7 @@ static cs_chance *entry_at(int tid, uint32_t probe) SIGNAL_SAFE {
   return &chances[((uint32_t)tid + probe) % CHANCE_LIMIT];
 }
 
-// Checked first, because most programs never touch the pages of the entries.
+// This flag is checked first, because most programs never use the pages of the entries.
 static bool was_used(void) SIGNAL_SAFE {
   return __atomic_load_n(&is_used, __ATOMIC_RELAXED) != 0;
 }
@@ -76,20 +76,21 @@ void cs_chance_note_returned(int signal, bool has_returned) SIGNAL_SAFE {
 
 void cs_chance_run(cs_chance *entry) SIGNAL_SAFE {
   put(entry, CHANCE_RUNNING);
-  // Sequentially consistent with cs_chance_check_all(): the watchdog either sees this store, or is woken.
+  // Sequentially consistent with cs_chance_check_all(): the watchdog reads this store, or is woken.
   __atomic_store_n(&is_active, 1, __ATOMIC_SEQ_CST);
   if (__atomic_exchange_n(&is_watching, 1, __ATOMIC_SEQ_CST) == 0) cs_watch_wake();
 }
 
 void cs_chance_spool(cs_chance *entry) SIGNAL_SAFE {
   if (cs_deliver_is_attached()) return;
-  // Ordering: counted before the write. cs_spool_take_back() reads the count under the delivery lock.
+  // Ordering: the count is incremented before the file is written. cs_spool_take_back() reads the count while it holds
+  // the delivery lock.
   __atomic_fetch_add(&cs_process.spooled_pending, 1, __ATOMIC_SEQ_CST);
   entry->is_spooled = true;
   cs_deliver();
 }
 
-// Returns true if there may be a file.
+// Returns true if the spool may contain a file for this entry.
 static bool needs_no_file(cs_chance *entry) SIGNAL_SAFE {
   const bool is_spooled = entry->is_spooled;
   if (is_spooled) __atomic_fetch_sub(&cs_process.spooled_pending, 1, __ATOMIC_SEQ_CST);
@@ -97,7 +98,7 @@ static bool needs_no_file(cs_chance *entry) SIGNAL_SAFE {
   return is_spooled;
 }
 
-// Precondition: the caller has made the entry CHANCE_SETTLING.
+// Precondition: the caller has set the entry to CHANCE_SETTLING.
 static void withdraw(cs_chance *entry, uint32_t to) SIGNAL_SAFE {
   cs_pending_withdraw(&entry->pending);
   if (needs_no_file(entry)) cs_deliver_take_back();
@@ -113,7 +114,8 @@ static bool is_below(const cs_chance *entry, uint64_t stack_pointer) SIGNAL_SAFE
   return cs_signal_frame_is_below(entry->frame, &entry->context.uc_stack, stack_pointer);
 }
 
-// Precondition: `tid` is this thread. An entry may still be TAKEN if a fault or a signal interrupted the thread.
+// Precondition: `tid` is the calling thread. The entry may still be TAKEN, if a fault or a signal interrupted the
+// thread while it wrote the entry.
 static bool is_pending_of(const cs_chance *entry, uint32_t state, int tid) SIGNAL_SAFE {
   const uint32_t kind = state & CHANCE_MASK;
   return (kind == CHANCE_RUNNING || kind == CHANCE_TAKEN) && entry->tid == tid;
@@ -142,8 +144,8 @@ static bool take_in_state(cs_chance *entry, uint32_t kind) SIGNAL_SAFE {
   return (seen & CHANCE_MASK) == kind && change(entry, seen, CHANCE_TAKEN);
 }
 
-// Prefers the thread's own entry, then a free one, then a finished entry of another thread, which is only needed to
-// recognize a loop.
+// Prefers the thread's own entry, then a free entry, then another thread's entry whose handler has returned. Losing
+// such an entry is harmless, because it only serves to detect repeated faults.
 cs_chance *cs_chance_take(int tid, cs_chance *own) SIGNAL_SAFE {
   const uint32_t kinds[] = {CHANCE_FREE, CHANCE_RETURNED};
   if (own != NULL && take_in_state(own, CHANCE_RETURNED)) return own;
@@ -180,9 +182,9 @@ typedef enum place {
   PLACE_LEFT,
 } place;
 
-// A thread that has left its handler may be deeper in its stack than the handler was. For a running thread only the
-// signal mask can be read. A handler may unblock its own signal, so an unblocked signal proves nothing before the end
-// of the process.
+// After a thread has left its handler, it may use more stack than the handler did, so its stack pointer alone is not
+// sufficient. For a thread that is running, the kernel shows only its signal mask. A handler may unblock its own
+// signal. Therefore, an unblocked signal shows that the thread left its handler only if the process is about to end.
 static place place_of(const cs_chance *entry, bool is_end) SIGNAL_SAFE {
   uint64_t stack_pointer = (uint64_t)(uintptr_t)__builtin_frame_address(0);
   const long result = entry->tid == cs_gettid() ? 0 : cs_task_stack_pointer(entry->tid, &stack_pointer);
@@ -197,7 +199,8 @@ static place place_of(const cs_chance *entry, bool is_end) SIGNAL_SAFE {
   return is_blocked ? PLACE_INSIDE : is_end ? PLACE_LEFT : PLACE_UNKNOWN;
 }
 
-// A handler that has not returned after `patience_ns` counts as a crash, because it may wait forever for a lock.
+// If a handler has not returned after `patience_ns`, the fault counts as a crash, because the handler may be waiting
+// forever for a lock.
 static bool settle_all(bool is_end, uint64_t patience_ns) SIGNAL_SAFE {
   const uint64_t now_ns = cs_clock_ns(CLOCK_MONOTONIC);
   bool is_pending = false;
@@ -206,7 +209,7 @@ static bool settle_all(bool is_end, uint64_t patience_ns) SIGNAL_SAFE {
     const uint32_t seen = state_of(entry);
     if ((seen & CHANCE_MASK) != CHANCE_RUNNING) continue;
     is_pending = true;
-    // Skipped at the first check, because most handlers return at once.
+    // The first check of an entry only stores its state, because most handlers return at once.
     const bool is_new = !is_end && entry->looked != seen;
     entry->looked = seen;
     if (is_new) continue;

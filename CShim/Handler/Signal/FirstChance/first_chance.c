@@ -1,25 +1,31 @@
-// How a fault is handled if the program installed a handler for it before the start:
+// Handles a fault for which the program installed a handler before the start of the shield:
 //
 // clang-format off
-// | the handler                                    | what happens                                                    |
+// | what the program's handler does                | what the shield does                                            |
 // |------------------------------------------------|-----------------------------------------------------------------|
-// | returns                                        | the record is withdrawn, the instruction runs again             |
-// | replaces ours with the default action, or with | that becomes our previous action; ours is installed again       |
-// | itself                                         |                                                                 |
-// | was installed for one call (SA_RESETHAND)      | the default action becomes our previous action                  |
-// | then sends the signal again                    | a crash with the registers and the address of the fault         |
-// | returns for LOOP_NS without a repair           | a crash, captured before the handler's action is restored       |
-// | calls abort(), or faults                       | a second crash, which includes the pending record               |
-// | ends the process                               | crashd reads the record from the ring at the end                |
-// | leaves by siglongjmp()                         | the record is withdrawn at the thread's next fault, at exit(),  |
-// |                                                | or when the watchdog checks its stack pointer                   |
-// | has not returned by the watchdog's deadline    | a crash, which is then delivered to crashd                      |
-// | is also the handler of SIGABRT                 | no first chance: it reports crashes, so ours captures first     |
+// | It returns.                                    | The record is withdrawn, and the thread executes the            |
+// |                                                | instruction again.                                              |
+// | It replaces our handler by the default action  | The new action becomes our previous action, and our handler is  |
+// | or by itself.                                  | installed again.                                                |
+// | It was installed for one call (SA_RESETHAND).  | The default action becomes our previous action.                 |
+// | It returns, and the thread sends the signal    | The signal is a crash, with the registers and the address of    |
+// | again.                                         | the fault.                                                      |
+// | It returns for LOOP_NS without repairing the   | The fault is a crash. It is captured before the program's       |
+// | fault.                                         | action is restored.                                             |
+// | It calls abort(), or faults.                   | This is a second crash, which includes the pending record.      |
+// | It ends the process.                           | crashd reads the pending record from the ring when the          |
+// |                                                | connection ends.                                                |
+// | It is left by siglongjmp().                    | The record is withdrawn at the thread's next fault, at exit(),  |
+// |                                                | or when the watchdog checks the thread's stack pointer.         |
+// | It has not returned at the watchdog's          | The fault is a crash, and is delivered to crashd.               |
+// | deadline.                                      |                                                                 |
+// | It is also the handler of SIGABRT.             | It gets no first chance, because it reports crashes. Our        |
+// |                                                | handler captures the crash first.                               |
 // clang-format on
 //
-// A handler that has never returned may be about to end the process. Its record is whole, and is spooled if no crashd
-// has the ring. For a handler that has returned before, the record has only the signal, the registers and the pc. That
-// takes some microseconds.
+// If the handler has never returned before, it may end the process. The handler of the shield therefore writes a
+// complete record, and spools it if no running crashd has the ring. If the handler has returned before, the record
+// contains only the signal, the registers and the pc, which takes some microseconds.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -40,7 +46,8 @@
 #include "chance.h"
 #include "signal_frame.h"
 
-// How long a handler may return without a repair. Another thread may be about to repair the fault.
+// The time for which a handler may return repeatedly without repairing the fault. It is not zero, because another
+// thread may be about to repair the fault.
 #define LOOP_NS UINT64_C(1000000000)
 
 // After this pause a repeated fault counts as a new fault.
@@ -53,7 +60,7 @@ bool cs_first_chance_is_given(int signal, const siginfo_t *information) SIGNAL_S
   return handler != cs_process.previous[SIGABRT].handler;
 }
 
-// Returns whether the thread came straight from the handler to the same fault, judged by its registers.
+// Returns whether the thread came directly from the handler to the same fault. Compares the registers.
 static bool is_again(const cs_chance *entry, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
   return entry->information.si_signo == information->si_signo &&
          entry->address == (uint64_t)(uintptr_t)information->si_addr &&
@@ -63,10 +70,10 @@ static bool is_again(const cs_chance *entry, const siginfo_t *information, const
 static void write_record(cs_chance *entry, int tid, const siginfo_t *information, ucontext_t *context,
                          uint64_t entry_ns) SIGNAL_SAFE {
   const bool is_short = cs_chance_has_returned(information->si_signo);
-  // As at a crash, a survived earlier crash must not be confused with this fault.
+  // As at a crash: if the program survived an earlier crash, this fault may get its own sweep.
   if (!is_short && cs_watch_enter(information)) cs_sweep_renew(context);
   cs_privilege_note();
-  // Sequentially consistent, as in the handler: crashing threads wait for this thread.
+  // Sequentially consistent, as in the handler. Other crashing threads wait for this thread.
   __atomic_fetch_add(&cs_process.busy_count, 1, __ATOMIC_SEQ_CST);
   cs_crasher *crasher = cs_crasher_claim_pending(tid, information, context, !is_short);
   if (crasher != NULL && is_short) {
@@ -95,7 +102,7 @@ static void fill(cs_chance *entry, int tid, const siginfo_t *information, const 
   entry->is_spooled = entry->is_repaired = false;
 }
 
-// The kernel itself leaves SIGKILL and SIGSTOP unblocked.
+// The mask may include SIGKILL and SIGSTOP, because the kernel never blocks them.
 static void set_mask(int signal, const cs_kernel_action *action, const ucontext_t *context) SIGNAL_SAFE {
   uint64_t mask = 0;
   memcpy(&mask, &context->uc_sigmask, sizeof mask);
@@ -117,13 +124,13 @@ cs_signal_call cs_first_chance(int tid, siginfo_t *information, ucontext_t *cont
   const bool is_loop = is_same && entry->loop_ns != 0 && !entry->is_repaired;
   const uint64_t loop_ns = is_loop ? entry->loop_ns : is_same ? entry_ns : 0;
   if (frame == NULL || (is_loop && entry_ns - loop_ns >= LOOP_NS)) return none;
-  // A handler installed after ours may call ours by a tail call, which looks like a call by the kernel.
+  // A handler that was installed after ours may call ours by a tail call. This looks as if the kernel had called ours.
   if (cs_handler_is_replaced(signal)) return none;
-  // Another thread's handler may have restored the default action.
+  // Another thread's handler may have restored the default action meanwhile.
   if (action.handler == SIG_DFL || action.handler == SIG_IGN) return none;
   const bool moves = (action.flags & SA_ONSTACK) == 0 && cs_signal_frame_has_changed_stack(frame);
   cs_signal_frame *place = moves ? cs_signal_frame_move(frame) : frame;
-  // Without room for the frame the kernel would end the process.
+  // If the stack has no space for the frame, there is no first chance. The kernel would end the process in this case.
   if (place == NULL) return none;
   entry = cs_chance_take(tid, entry);
   if (entry != NULL) {
@@ -142,19 +149,21 @@ cs_signal_call cs_first_chance(int tid, siginfo_t *information, ucontext_t *cont
   return call;
 }
 
-// Signals that were blocked during our handler arrive here, on the stack on which the kernel would deliver them.
+// When the mask is set, signals that were blocked during our handler arrive. They arrive on the stack on which the
+// kernel would deliver them without the shield.
 void cs_signal_frame_entered(cs_signal_frame *frame) SIGNAL_SAFE {
   const int signal = cs_signal_frame_information(frame)->si_signo;
   const cs_kernel_action action = cs_process.previous[signal];
   set_mask(signal, &action, cs_signal_frame_context(frame));
 }
 
-// Installs our handler again if the program's handler has installed the default action or itself; some handlers do so
-// each time. Any other handler stays, because another thread may have installed it, and it may call ours.
+// Installs our handler again if the program's handler has set the default action or has installed itself. Some handlers
+// do this each time. Any other handler stays installed, because another thread may have installed it, and it may call
+// ours.
 static void adopt(int signal) SIGNAL_SAFE {
   cs_kernel_action present = {0};
   if (cs_sigaction(signal, NULL, &present) != 0 || present.handler == cs_process.own.handler) return;
-  // Another thread has restored the action, for a crash that a handler of the program receives.
+  // Another thread has restored the action, because a handler of the program receives its crash.
   const uint64_t given_back = __atomic_load_n(&cs_process.given_back, __ATOMIC_SEQ_CST);
   if ((given_back & UINT64_C(1) << signal) != 0) return;
   const bool is_without = present.handler == SIG_DFL || present.handler == SIG_IGN;
@@ -163,7 +172,7 @@ static void adopt(int signal) SIGNAL_SAFE {
   cs_sigaction(signal, &cs_process.own, NULL);
 }
 
-// Runs on the stack of the program's handler, with its mask.
+// Runs on the stack on which the program's handler ran, and with its signal mask.
 void cs_signal_frame_returned(cs_signal_frame *frame) SIGNAL_SAFE {
   cs_chance *entry = cs_chance_settle(cs_gettid(), (uint64_t)(uintptr_t)frame);
   if (entry == NULL) {

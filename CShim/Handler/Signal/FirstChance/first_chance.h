@@ -1,5 +1,5 @@
-// Recoverable faults: a first-chance handler, which the program installed before the start, may repair them. The record
-// is written before that handler is called. It becomes a crash only if the handler does not return
+// Recoverable faults: a first-chance handler, which the program installed before the start, may repair them. The shield
+// writes a record before it calls the program's handler. The record becomes a crash only if the handler does not return
 // (docs/decisions/0121).
 #ifndef CS_FIRST_CHANCE_H
 #define CS_FIRST_CHANCE_H
@@ -15,24 +15,25 @@
 // Returns whether a handler of the program gets the first chance.
 bool cs_first_chance_is_given(int signal, const siginfo_t *information) SIGNAL_SAFE;
 
-// Prepares the call of the program's handler. Returns no frame if the fault is a crash. That is the case if the handler
-// has returned from the same fault repeatedly, if there is no room for its frame, or if a handler installed after ours
-// called ours. Precondition: cs_first_chance_is_given().
+// Prepares the call of the program's handler. Returns no frame if the fault is a crash. This is so if the handler has
+// repeatedly returned from the same fault, if the stack has no space for its frame, or if a handler that was installed
+// after ours called ours. Precondition: cs_first_chance_is_given().
 cs_signal_call cs_first_chance(int tid, siginfo_t *information, ucontext_t *context, const void *called_at,
                                uint64_t entry_ns) SIGNAL_SAFE;
 
-// The thread crashes: the records of handlers that it is still in become part of the crash.
+// Called when the thread crashes: the records of the handlers that are still on its stack become part of the crash.
 void cs_first_chance_is_crash(int tid, const ucontext_t *context) SIGNAL_SAFE;
 
-// The cause in the record of a crash that a handler passed on. `sequence` is the withdrawn record's; UINT64_MAX: none.
+// The cause to record for a crash that a handler of the program passed on. `sequence` is that of the withdrawn record,
+// or UINT64_MAX if there is none.
 typedef struct cs_cause {
   const siginfo_t *information;
   uint64_t sequence;
 } cs_cause;
 
-// Returns the fault that led to a signal, if the thread came straight from the handler: handlers restore the default
-// action and return, or send the signal again. Otherwise returns `information` itself. Valid until the thread's next
-// fault.
+// Returns the fault that led to a signal, if the thread came directly from the handler. Handlers pass a crash on in two
+// ways: they restore the default action and return, or they send the signal again. Otherwise, returns `information`
+// itself. The result is valid until the thread's next fault.
 cs_cause cs_first_chance_cause(int tid, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE;
 
 #endif

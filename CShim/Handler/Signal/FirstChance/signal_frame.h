@@ -1,4 +1,5 @@
-// The kernel's frame of a signal handler. The program's handler is called with the frame that the kernel made for ours.
+// The kernel's stack frame of a signal handler. The shield calls the program's handler with the frame that the kernel
+// made for our handler.
 #ifndef CS_SIGNAL_FRAME_H
 #define CS_SIGNAL_FRAME_H
 
@@ -9,21 +10,21 @@
 
 #include "cs_signal_safe.h"
 
-// The entry that the kernel calls. It passes the kernel's frame to cs_handle(), and calls the handler that cs_handle()
-// returns.
+// The code that the kernel calls as the signal handler. It passes the kernel's frame to cs_handle(), and then calls the
+// program's handler that cs_handle() returns.
 void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE;
 
 typedef struct cs_signal_frame cs_signal_frame;
 
-// A handler to call with the frame as the kernel would. When the handler returns, cs_signal_frame_returned() is called,
-// and the thread continues with the frame's context.
+// A handler of the program, and the frame with which to call it in the same way as the kernel. When the handler
+// returns, cs_signal_frame_returned() is called, and the thread continues with the frame's context.
 typedef struct cs_signal_call {
   cs_signal_frame *frame; // NULL: none
   void (*handler)(int);
 } cs_signal_call;
 
-// Returns the frame of a handler with these arguments. `called_at` is the address of its return address. Returns NULL
-// if the handler was not called by the kernel, or if a shadow stack checks its return.
+// Returns the frame of a handler that was called with these arguments. `called_at` is the address of its return address
+// on the stack. Returns NULL if the kernel did not call the handler, or if a shadow stack checks the handler's return.
 cs_signal_frame *cs_signal_frame_of(const siginfo_t *information, const ucontext_t *context,
                                     const void *called_at) SIGNAL_SAFE;
 
@@ -33,35 +34,36 @@ siginfo_t *cs_signal_frame_information(cs_signal_frame *frame) SIGNAL_SAFE;
 // Returns whether the kernel switched to the alternate stack for this frame.
 bool cs_signal_frame_has_changed_stack(cs_signal_frame *frame) SIGNAL_SAFE;
 
-// Copies the frame to the interrupted stack, as the kernel does for a handler without SA_ONSTACK. NULL: no room.
+// Copies the frame to the interrupted stack, where the kernel places it for a handler without SA_ONSTACK. Returns NULL
+// if the stack has no space.
 cs_signal_frame *cs_signal_frame_move(cs_signal_frame *frame) SIGNAL_SAFE;
 
-// Makes the frame return to cs_signal_frame_returned().
+// Changes the frame so that the handler returns to cs_signal_frame_returned(), and returns the call.
 cs_signal_call cs_signal_frame_call(cs_signal_frame *frame, void (*handler)(int)) SIGNAL_SAFE;
 void cs_signal_frame_returned(cs_signal_frame *frame) SIGNAL_SAFE;
 
-// handler.c: handles the signal. `called_at` is the address of the call's return address. Returns the program's handler
-// that the entry calls next, or no frame.
+// handler.c: handles a signal. `called_at` is the address of the return address on the stack. Returns the program's
+// handler that is to be called next, or no frame.
 cs_signal_call cs_handle(int signal, siginfo_t *information, void *context, const void *called_at) SIGNAL_SAFE;
 
-// Called before the program's handler, on the stack of that handler, for work that must not run on the stack of our
-// handler.
+// Called before the program's handler, on the stack of that handler. It does the work that must not run on the stack of
+// our handler.
 void cs_signal_frame_entered(cs_signal_frame *frame) SIGNAL_SAFE;
 
-// Returns whether the frame of a handler is still on the stack. False if other code has overwritten it.
+// Returns whether the frame of a handler is still on the stack. Returns false if other code has overwritten the frame.
 bool cs_signal_frame_is_intact(uint64_t frame) SIGNAL_SAFE;
 
-// Returns the stack pointer at the interruption.
+// Returns the stack pointer of the interrupted code.
 uint64_t cs_signal_frame_interrupted(const ucontext_t *context) SIGNAL_SAFE;
 
-// Returns whether code with this stack pointer may have been called by the handler that has `frame`. `alternate` is the
-// thread's alternate stack.
+// Returns whether code with this stack pointer may belong to the handler that has `frame`, or to a function that the
+// handler called. `alternate` is the thread's alternate stack.
 bool cs_signal_frame_is_below(uint64_t frame, const stack_t *alternate, uint64_t stack_pointer) SIGNAL_SAFE;
 
-// Returns whether the registers with which a thread continues are equal.
+// Returns whether both contexts contain the same registers, with which the thread continues.
 bool cs_signal_frame_is_equal(const ucontext_t *left, const ucontext_t *right) SIGNAL_SAFE;
 
-// Returns whether the faulting access to `address` would now succeed. Also returns true if that is unknown.
+// Returns whether the faulting access to `address` would now succeed. Also returns true if this cannot be determined.
 bool cs_signal_frame_is_repaired(const ucontext_t *context, uint64_t address) SIGNAL_SAFE;
 
 #endif

@@ -13,18 +13,20 @@
 #include <linux/futex.h>
 #include <stddef.h>
 
-// The kernel's size of a ucontext_t: its signal mask is short, and the floating point registers are stored elsewhere.
+// The size of the kernel's ucontext_t. It is smaller than glibc's, because the kernel's signal mask is shorter and the
+// floating point registers are elsewhere.
 #define CONTEXT_BYTES 304
 
 struct cs_signal_frame {
-  void (*restorer)(void); // the handler returns to it
+  void (*restorer)(void); // the return address of the handler
   uint8_t context[CONTEXT_BYTES];
   siginfo_t information;
 };
 
 _Static_assert(offsetof(ucontext_t, uc_sigmask) + sizeof(uint64_t) == CONTEXT_BYTES, "the kernel's context");
 
-// Vector registers: the 512 bytes of FXSAVE, which end with the number of bytes that follow (asm/sigcontext.h).
+// The vector registers: the 512 bytes of FXSAVE. Their last fields contain the number of bytes that follow
+// (asm/sigcontext.h).
 #define VECTOR_BYTES     512
 #define VECTOR_ALIGNMENT UINT64_C(64)
 #define EXTENSION_AT     464
@@ -34,7 +36,7 @@ _Static_assert(offsetof(ucontext_t, uc_sigmask) + sizeof(uint64_t) == CONTEXT_BY
 #define STACK_ALIGNMENT UINT64_C(16)
 #define PAGE_BYTES      UINT64_C(4096)
 
-// Faults that do not depend on memory contents, and the bits of a page fault's error code.
+// The vector numbers of faults, and the bits of the error code of a page fault.
 #define DIVIDE_VECTOR      0
 #define INSTRUCTION_VECTOR 6
 #define PROTECTION_VECTOR  13
@@ -43,7 +45,7 @@ _Static_assert(offsetof(ucontext_t, uc_sigmask) + sizeof(uint64_t) == CONTEXT_BY
 #define FAULT_FETCH        16
 
 static bool has_shadow_stack(void) SIGNAL_SAFE {
-  uint64_t pointer = 0; // rdsspq leaves it 0 without a shadow stack
+  uint64_t pointer = 0; // without a shadow stack, rdsspq leaves it 0
   __asm__ volatile("rdsspq %0" : "+r"(pointer));
   return pointer != 0;
 }
@@ -88,7 +90,8 @@ static uint64_t vector_bytes(const uint8_t *vectors) SIGNAL_SAFE {
   return is_extended && extension[1] > VECTOR_BYTES ? extension[1] : VECTOR_BYTES;
 }
 
-// The kernel writes the signal mask. The write lets the stack grow, as an access of the program would.
+// The call lets the kernel write the signal mask to the stack. This write makes the stack grow, in the same way as an
+// access by the program.
 static bool is_writable(uint64_t start, uint64_t end) SIGNAL_SAFE {
   for (uint64_t at = (end - 1) & ~UINT64_C(7); at >= start; at -= PAGE_BYTES) {
     if (cs_system_call(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)at, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0) != 0) return false;
@@ -103,7 +106,7 @@ cs_signal_frame *cs_signal_frame_move(cs_signal_frame *frame) SIGNAL_SAFE {
   const uint64_t size = vectors != NULL ? vector_bytes(vectors) : 0;
   const uint64_t end = cs_signal_frame_interrupted(context) - CS_RED_ZONE_BYTES;
   const uint64_t vectors_at = (end - size) & ~(VECTOR_ALIGNMENT - 1);
-  // At a function's entry the stack pointer is a multiple of 16 plus 8.
+  // At the entry of a function, the stack pointer is 8 more than a multiple of 16.
   const uint64_t frame_at = ((vectors_at - sizeof *frame) & ~(STACK_ALIGNMENT - 1)) - sizeof(uint64_t);
   if (end < size + PAGE_BYTES || !is_writable(frame_at, end)) return NULL;
   if (size > 0) memcpy((void *)(uintptr_t)vectors_at, vectors, size);
@@ -113,8 +116,9 @@ cs_signal_frame *cs_signal_frame_move(cs_signal_frame *frame) SIGNAL_SAFE {
   return moved;
 }
 
-// After the handler's return the stack pointer points to the context, in which unwinders find each register. The rules
-// are those of glibc's __restore_rt: DW_CFA_def_cfa_expression and DW_CFA_expression with DW_OP_breg7.
+// After the handler has returned, the stack pointer points to the context. Unwinders find the saved registers in the
+// context. The rules below are the same as in glibc's __restore_rt: DW_CFA_def_cfa_expression and DW_CFA_expression
+// with DW_OP_breg7.
 #define LOW(offset)            #offset " & 127 | 128"
 #define HIGH(offset)           #offset " >> 7"
 #define RULE(register, offset) ".cfi_escape 0x10, " #register ", 3, 0x77, " LOW(offset) ", " HIGH(offset) "\n"
@@ -127,7 +131,7 @@ __asm__(".pushsection .text\n"
         ".cfi_escape 0x0f, 4, 0x77, " LOW(160) ", " HIGH(160) ", 0x06\n" // rsp
         RULE(0, 144) RULE(1, 136) RULE(2, 152) RULE(3, 128) RULE(4, 112) RULE(5, 104) RULE(6, 120) RULE(8, 40)
             RULE(9, 48) RULE(10, 56) RULE(11, 64) RULE(12, 72) RULE(13, 80) RULE(14, 88) RULE(15, 96)
-                RULE(16, 168) "nop\n" // some unwinders look one byte before a return address
+                RULE(16, 168) "nop\n" // some unwinders search for the byte before a return address
                               ".hidden cs_signal_frame_restorer\n"
                               ".globl cs_signal_frame_restorer\n"
                               ".type cs_signal_frame_restorer, @function\n"
@@ -150,16 +154,17 @@ bool cs_signal_frame_is_intact(uint64_t frame) SIGNAL_SAFE {
   const struct iovec local = {&word, sizeof word};
   const struct iovec remote = {(void *)(uintptr_t)frame, sizeof word};
   const long count = cs_process_vm_readv(cs_getpid(), &local, &remote);
-  // A filter of system calls may refuse the call.
+  // If a seccomp filter refuses the call, the frame counts as intact.
   if (count < 0 && count != -EFAULT) return true;
   return count == (long)sizeof word && word == (uint64_t)(uintptr_t)cs_signal_frame_restorer;
 }
 
-_Static_assert(offsetof(cs_signal_frame, context) == 8 && offsetof(cs_signal_frame, information) == 312, "see below");
-_Static_assert(offsetof(siginfo_t, si_signo) == 0, "see below");
+_Static_assert(offsetof(cs_signal_frame, context) == 8 && offsetof(cs_signal_frame, information) == 312,
+               "the offsets in cs_handler");
+_Static_assert(offsetof(siginfo_t, si_signo) == 0, "the offset in cs_handler");
 
-// The entry that the kernel calls. It leaves no function of the shield on the stack when it calls the program's
-// handler.
+// The code that the kernel calls as the signal handler. When it calls the program's handler, the stack contains no
+// function of the shield.
 __asm__(".pushsection .text\n"
         ".hidden cs_handler\n"
         ".globl cs_handler\n"
@@ -204,12 +209,13 @@ bool cs_signal_frame_is_repaired(const ucontext_t *context, uint64_t address) SI
   const greg_t *registers = context->uc_mcontext.gregs;
   const greg_t vector = registers[REG_TRAPNO];
   if (vector == DIVIDE_VECTOR || vector == INSTRUCTION_VECTOR || vector == PROTECTION_VECTOR) return false;
-  // After a trap the thread continues. Faults of vector instructions are not analyzed.
+  // A trap occurs after its instruction, so the thread continues and the fault does not repeat. The operands of vector
+  // instructions are not decoded, so the result is true for them.
   if (vector != FAULT_VECTOR) return true;
   if ((registers[REG_ERR] & FAULT_FETCH) != 0) return true;
   if ((registers[REG_ERR] & FAULT_WRITE) == 0) return cs_memory_is_readable(address & ~UINT64_C(7));
-  // A futex operation that ORs 0 atomically: it needs the same access rights as the faulting write. No thread waits
-  // there.
+  // This futex operation atomically ORs 0 into the word. It needs the same access rights as the faulting write and
+  // changes nothing. No thread waits on this futex.
   uint32_t unused = 0;
   const long nothing = FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_LT, 0);
   return cs_system_call(SYS_futex, (long)&unused, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0,

@@ -1,4 +1,4 @@
-// Reads the GNU build id of a mapped image or of a file. The program headers and notes are untrusted input.
+// Reads the GNU build ID of a mapped image or of a file. The program headers and notes are untrusted input.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -14,14 +14,14 @@
 #define PROGRAM_HEADER_LIMIT 64
 #define NOTE_LIMIT           32
 
-// The bytes to read: memory from `start` to `end`, or a file from offset 0.
+// The bytes to read: memory from `start` to `end`, or the file from its beginning.
 typedef struct image_bytes {
   uint64_t start;
   uint64_t end;
   int file; // -1: memory
 } image_bytes;
 
-// Copies `size` bytes inside the image. Returns false if they are outside of it or unreadable.
+// Copies `size` bytes of the image. Returns false if they are not inside the image, or cannot be read.
 static bool copy_inside(const image_bytes *from, uint64_t address, void *to, uint64_t size) SIGNAL_SAFE {
   if (address < from->start || address > from->end || size > from->end - address) return false;
   if (from->file >= 0) return cs_pread(from->file, to, (size_t)size, address) == (long)size;
@@ -59,8 +59,8 @@ static uint32_t find_build_id(const image_bytes *from, uint8_t *ret_id, uint64_t
   if (!copy_inside(from, from->start, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
     return 0;
   }
-  // The first page has the address of the lowest PT_LOAD. That address is 0 except for executables that are not
-  // position-independent.
+  // The first page of the image is mapped at the address of the lowest PT_LOAD, relative to the load bias. This address
+  // is 0, except in an executable that is not position-independent.
   uint64_t lowest = UINT64_MAX;
   for (int pass = 0; pass < 2; pass++) {
     for (unsigned index = 0; index < header.e_phnum && index < PROGRAM_HEADER_LIMIT; index++) {

@@ -15,15 +15,15 @@ static bool is_same(const cs_image_file *file, const struct stat *status) SIGNAL
          (uint64_t)status->st_ino == file->inode;
 }
 
-// Compares the build id too, because a file system may reuse the inode of a removed file.
+// Also compares the build ID, because a file system may reuse the inode of a removed file for another file.
 static bool has_build_id(const cs_image_file *file, int descriptor) SIGNAL_SAFE {
   uint8_t id[CS_RING_BUILD_ID_LIMIT_BYTES];
   const uint32_t size = cs_file_build_id(descriptor, id);
   return size == file->build_id_bytes && memcmp(id, file->build_id, size) == 0;
 }
 
-// Returns the descriptor, or -1. A file that is not the expected one is not opened, because opening it may have side
-// effects.
+// Returns the descriptor, or -1. Checks the file before opening it, because opening another file, such as a device, may
+// have side effects.
 static int open_file(const cs_image_file *file) SIGNAL_SAFE {
   struct stat status = {0};
   const char *path = cs_image_file_path(file);
@@ -39,7 +39,7 @@ static int open_file(const cs_image_file *file) SIGNAL_SAFE {
 
 uint32_t cs_image_files_open(int ret_descriptors[CS_IMAGE_FILE_LIMIT],
                              uint16_t ret_images[CS_IMAGE_FILE_LIMIT]) SIGNAL_SAFE {
-  // acquire: pairs with the release store of cs_images_register().
+  // acquire: pairs with the release store in cs_images_register().
   const uint32_t file_count = __atomic_load_n(&cs_image_files.count, __ATOMIC_ACQUIRE);
   uint32_t count = 0;
   for (uint32_t index = 0; index < file_count && index < CS_IMAGE_FILE_LIMIT; index++) {

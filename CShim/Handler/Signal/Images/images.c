@@ -13,8 +13,8 @@
 
 cs_image_ranges cs_images;
 
-// Returns whether the image is still mapped. After dlclose() another image may take its address, often with the same
-// name.
+// Returns whether the image is still mapped. After dlclose(), another image may be loaded at the same address, and it
+// often has the same name.
 static bool is_mapped(uint32_t index) SIGNAL_SAFE {
   const cs_ring_image *image = &cs_process.ring->images[index];
   uint8_t id[CS_RING_BUILD_ID_LIMIT_BYTES];
@@ -23,7 +23,7 @@ static bool is_mapped(uint32_t index) SIGNAL_SAFE {
   return cs_memory_copy(id, cs_images.build_id[index], size) == size && memcmp(id, image->build_id, size) == 0;
 }
 
-// `ret_unloaded`: an image that once contained `pc` and is no longer mapped.
+// Stores in `ret_unloaded` the index of an image that contained `pc` but is no longer mapped.
 static uint16_t look_up(uint64_t pc, uint16_t *ret_unloaded) SIGNAL_SAFE {
   // acquire: pairs with the release store in add_late() and in the setup.
   const uint32_t count = __atomic_load_n(&cs_images.count, __ATOMIC_ACQUIRE);
@@ -43,7 +43,7 @@ static void copy_path(cs_ring_image *image, uint64_t name) SIGNAL_SAFE {
   cs_memory_copy(image->path, name, size < limit ? size : limit);
 }
 
-// Precondition: the caller is cs_images.writer.
+// Precondition: the calling thread is cs_images.writer.
 static uint16_t add_late(const struct dl_find_object *object) SIGNAL_SAFE {
   const uint32_t index = cs_images.count;
   cs_ring_header *header = &cs_process.ring->header;
@@ -67,14 +67,14 @@ static uint16_t add_late(const struct dl_find_object *object) SIGNAL_SAFE {
 
   cs_images.start[index] = image->start;
   cs_images.end[index] = image->end;
-  // release: a thread that sees the count sees the whole entry.
+  // release: a thread that reads the new count also reads the whole entry.
   __atomic_store_n(&cs_images.count, index + 1, __ATOMIC_RELEASE);
   __atomic_store_n(&header->image_count, index + 1, __ATOMIC_RELEASE);
   return (uint16_t)index;
 }
 
-// Concurrency: one thread at a time adds an entry. Another crashing thread does not wait for it. Its frame then has no
-// image, but crashd can still find the entry by the address.
+// Concurrency: only one thread at a time adds an entry. Another crashing thread does not wait for this. Its frame then
+// has no image index, but crashd can still find the image by the frame's address.
 uint16_t cs_image_index(uint64_t pc) SIGNAL_SAFE {
   uint16_t unloaded = CS_RING_NO_IMAGE;
   const uint16_t known = look_up(pc, &unloaded);
@@ -89,7 +89,7 @@ uint16_t cs_image_index(uint64_t pc) SIGNAL_SAFE {
   }
   uint16_t index = look_up(pc, &unloaded);
   if (index == CS_RING_NO_IMAGE) index = add_late(&object);
-  // release: pairs with the acquire above.
+  // release: pairs with the acquire exchange above.
   __atomic_store_n(&cs_images.writer, 0, __ATOMIC_RELEASE);
   return index;
 }

@@ -9,8 +9,8 @@
 
 #include "system_call.h"
 
-// The shield uses the descriptor numbers from here on, below the usual soft limit of 1024. In a process with a lower
-// limit, the shield uses the last few numbers below that limit.
+// The first of the descriptor numbers that the shield uses. They are below the usual soft limit of 1024. In a process
+// with a lower limit, the shield uses the last numbers below that limit.
 #define FIRST_NUMBER 960
 #define ROOM         16
 #define KEPT_LIMIT   4
@@ -20,12 +20,12 @@ static long close_between(long first, long last, unsigned flags) SIGNAL_SAFE {
 }
 
 bool cs_descriptors_separate(void) SIGNAL_SAFE {
-  // The range contains no descriptors: the call only copies the table.
+  // The range of descriptors to close is empty, so the call only copies the descriptor table.
   if (close_between(UINT32_MAX, UINT32_MAX, CLOSE_RANGE_UNSHARE) == 0) return true;
   return cs_system_call(SYS_unshare, CLONE_FILES, 0, 0, 0, 0, 0) == 0;
 }
 
-// Sorts the non-negative numbers to the front. Returns how many there are.
+// Sorts the numbers that are not negative into `ret_sorted`, and returns how many there are.
 static size_t sort(const int *kept, size_t count, int ret_sorted[KEPT_LIMIT]) SIGNAL_SAFE {
   size_t size = 0;
   for (size_t index = 0; index < count && size < KEPT_LIMIT; index++) {

@@ -1,4 +1,4 @@
-// Descriptor numbers that the program does not use, and descriptor tables that are not shared with the program.
+// Moves descriptors to numbers that the program does not use, and separates descriptor tables from the program's table.
 #ifndef CS_DESCRIPTORS_H
 #define CS_DESCRIPTORS_H
 
@@ -7,18 +7,19 @@
 
 #include "cs_signal_safe.h"
 
-// Gives the calling thread a copy of the descriptor table, so that no other thread can change its descriptors. Returns
-// false if the kernel is older than Linux 5.9 and a filter forbids unshare(2). The table is then still the program's.
-// Precondition: the thread afterwards runs no code of the program, except code that ends the process. If the process
-// outlives the thread's task, the thread closes its copy.
+// Gives the calling thread a copy of the descriptor table. After that, other threads cannot change this thread's
+// descriptors. Returns false if the kernel is older than Linux 5.9 and a seccomp filter also forbids unshare(2). The
+// thread then still shares the program's table.
+// Precondition: after this call, the thread runs no code of the program, except code that ends the process. If the
+// process continues after all, the thread closes the descriptors of its copy.
 bool cs_descriptors_separate(void) SIGNAL_SAFE;
 
-// Like cs_descriptors_separate(), but the new table holds only `kept`. Negative numbers are ignored. Requires Linux
-// 5.9.
+// Like cs_descriptors_separate(), but the new table contains only the descriptors in `kept`. Negative numbers in `kept`
+// are ignored. Requires Linux 5.9.
 bool cs_descriptors_separate_keeping(const int *kept, size_t count) SIGNAL_SAFE;
 
-// Moves the descriptor to a number above those that programs expect, and closes `number`. Returns `number` itself if it
-// is negative or if no higher number is free.
+// Moves the descriptor to a number that is higher than those that programs usually use, and closes `number`. Returns
+// `number` itself if it is negative or if no higher number is free.
 int cs_descriptor_raise(int number) SIGNAL_SAFE;
 
 #endif

@@ -1,4 +1,4 @@
-// Reads of memory that may be unmapped: stacks, pointers found on them, texts of runtimes.
+// Reads memory that may be unmapped: stacks, addresses found on them, strings of the runtimes.
 #ifndef CS_MEMORY_H
 #define CS_MEMORY_H
 
@@ -10,11 +10,11 @@
 
 #define CS_PAGE_BYTES UINT64_C(4096)
 
-// Memory that is known to be readable: a range (the crashing thread's stack), and the page that was probed last.
+// Memory that is known to be readable: the range of the crashing thread's stack, and the page that was probed last.
 typedef struct cs_memory {
   uint64_t low;
   uint64_t high;
-  uint64_t probed_page; // its address + 1; 0: none
+  uint64_t probed_page; // the address of the page + 1; 0: none
 } cs_memory;
 
 // Returns whether the eight bytes at `address` are readable. The system call changes nothing.
@@ -22,10 +22,11 @@ bool cs_memory_is_readable(uint64_t address) SIGNAL_SAFE;
 
 bool cs_memory_read_word(cs_memory *memory, uint64_t address, uint64_t *ret_word) SIGNAL_SAFE;
 
-// Copies up to `size` bytes, as far as they are readable. Returns the number of copied bytes.
+// Copies up to `size` bytes, and stops at the first byte that is not readable. Returns the number of copied bytes.
 size_t cs_memory_copy(void *to, uint64_t address, size_t size) SIGNAL_SAFE;
 
-// Length of the text at `address` up to its zero byte, an unreadable page or `limit`.
+// Returns the length of the string at `address`. The string ends at a zero byte, before an unreadable page, or after
+// `limit` bytes.
 size_t cs_memory_text_bytes(uint64_t address, size_t limit) SIGNAL_SAFE;
 
 #endif

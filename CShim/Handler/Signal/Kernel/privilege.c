@@ -9,12 +9,12 @@
 
 bool cs_privilege_is_users(void) SIGNAL_SAFE {
   const long answer = cs_system_call(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0, 0);
-  // A seccomp filter may forbid the call. Then the last answer is used.
+  // If a seccomp filter forbids the call, the last result is used.
   if (answer < 0) return __atomic_load_n(&cs_process.is_restricted, __ATOMIC_RELAXED) == 0;
   return answer == 1;
 }
 
-// Concurrency: threads that crash at once read and write the same value.
+// Concurrency: threads that crash at the same time read and write the same value.
 void cs_privilege_note(void) SIGNAL_SAFE {
   const uint32_t is_restricted = cs_privilege_is_users() ? 0 : 1;
   cs_ring_header *header = &cs_process.ring->header;
@@ -24,7 +24,8 @@ void cs_privilege_note(void) SIGNAL_SAFE {
   cs_memory_mode_show();
 }
 
-// The directory of the system's crashd in /run was created by root, because only root can create one there.
+// Returns whether the user owns the system's crashd directory in /run. Only root can create this directory, so its
+// owner is trusted.
 static bool is_of_system(uint32_t uid) SIGNAL_SAFE {
   struct stat status = {0};
   return cs_stat(CS_ATTACH_SYSTEM_DIRECTORY, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == uid;

@@ -1,4 +1,4 @@
-// Copies memory without sanitizer checks, because stacks and foreign pointers are read as they are.
+// Copies memory without sanitizer checks, because the handler also reads stacks and other memory that is not allocated.
 #ifndef CS_RAW_COPY_X86_64_H
 #define CS_RAW_COPY_X86_64_H
 #if defined(__x86_64__)

@@ -1,5 +1,6 @@
-// The system calls of the handler. They bypass libc: no errno, no thread-locals, no cancellation points, and no
-// function that a program may have interposed. Each returns -errno on failure, as the kernel does.
+// The system calls that the handler makes. They do not use libc, so they involve no errno, no thread-locals, no
+// cancellation points, and no function that a program has interposed. On failure, each returns -errno, as the kernel
+// does.
 #ifndef CS_SYSTEM_CALL_H
 #define CS_SYSTEM_CALL_H
 
@@ -22,10 +23,11 @@
 #include "cs_signal_safe.h"
 #include "system_call_x86_64.h"
 
-// sizeof the kernel's sigset_t, which is smaller than glibc's.
+// The size of the kernel's sigset_t, which is smaller than glibc's.
 #define CS_KERNEL_SIGNAL_SET_BYTES 8
 
-// The struct of rt_sigaction. glibc's struct sigaction has another field order and hides the restorer.
+// The structure that rt_sigaction uses. glibc's struct sigaction has another order of fields and does not contain the
+// restorer.
 typedef struct cs_kernel_action {
   void (*handler)(int);
   unsigned long flags;
@@ -54,7 +56,7 @@ static inline long cs_sigmask(int how, const uint64_t *set) SIGNAL_SAFE {
   return cs_system_call(SYS_rt_sigprocmask, how, (long)set, 0, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0);
 }
 
-// Queues `information` unchanged: the kernel accepts any si_code that a process sends to itself.
+// Queues `information` unchanged, because the kernel accepts any si_code in a signal that a process sends to itself.
 static inline long cs_queue_signal(int pid, int tid, int signal, const siginfo_t *information) SIGNAL_SAFE {
   return cs_system_call(SYS_rt_tgsigqueueinfo, pid, tid, signal, (long)information, 0, 0);
 }
@@ -68,7 +70,7 @@ static inline void cs_sleep_ns(long duration_ns) SIGNAL_SAFE {
   cs_system_call(SYS_nanosleep, (long)&duration, 0, 0, 0, 0, 0);
 }
 
-// Sleeps for the whole duration even if signals arrive, up to `tries` interruptions.
+// Sleeps for the whole duration even if signals arrive. Returns early after `tries` interruptions.
 static inline void cs_sleep_whole_ns(long duration_ns, int tries) SIGNAL_SAFE {
   struct timespec left = {.tv_sec = 0, .tv_nsec = duration_ns};
   for (int attempt = 0; attempt < tries; attempt++) {
@@ -108,7 +110,7 @@ static inline long cs_ftruncate(int descriptor, uint64_t size) SIGNAL_SAFE {
   return cs_system_call(SYS_ftruncate, descriptor, (long)size, 0, 0, 0, 0);
 }
 
-// Returns whether RLIMIT_FSIZE forbids a file of `size` bytes. Writing such a file would raise SIGXFSZ.
+// Returns whether RLIMIT_FSIZE forbids a file of `size` bytes. Writing such a file would cause SIGXFSZ.
 static inline bool cs_file_size_is_limited(uint64_t size) SIGNAL_SAFE {
   struct rlimit limit = {0};
   const long result = cs_system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0);

@@ -1,36 +1,40 @@
-// What the other threads do after the sweep's signal reaches them. A thread that stays sleeps in the signal handler.
+// Halts the other threads, which the sweep's signal (SIGPROF) reaches. A thread that stays sleeps in the handler of
+// this signal.
 //
 // clang-format off
-// | situation                                       | what the thread does                                            |
-// |-------------------------------------------------|-----------------------------------------------------------------|
-// | the crash ends the process; it waited           | answers, and stays until the process ends                       |
-// | the crash ends the process; it was running      | answers, continues for a short processor time (halt_turn.c),    |
-// |                                                 | and stays                                                       |
-// | the crash ends the process; signal after sweep  | does not answer, and stays                                      |
-// | a certain end with CRASHSHIELD_SWEEP_MS=0       | does not answer, and stays                                      |
-// | it crashes before it stays                      | a crash of its own (handler.c)                                  |
-// | it blocks SIGPROF, or waits for it by sigwait() | gets no signal, or keeps it pending (reach.c), and continues;   |
-// |                                                 | none of its calls is interrupted                                |
-// | it starts to do so between that check and the   | a program that uses SIGPROF itself may end by the signal        |
-// | signal                                          |                                                                 |
-// | it waits for a vfork child                      | continues: the signal stays pending                             |
-// | it calls exit() or exec() before it stays       | its call takes effect, as it may without the shield             |
-// | it forks before it stays                        | the child has the program's SIGPROF action, and does not stay   |
-// | it faults while it answers                      | stays (handler.c)                                               |
-// | two threads crash                               | one certain end is enough; threads that an earlier sweep        |
-// |                                                 | released get the signal again                                   |
-// | the handler crashes                             | all get the signal before the process ends                      |
-// | a handler of the program receives the crash:    | answers and continues. But a call that the signal made fail     |
-// | its own, one installed after ours that calls    | with EINTR returns only after that handler has ended, a signal  |
-// | ours, siglongjmp(); or the kernel does not end  | of the program arrived, or HOLD_NAPS passed. Otherwise the      |
-// | the process (abort() in the first process of a  | program might exit with its own status before the handler ends  |
-// | pid namespace)                                  | the process                                                     |
-// | the process survives a certain end (a debugger  | continues after SURVIVED_NAPS                                   |
-// | discarded the signal)                           |                                                                 |
+// | situation                                              | what the thread does                                    |
+// |--------------------------------------------------------|---------------------------------------------------------|
+// | The process certainly ends, and the thread waited.     | It answers the sweep, and stays until the process ends. |
+// | The process certainly ends, and the thread was         | It answers, continues for a short processor time        |
+// | running.                                               | (halt_turn.c), and stays.                               |
+// | The signal arrives after the sweep, or                 | If the process certainly ends, it does not answer, and  |
+// | CRASHSHIELD_SWEEP_MS is 0.                             | stays.                                                  |
+// | It crashes before it stays.                            | It has its own crash (handler.c).                       |
+// | It blocks SIGPROF, or waits for SIGPROF by sigwait().  | It gets no signal, or SIGPROF stays pending (reach.c).  |
+// |                                                        | It continues, and none of its calls is interrupted.     |
+// | It begins to do so after that check.                   | If the program uses SIGPROF itself, the signal may end  |
+// |                                                        | it.                                                     |
+// | It waits for a vfork child.                            | It continues, and the signal stays pending.             |
+// | It calls exit() or exec() before it stays.             | The call takes effect, as it may without the shield.    |
+// | It forks before it stays.                              | The child has the program's action for SIGPROF, and     |
+// |                                                        | does not stay.                                          |
+// | It faults while it answers.                            | It stays (handler.c).                                   |
+// | Two threads crash.                                     | It stays if one of the two signals certainly ends the   |
+// |                                                        | process. A thread that an earlier sweep released gets   |
+// |                                                        | SIGPROF again.                                          |
+// | The handler crashes.                                   | It gets SIGPROF before the process ends.                |
+// | A handler of the program receives the crash, or the    | It answers and continues. If SIGPROF made a call fail   |
+// | kernel does not end the process (abort() in the first  | with EINTR, the call returns only after that handler    |
+// | process of a pid namespace).                           | has ended, a signal of the program has arrived, or      |
+// |                                                        | HOLD_NAPS have passed. Otherwise, the program might     |
+// |                                                        | exit with its own status before the handler ends the    |
+// |                                                        | process.                                                |
+// | The process survives although it should end, because a | It continues after SURVIVED_NAPS.                       |
+// | debugger discarded the signal.                         |                                                         |
 // clang-format on
 //
-// A thread that stays blocks all signals except crash signals and glibc's own signals, so that setuid() elsewhere gets
-// its answer.
+// While a thread stays, it blocks all signals except crash signals and glibc's own signals. It accepts glibc's signals
+// so that setuid() on another thread gets this thread's answer.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -51,32 +55,32 @@
 #include "sweep_turn.h"
 #include "task_list.h"
 
-// Running threads may continue until no thread has crashed for OTHERS_NS, or for at most ROUNDS.
+// Threads that were running may continue until no thread has crashed for OTHERS_NS, or until ROUNDS rounds have passed.
 #define OTHERS_NS UINT64_C(3000000)
 #define ROUNDS    100
 #define STEPS     5
 #define STEP_NS   200000
 
-// A staying thread checks whether the process has survived: no thread was in the handler for 20 × 50 ms. It stays at
-// most 2400 × 50 ms, twice the longest deadline of the watchdog.
+// A thread that stays checks whether the process has survived. This is so if no thread was in the handler for 20 × 50
+// ms. It stays for at most 2400 × 50 ms, which is twice the longest deadline of the watchdog.
 #define STAY_NAP_NS   50000000
 #define STAY_NAPS     2400
 #define SURVIVED_NAPS 20
 
-// A call that the sweep interrupted is held until 50 × 2 ms after the handler. After 5 of these steps the thread checks
-// whether the handler has ended. It does not check earlier, because the crashing thread may crash again, as abort()
-// does in the first process of a pid namespace.
+// A system call that the sweep interrupted returns at the latest 50 × 2 ms after the handler has ended. After the first
+// 5 of these steps, the thread checks whether the handler has ended. It does not check earlier, because the crashing
+// thread may crash again after a short time. An example is abort() in the first process of a pid namespace.
 #define HOLD_NAP_NS 2000000
 #define HOLD_NAPS   50
 #define HOLD_QUIET  5
 #define HOLD_LIMIT  60000
 
 static uint32_t has_begun; // atomic, a futex
-static uint32_t is_last;   // atomic: running threads must stay too
-static uint32_t staying;   // atomic: threads that stay
-static uint32_t over;      // atomic, a futex: how often a program's handler of a crash was found to have ended
-static uint32_t checking;  // atomic: a held thread is checking whether the handler has ended
-static cs_task_list list;  // used by the one thread that halts the others
+static uint32_t is_last;   // atomic: threads that were running must stay too
+static uint32_t staying;   // atomic: the number of threads that stay
+static uint32_t over;      // atomic, a futex: how many times a held thread found that the program's handler has ended
+static uint32_t checking;  // atomic: 1 while a held thread checks whether the handler has ended
+static cs_task_list list;  // only the thread that halts the others uses it
 
 static void sleep_while(const uint32_t *word, uint32_t value, long at_most_ns) SIGNAL_SAFE {
   const struct timespec time = {.tv_nsec = at_most_ns};
@@ -92,7 +96,7 @@ bool cs_halt_has_begun(void) SIGNAL_SAFE {
 }
 
 bool cs_halt_begin(void) SIGNAL_SAFE {
-  // Sequentially consistent: a sweep reads it before it restores the program's SIGPROF action.
+  // Sequentially consistent: a sweep reads `has_begun` before it restores the program's SIGPROF action.
   return __atomic_exchange_n(&has_begun, 1, __ATOMIC_SEQ_CST) == 0;
 }
 
@@ -105,7 +109,7 @@ void cs_halt_forget(void) SIGNAL_SAFE {
   __atomic_store_n(&has_begun, 0, __ATOMIC_RELAXED);
 }
 
-// Ends the halt, because the process survives.
+// Ends the halt, because the process survives the signal.
 static void end_halt(void) SIGNAL_SAFE {
   cs_halt_forget_turns();
   cs_reach_forget();
@@ -127,7 +131,7 @@ static void stay(void) SIGNAL_SAFE {
   __atomic_fetch_sub(&staying, 1, __ATOMIC_RELAXED);
 }
 
-// One held thread at a time reads the state of threads in /proc.
+// Only one held thread at a time reads the state of threads from /proc.
 static bool is_handler_over(void) SIGNAL_SAFE {
   if (__atomic_exchange_n(&checking, 1, __ATOMIC_ACQUIRE) != 0) return false;
   const bool is_over = cs_sweep_is_survived();
@@ -146,7 +150,8 @@ static bool is_ignored(int signal) SIGNAL_SAFE {
   return action.handler == SIG_DFL && is_harmless;
 }
 
-// Returns whether a pending signal would interrupt the call. SIGPROF is ignored, because it may come from the sweep.
+// Returns whether a pending signal would interrupt the system call. Ignores SIGPROF, because the sweep may have sent
+// it.
 static bool has_signal(uint64_t blocked) SIGNAL_SAFE {
   uint64_t pending = 0;
   cs_system_call(SYS_rt_sigpending, (long)&pending, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0, 0, 0);
@@ -159,9 +164,9 @@ static bool has_signal(uint64_t blocked) SIGNAL_SAFE {
   return false;
 }
 
-// Delays the return of an interrupted call. The thread runs on our alternate stack, so it keeps signals blocked: the
-// handler of a pending signal then runs after the return, on the stack that the program has set for it. Returns true if
-// the process ends after all.
+// Delays the return of an interrupted system call. The thread runs on our alternate stack, so signals stay blocked
+// meanwhile. The handler of a pending signal then runs after the return, on the stack that the program has chosen for
+// it. Returns true if another crash ends the process meanwhile.
 static bool hold(const ucontext_t *context) SIGNAL_SAFE {
   const uint32_t before = __atomic_load_n(&over, __ATOMIC_RELAXED);
   uint64_t own = 0;
@@ -197,8 +202,8 @@ void cs_halt_exempt(ucontext_t *context) SIGNAL_SAFE {
   memcpy(&context->uc_sigmask, &mask, sizeof mask);
 }
 
-// Returns whether the thread stays or will stay: it was sent SIGPROF now, or is still in the handler of an earlier
-// SIGPROF.
+// Returns whether the thread stays or will stay: this function has sent it SIGPROF, or it is still in the handler of an
+// earlier SIGPROF.
 static bool signal_one(int tid) SIGNAL_SAFE {
   if (cs_reach_has_mark(tid, CS_REACH_STAYS)) return true;
   if (cs_reach_has_mark(tid, CS_REACH_PENDS)) return false;
@@ -207,7 +212,8 @@ static bool signal_one(int tid) SIGNAL_SAFE {
   return cs_system_call(SYS_tgkill, cs_process.pid, tid, SIGPROF, 0, 0, 0) == 0;
 }
 
-// Counts the threads that were reached and have not crashed. Returns false if the list of threads cannot be read.
+// Sends SIGPROF to the threads that have not crashed, and stores the number of threads that will stay. Returns false if
+// the list of threads cannot be read.
 static bool signal_all(uint32_t *ret_count) SIGNAL_SAFE {
   const int self = cs_gettid();
   bool has_self = false;
@@ -228,7 +234,7 @@ static uint64_t crash_count(void) SIGNAL_SAFE {
   return cs_ring_counter(&header->slot_head) + cs_ring_counter(&header->slot_lost);
 }
 
-// Returns whether `wanted` threads stay within one round.
+// Returns whether `wanted` threads stay before the round ends.
 static bool await(uint32_t wanted) SIGNAL_SAFE {
   for (int step = 0; step < STEPS; step++) {
     if (__atomic_load_n(&staying, __ATOMIC_RELAXED) >= wanted) return true;

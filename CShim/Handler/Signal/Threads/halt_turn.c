@@ -9,18 +9,19 @@
 #include "reach.h"
 #include "sweep_turn.h"
 
-// The processor time of a turn. A crash that happens at the same moment needs less.
+// The processor time for which a thread that was running may continue. If it is about to crash for the same reason, it
+// needs less time.
 #define TURN_NS 200000
 
-// A hash table by tid of the running threads that were found. A thread that finds no entry near its own index has no
-// turn.
+// A hash table with the thread ID as the key. It contains the threads that were running. If a thread finds no free
+// entry near its index, it may not continue.
 #define TURN_LIMIT  1024
 #define TURN_PROBES 16
 
 typedef struct turn {
   int tid;       // atomic
-  int is_over;   // atomic: the thread stays
-  uint64_t time; // its processor time when its turn began; 0: no turn yet
+  int is_over;   // atomic: the thread's processor time is used up, so it stays
+  uint64_t time; // the thread's processor time when it was first allowed to continue; 0: not yet
 } turn;
 
 static turn turns[TURN_LIMIT];
@@ -33,7 +34,7 @@ static turn *turn_of(int tid) SIGNAL_SAFE {
   for (uint32_t probe = 0; probe < TURN_PROBES; probe++) {
     turn *entry = &turns[((uint32_t)tid + probe) % TURN_LIMIT];
     int holder = 0;
-    // relaxed: only the thread itself reads its entry.
+    // relaxed, because only the thread itself uses its entry.
     if (__atomic_compare_exchange_n(&entry->tid, &holder, tid, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
         holder == tid) {
       return entry;
@@ -56,7 +57,7 @@ bool cs_halt_has_had_turn(int tid) SIGNAL_SAFE {
 }
 
 void cs_halt_remind(void) SIGNAL_SAFE {
-  // The halt may begin after the sweep has restored the program's SIGPROF action. A SIGPROF would then end the process.
+  // If the sweep has already restored the program's SIGPROF action, a SIGPROF would end the process.
   if (!cs_sweep_has_signal()) return;
   for (uint32_t index = 0; index < TURN_LIMIT; index++) {
     const int tid = __atomic_load_n(&turns[index].tid, __ATOMIC_RELAXED);

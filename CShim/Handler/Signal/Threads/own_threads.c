@@ -7,14 +7,15 @@
 #include "../Dispatch/trusted.h"
 #include "../Kernel/system_call.h"
 
-// How long a crash waits for the thread of the connection, which may itself wait for a callback: 200 × 0.1 ms.
+// How long a crash waits for the connection's thread to wake crashd. This thread may itself be waiting for a callback
+// of the program: 200 × 0.1 ms.
 #define ANSWER_TRIES    200
 #define ANSWER_SLEEP_NS 100000
 
 static int tids[CS_OWN_ROLES];  // atomic
-static uint32_t is_attached;    // atomic: crashd has accepted the connection of the thread
-static uint32_t asked;          // atomic: crashes that asked this thread to wake crashd, since the start
-static uint32_t answered;       // atomic: the number of the last crash for which it woke crashd
+static uint32_t is_attached;    // atomic: crashd has accepted the process over the thread's connection
+static uint32_t asked;          // atomic: how many crashes have asked the connection's thread to wake crashd
+static uint32_t answered;       // atomic: the number of the last crash for which that thread woke crashd
 static uint32_t is_in_callback; // atomic
 static uint32_t are_dismissed;  // atomic
 
@@ -35,20 +36,23 @@ void cs_own_runs_callback(bool does) SIGNAL_SAFE {
   __atomic_store_n(&is_in_callback, does ? 1 : 0, __ATOMIC_SEQ_CST);
 }
 
-// Returns whether this is the thread of the shield that runs the program's code with the crash signals unblocked.
+// Returns whether the calling thread is a thread of the shield that runs code of the program with the crash signals
+// unblocked.
 static bool has_open_signals(void) SIGNAL_SAFE {
   char name[16] = {0};
   if (cs_gettid() == cs_own_tid(CS_OWN_CALLER)) return true;
-  // Threads of other libraries, and the thread of Shield.incidents, are identified by their names.
+  // The quarantine's thread and the thread of Shield.incidents belong to other libraries. They are recognized by their
+  // names.
   cs_thread_name(name);
   return memcmp(name, CS_OWN_REAPER_NAME, sizeof CS_OWN_REAPER_NAME) == 0 ||
          memcmp(name, CS_OWN_INCIDENTS_NAME, sizeof CS_OWN_INCIDENTS_NAME) == 0;
 }
 
-// The address marks a signal that kill() sent and that a thread of the shield passed on.
+// A signal whose value is this address was sent by kill(), and a thread of the shield passed it on.
 static char kill_mark;
 
-// The kernel lets only the first thread send SI_USER, so a thread of the shield passes the signal on as SI_QUEUE.
+// The kernel lets only the first thread of a process send a signal with the code SI_USER. A thread of the shield
+// therefore passes the signal on with the code SI_QUEUE.
 static void mark(siginfo_t *information) SIGNAL_SAFE {
   if (information->si_code == SI_USER) information->si_value.sival_ptr = &kill_mark;
   information->si_code = SI_QUEUE;
@@ -99,7 +103,7 @@ bool cs_own_link_wakes_crashd(void) SIGNAL_SAFE {
   const uint32_t mine = __atomic_add_fetch(&asked, 1, __ATOMIC_SEQ_CST);
   if (cs_system_call(SYS_tgkill, cs_getpid(), tid, CS_OWN_BELL, 0, 0, 0) != 0) return false;
   for (int attempt = 0; attempt < ANSWER_TRIES; attempt++) {
-    // Compares a difference, because the counters may wrap.
+    // Compares the difference of the counters, because they may wrap around.
     if ((int32_t)(__atomic_load_n(&answered, __ATOMIC_SEQ_CST) - mine) >= 0) return true;
     cs_sleep_ns(ANSWER_SLEEP_NS);
   }

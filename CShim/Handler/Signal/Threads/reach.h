@@ -1,6 +1,6 @@
-// Selects the threads to which SIGPROF may be sent: those that would run its handler. A thread that blocks SIGPROF may
-// read it from a signalfd, and a thread in sigwait() consumes it. The server might then exit with its own status, as it
-// does for other signals.
+// Selects the threads to which SIGPROF may be sent, because they would run its handler. Other threads would consume the
+// signal: those that read it from a signalfd, and those that wait in sigwait(). If a server consumes a signal in this
+// way, it may exit with its own status.
 #ifndef CS_REACH_H
 #define CS_REACH_H
 
@@ -9,24 +9,26 @@
 #include "cs_signal_safe.h"
 
 typedef enum cs_reach {
-  CS_REACH_OPEN, // it runs the handler, or keeps SIGPROF pending in a call that consumes no signal; also if the kernel
-                 // gives no state
-  CS_REACH_BUSY, // it blocks SIGPROF while it runs, as libc does for short times
+  // It will run the handler, or is in a call during which SIGPROF stays pending. The value is also used if the kernel
+  // does not show the thread's state.
+  CS_REACH_OPEN,
+  CS_REACH_BUSY,   // it blocks SIGPROF while it runs, as libc does for short times
   CS_REACH_CLOSED, // it waits, and would consume SIGPROF or keep it pending
 } cs_reach;
 
-// Returns the current state. A thread that begins to block SIGPROF, or to wait for it, between this call and the signal
-// still gets the signal.
+// Returns the current state of the thread. If a thread begins to block SIGPROF, or to wait for it, between this call
+// and the signal, it still gets the signal.
 cs_reach cs_reach_of(int tid) SIGNAL_SAFE;
 
-// What happened to a thread since the halt began.
+// The marks of a thread since the halt began.
 typedef enum cs_reach_mark {
-  CS_REACH_SENT = 1, // SIGPROF was sent to it, by the sweep or the halt
+  CS_REACH_SENT = 1, // the sweep or the halt has sent it SIGPROF
   CS_REACH_STAYS = 2,
-  CS_REACH_PENDS = 4, // it keeps SIGPROF pending
+  CS_REACH_PENDS = 4, // SIGPROF is pending for it
 } cs_reach_mark;
 
-// Concurrency: any number of threads may call these. With more than REACH_LIMIT marked threads, marks are dropped.
+// Concurrency: any number of threads may call these functions. If more than REACH_LIMIT threads have marks, further
+// marks are dropped.
 void cs_reach_mark_set(int tid, cs_reach_mark mark) SIGNAL_SAFE;
 bool cs_reach_has_mark(int tid, cs_reach_mark mark) SIGNAL_SAFE;
 void cs_reach_forget(void) SIGNAL_SAFE;

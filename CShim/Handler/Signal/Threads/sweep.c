@@ -19,22 +19,23 @@
 #define NS_PER_MS   UINT64_C(1000000)
 #define SLEEP_NS    100000
 #define SLEEP_TRIES 10000
-// The time after the last signal in which most threads have answered.
+// The time after the last signal within which most threads have answered.
 #define SOON_NS (5 * NS_PER_MS)
-// The extra time for threads that are answering at the deadline, and for reading the kernel's data on silent threads.
+// Additional time after the deadline: for threads that are writing their answers, and for reading the kernel's data
+// about threads that do not answer.
 #define GRACE_NS  (5 * NS_PER_MS)
 #define STATUS_NS (20 * NS_PER_MS)
 
 static cs_task_list task_list;
 static uint32_t under_way;                   // atomic
-static bool is_unsent[CS_RING_THREAD_LIMIT]; // the thread with this slot blocked SIGPROF, so the signal was not sent
+static bool is_unsent[CS_RING_THREAD_LIMIT]; // the thread of this slot blocked SIGPROF, so the signal was not sent
 
 static uint64_t now_ns(void) SIGNAL_SAFE {
   return cs_clock_ns(CLOCK_MONOTONIC);
 }
 
-// Returns the next free slot from `index` on. A thread that was signaled after an earlier crash may have begun to write
-// its slot and never finished.
+// Returns the first slot from `index` on that can be used. If a thread was signaled for an earlier crash, it may have
+// begun to write its slot and may not have finished. Such a slot is skipped.
 static uint32_t next_place(uint32_t index) SIGNAL_SAFE {
   const cs_ring_thread *threads = cs_process.ring->threads;
   while (index < CS_RING_THREAD_LIMIT &&
@@ -51,17 +52,19 @@ static bool signal_place(int tid, uint32_t index) SIGNAL_SAFE {
   is_unsent[index] = false;
   cs_reach_mark_set(tid, CS_REACH_SENT);
   long result = cs_queue_signal(cs_process.pid, tid, SIGPROF, &information);
-  // On failure, such as a limit on queued signals or a seccomp profile, sends the signal without the hint.
+  // If this fails, for example because the signal queue is full or a seccomp filter refuses it, sends the signal
+  // without the slot's index.
   if (result != 0 && result != -ESRCH) result = cs_system_call(SYS_tgkill, cs_process.pid, tid, SIGPROF, 0, 0, 0);
   return result == 0;
 }
 
-// Returns whether the tid belongs to this process. The /proc of another pid namespace has other tids.
+// Returns whether the thread ID belongs to this process. If /proc belongs to another pid namespace, it contains other
+// IDs.
 static bool is_thread_of_ours(int tid) SIGNAL_SAFE {
   return cs_system_call(SYS_tgkill, cs_process.pid, tid, 0, 0, 0, 0) != -ESRCH;
 }
 
-// Records the kernel's data for a thread that does not answer. `answer` is a cs_ring_answer.
+// Records the kernel's data about a thread that does not answer. `answer` is a cs_ring_answer.
 static void answer_for(cs_ring_thread *thread, uint32_t answer, const cs_task_status *status) SIGNAL_SAFE {
   if (!cs_sweep_begin_to_write(thread, cs_sweep_state(CS_RING_STATE_ASKED))) return;
   cs_ring_thread_record *record = &thread->record;
@@ -83,7 +86,7 @@ static void answer_for_closed(cs_ring_thread *thread) SIGNAL_SAFE {
 static bool ask(int tid, uint32_t index) SIGNAL_SAFE {
   cs_ring_thread *thread = &cs_process.ring->threads[index];
   uint64_t asked = cs_sweep_state(CS_RING_STATE_ASKED);
-  // The slot may have data of an earlier crash.
+  // The slot may contain data of an earlier crash.
   if (thread->record.tid != 0) memset(&thread->record, 0, sizeof thread->record);
   thread->record.tid = tid;
   __atomic_store_n(&thread->state, asked, __ATOMIC_RELEASE);
@@ -92,7 +95,8 @@ static bool ask(int tid, uint32_t index) SIGNAL_SAFE {
   is_unsent[index] = reach != CS_REACH_OPEN;
   const bool is_there = reach == CS_REACH_OPEN ? signal_place(tid, index) : is_thread_of_ours(tid);
   if (reach == CS_REACH_CLOSED && is_there) answer_for_closed(thread);
-  // If a profiler's SIGPROF arrived instead, the thread still answers and keeps its slot.
+  // The thread may have received a profiler's SIGPROF before. It is then already writing its answer, and keeps the
+  // slot.
   if (is_there || !__atomic_compare_exchange_n(&thread->state, &asked, CS_RING_STATE_FREE, false, __ATOMIC_RELAXED,
                                                __ATOMIC_RELAXED)) {
     return true;
@@ -102,15 +106,15 @@ static bool ask(int tid, uint32_t index) SIGNAL_SAFE {
   return false;
 }
 
-// Returns false if the list of threads is not readable, or belongs to another pid namespace. Such a list lacks the
-// calling thread.
+// Returns false if the list of threads cannot be read, or if it belongs to another pid namespace. In the second case,
+// it does not contain the calling thread.
 static bool ask_all(uint64_t deadline_ns) SIGNAL_SAFE {
   cs_ring_header *header = &cs_process.ring->header;
   const int self = cs_gettid();
   bool has_self = false;
   uint32_t asked = next_place(0);
   uint32_t total = 0;
-  // Written even if there is no thread to signal, because the program may have overwritten the field.
+  // The field is written even if no thread gets a signal, because the program may have overwritten it.
   __atomic_store_n(&header->thread_count, 0, __ATOMIC_RELEASE);
   cs_task_list_open(&task_list);
   for (int tid = cs_task_list_next(&task_list); tid != 0; tid = cs_task_list_next(&task_list)) {
@@ -129,7 +133,7 @@ static bool ask_all(uint64_t deadline_ns) SIGNAL_SAFE {
   return has_self;
 }
 
-// Returns the index of the first thread from `from` on that has not answered.
+// Returns the index of the first thread, from `from` on, that has not answered.
 static uint32_t count_of_answers(uint32_t from, uint64_t waited_for) SIGNAL_SAFE {
   const uint32_t count = cs_thread_count(cs_process.ring);
   while (from < count) {
@@ -141,7 +145,8 @@ static uint32_t count_of_answers(uint32_t from, uint64_t waited_for) SIGNAL_SAFE
   return from;
 }
 
-// Waits until every thread has answered. With CS_RING_STATE_WRITING, waits only for threads that have begun to answer.
+// Waits until every thread has answered. If `waited_for` is CS_RING_STATE_WRITING, waits only for threads that have
+// begun to write their answers.
 static void wait_for(uint64_t waited_for, uint64_t deadline_ns) SIGNAL_SAFE {
   const uint32_t count = cs_thread_count(cs_process.ring);
   uint32_t done = 0;
@@ -153,7 +158,7 @@ static void wait_for(uint64_t waited_for, uint64_t deadline_ns) SIGNAL_SAFE {
   }
 }
 
-// Signals threads again that blocked SIGPROF for a short time.
+// Sends SIGPROF to the threads that did not get it because they blocked it.
 static void ask_again(void) SIGNAL_SAFE {
   const uint32_t count = cs_thread_count(cs_process.ring);
   for (uint32_t index = 0; index < count; index++) {
@@ -167,8 +172,8 @@ static void ask_again(void) SIGNAL_SAFE {
   }
 }
 
-// Records the kernel's data for threads that have not answered. With `only_blocked`, only for threads that cannot
-// answer because they block the signal.
+// Records the kernel's data about threads that have not answered. If `only_blocked` is true, does so only for threads
+// that cannot answer because they block the signal.
 static void note_silent(bool only_blocked, uint64_t deadline_ns) SIGNAL_SAFE {
   const uint32_t count = cs_thread_count(cs_process.ring);
   for (uint32_t index = 0; index < count; index++) {
@@ -176,7 +181,7 @@ static void note_silent(bool only_blocked, uint64_t deadline_ns) SIGNAL_SAFE {
     if (cs_ring_thread_state_acquire(thread) != cs_sweep_state(CS_RING_STATE_ASKED)) continue;
     cs_task_status status = {0};
     if (now_ns() < deadline_ns) cs_task_status_read(thread->record.tid, &status);
-    // A thread inside our handler also blocks the signal, but has no pending signal.
+    // A thread inside our handler also blocks the signal, but the signal is not pending for it.
     const uint64_t waiting = status.blocked_signals & status.pending_signals;
     const bool is_blocked = (waiting & UINT64_C(1) << (SIGPROF - 1)) != 0;
     if (only_blocked && !is_blocked) continue;
@@ -202,24 +207,25 @@ static bool sweep(void) SIGNAL_SAFE {
   const uint64_t soon_ns = now_ns() + SOON_NS;
   wait_for(CS_RING_STATE_ASKED, soon_ns < deadline_ns ? soon_ns : deadline_ns);
   ask_again();
-  // Threads that keep SIGPROF blocked are recorded now, so that the sweep does not wait for them.
+  // Threads that keep SIGPROF blocked cannot answer. They are recorded now, because the sweep need not wait for them.
   note_silent(true, deadline_ns);
   wait_for(CS_RING_STATE_ASKED, deadline_ns);
-  // If the process ends, a thread that wakes up late must stay too, so our SIGPROF handler stays installed.
+  // If the crash ends the process, our SIGPROF handler stays installed, because a thread that receives the signal late
+  // must stay, too.
   if (!cs_halt_has_begun()) cs_sweep_give_signal_back();
   wait_for(CS_RING_STATE_WRITING, now_ns() + GRACE_NS);
   note_silent(false, now_ns() + STATUS_NS);
 
   header->sweep_ns = now_ns() - start_ns;
-  // release: a reader that sees the end of the sweep sees all earlier writes.
+  // release: a reader that reads the end of the sweep also reads all earlier writes.
   __atomic_store_n(&header->sweep, is_whole ? CS_RING_SWEEP_DONE : CS_RING_SWEEP_BLIND, __ATOMIC_RELEASE);
   if (!is_whole) cs_sweep_note_running();
   return true;
 }
 
 bool cs_sweep(void) SIGNAL_SAFE {
-  // Sequentially consistent: either a thread that has begun to halt the others sees this store, or this thread sees the
-  // halt.
+  // Sequentially consistent: if another thread begins to halt the threads, that thread reads this store, or this thread
+  // reads that the halt has begun.
   __atomic_store_n(&under_way, 1, __ATOMIC_SEQ_CST);
   const bool is_done = sweep();
   __atomic_store_n(&under_way, 0, __ATOMIC_SEQ_CST);

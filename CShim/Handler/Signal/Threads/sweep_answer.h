@@ -1,4 +1,4 @@
-// How a thread that did not crash answers a sweep. Each thread writes its answer to its own slot of the ring.
+// The answer of a thread that did not crash. Each thread writes its answer to its own slot of the ring.
 #ifndef CS_SWEEP_ANSWER_H
 #define CS_SWEEP_ANSWER_H
 
@@ -8,33 +8,34 @@
 #include "../Dispatch/state.h"
 #include "cs_ring_access.h"
 
-// The SIGPROF handler during a sweep.
+// The handler that a sweep installs for SIGPROF.
 void cs_sweep_answer(int signal, siginfo_t *information, void *context) SIGNAL_SAFE;
 
-// Returns whether the thread is writing its answer. A fault meanwhile is a fault of the shield.
+// Returns whether the thread is writing its answer. If it faults meanwhile, the fault is in the shield.
 bool cs_sweep_is_answering(int tid) SIGNAL_SAFE;
 
-// Counts a thread that was running.
+// Counts a thread that was running and not waiting.
 void cs_sweep_note_running(void) SIGNAL_SAFE;
 void cs_sweep_forget_running(void) SIGNAL_SAFE;
 
-// Returns whether a sweep found a running thread, or may have missed one. A running thread may be about to crash too.
+// Returns whether a sweep found a running thread, or may have missed one. A running thread may be about to crash for
+// the same reason.
 bool cs_sweep_found_running(void) SIGNAL_SAFE;
 
 // In a forked child: resets the state.
 void cs_sweep_forget_answers(void) SIGNAL_SAFE;
 
-// The state of a slot in the sweep of this crash. It includes the number of the crash, so that a late thread of an
-// earlier sweep cannot take a slot of this sweep.
+// Returns the state of a slot in the sweep of this crash. It includes the number of the crash. A thread that answers an
+// earlier sweep late can therefore not claim a slot of this sweep.
 static inline uint64_t cs_sweep_state(uint64_t state) SIGNAL_SAFE {
-  // acquire: pairs with the release store of cs_sweep_renew().
+  // acquire: pairs with the release store in cs_sweep_renew().
   return (uint64_t)__atomic_load_n(&cs_process.ring->header.survived, __ATOMIC_ACQUIRE) << 2 | state;
 }
 
-// Elects the writer of the record: the thread or the sweep.
+// Determines which thread writes the record: the signaled thread, or the sweeping thread for it.
 static inline bool cs_sweep_begin_to_write(cs_ring_thread *thread, uint64_t asked) SIGNAL_SAFE {
   const uint64_t writing = (asked & ~(uint64_t)CS_RING_STATE_MASK) | CS_RING_STATE_WRITING;
-  // acquire: pairs with the release store of ask().
+  // acquire: pairs with the release store in ask().
   return __atomic_compare_exchange_n(&thread->state, &asked, writing, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
@@ -42,7 +43,7 @@ static inline void cs_sweep_commit(cs_ring_thread *thread) SIGNAL_SAFE {
   const uint64_t writing = __atomic_load_n(&thread->state, __ATOMIC_RELAXED);
   const uint64_t committed = (writing & ~(uint64_t)CS_RING_STATE_MASK) | CS_RING_STATE_COMMITTED;
   thread->crc = cs_ring_crc32c(0, &thread->record, sizeof thread->record);
-  // release: pairs with cs_ring_thread_state_acquire() of the reader.
+  // release: pairs with cs_ring_thread_state_acquire() in the reader.
   __atomic_store_n(&thread->state, committed, __ATOMIC_RELEASE);
 }
 

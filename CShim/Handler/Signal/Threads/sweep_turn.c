@@ -1,4 +1,5 @@
-// Elects the thread that sweeps, one for each crash. If the process survives a crash, the next crash renews the turn.
+// Determines the thread that sweeps. Only one thread sweeps for each crash. If the process survives a crash, the next
+// crash renews the turn, and its thread can sweep.
 //
 //   free ──claim──▶ taken ──release──▶ done ──renew, by the next crash──▶ renewing ──▶ free
 #include "cs_platform.h"
@@ -19,9 +20,9 @@
 
 static uint32_t turn; // atomic
 
-// The state of the threads that have left our handler for the program's handler. Each field is atomic.
-static uint32_t is_final; // one of them ends the process
-static int left_tid;      // the last of the threads whose signal may not end the process
+// Data about the threads that have left our handler for a handler of the program. Each field is atomic.
+static uint32_t is_final; // the signal of one of them certainly ends the process
+static int left_tid;      // the thread that left last, if its signal may not end the process
 static int left_signal;
 
 static bool change(uint32_t from, uint32_t to) SIGNAL_SAFE {
@@ -46,8 +47,8 @@ bool cs_sweep_has_begun(void) SIGNAL_SAFE {
   return __atomic_load_n(&turn, __ATOMIC_RELAXED) != TURN_FREE || cs_process.ring->header.survived != 0;
 }
 
-// Ordering: two sequentially consistent operations order these stores for cs_sweep_renew(). cs_watch_leave() follows
-// this function, and cs_watch_enter() precedes cs_sweep_renew().
+// Ordering: two sequentially consistent operations order these stores before the loads of cs_sweep_renew(). They are in
+// cs_watch_leave(), which follows this function, and in cs_watch_enter(), which precedes cs_sweep_renew().
 void cs_sweep_leave(int signal, bool is_end) SIGNAL_SAFE {
   if (is_end) __atomic_store_n(&is_final, 1, __ATOMIC_RELAXED);
   __atomic_store_n(&left_tid, cs_gettid(), __ATOMIC_RELAXED);
@@ -63,38 +64,39 @@ bool cs_sweep_is_survived(void) SIGNAL_SAFE {
   return (status.blocked_signals & UINT64_C(1) << (signal - 1)) == 0;
 }
 
-// Returns whether the program continued after the previous crash. A handler of the program that still runs may end the
-// process, or may be crashing now. In that case its signal is blocked, unless the handler was installed with
-// SA_NODEFER.
+// Returns whether the program has continued after the previous crash. If a handler of the program is still running, the
+// result is false, because this handler may end the process, or may be crashing now. While such a handler runs, its
+// signal is blocked, unless it was installed with SA_NODEFER.
 static bool is_survived(const ucontext_t *context) SIGNAL_SAFE {
   const int tid = __atomic_load_n(&left_tid, __ATOMIC_RELAXED);
   if (tid != cs_gettid()) return cs_sweep_is_survived();
   const int signal = __atomic_load_n(&left_signal, __ATOMIC_RELAXED);
   if (__atomic_load_n(&is_final, __ATOMIC_RELAXED) != 0) return false;
-  // Reads the interrupted mask, because the current mask is our handler's.
+  // Reads the mask of the interrupted code, because the current mask is that of our handler.
   uint64_t mask = 0;
   memcpy(&mask, &context->uc_sigmask, sizeof mask);
   return (mask & UINT64_C(1) << (signal - 1)) == 0;
 }
 
-// Concurrency: another thread of the same crash may run at the same time. It finds the turn done and leaves the renewal
-// to this thread. Only in the first crash does it find the turn free; this thread then finds the turn done by a thread
-// that has not left the handler.
+// Concurrency: another thread of the same crash may call cs_sweep_claim() at the same time. That thread finds the turn
+// done and does not sweep: it leaves the renewal to this thread. Only in the first crash may it find the turn free. If
+// it then sweeps and stays in the handler, the crash is not survived, and this thread does not renew the turn.
 void cs_sweep_renew(const ucontext_t *context) SIGNAL_SAFE {
   cs_ring_header *header = &cs_process.ring->header;
   if (!is_survived(context) || !change(TURN_DONE, TURN_RENEWING)) return;
-  // First clears the data that a reader would attribute to the new crash. Then writes the number that publishes the
-  // change.
+  // First clears the data that a reader would attribute to the new crash. Then stores the number of the new crash,
+  // which publishes the change.
   __atomic_store_n(&header->thread_count, 0, __ATOMIC_RELEASE);
   __atomic_store_n(&header->thread_total, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&header->sweep, CS_RING_SWEEP_NONE, __ATOMIC_RELAXED);
   __atomic_store_n(&header->sweep_ns, 0, __ATOMIC_RELAXED);
-  // Each crash takes a ticket, even a crash without a slot, so no two crashes have the same number.
+  // Each crash takes a ticket, even a crash without a slot. The number of tickets is therefore different for each
+  // crash.
   __atomic_store_n(&header->survived, (uint32_t)cs_ring_counter(&header->slot_head), __ATOMIC_RELEASE);
   change(TURN_RENEWING, TURN_FREE);
 }
 
-static cs_kernel_action host; // the program's action of SIGPROF
+static cs_kernel_action host; // the action for SIGPROF that the program installed
 static uint32_t has_signal;   // atomic: our SIGPROF handler is installed
 
 static bool is_ours(const cs_kernel_action *action) SIGNAL_SAFE {
@@ -113,8 +115,8 @@ bool cs_sweep_has_signal(void) SIGNAL_SAFE {
   return __atomic_load_n(&has_signal, __ATOMIC_SEQ_CST) != 0;
 }
 
-// Ignoring a signal drops all pending ones. Otherwise a thread that wakes up late could receive a pending SIGPROF under
-// the program's action, which often ends the process.
+// Ignoring a signal drops all pending ones. Otherwise, a thread could receive a pending SIGPROF after the program's
+// action is restored, and this action often ends the process.
 void cs_sweep_give_signal_back(void) SIGNAL_SAFE {
   const cs_kernel_action ignored = {.handler = SIG_IGN};
   cs_kernel_action present = {0};

@@ -9,7 +9,7 @@
 #include "../Kernel/system_call.h"
 
 #define TASK_DIRECTORY "/proc/self/task"
-// The first lines of a status file contain the state, the name and the mask.
+// Space for the first lines of a status file, which contain the name, the state and the signal masks.
 #define STATUS_BYTES    1536
 #define STAT_BYTES      1024
 #define CALL_BYTES      256
@@ -17,10 +17,10 @@
 // The numbers of fields in a stat file, as proc_pid_stat(5) counts them.
 #define STAT_STATE   3
 #define STAT_BLOCKED 32
-// The maximum number of reads. It covers the kernel's limit on threads.
+// The maximum number of reads. It is sufficient for the kernel's limit on threads.
 #define READ_LIMIT 8192
 
-// What getdents64 writes.
+// The structure that getdents64 writes.
 typedef struct directory_entry {
   uint64_t inode;
   int64_t offset;
@@ -41,7 +41,7 @@ void cs_task_list_close(cs_task_list *list) SIGNAL_SAFE {
   list->directory = -1;
 }
 
-// Returns 0 for a text that is not a number, such as the entries "." and "..".
+// Returns 0 for a name that is not a number, for example "." and "..".
 static int number_in(const char *text, size_t limit) SIGNAL_SAFE {
   int number = 0;
   for (size_t index = 0; index < limit && text[index] != 0; index++) {
@@ -86,7 +86,7 @@ static uint64_t hexadecimal(const char *text) SIGNAL_SAFE {
   return value;
 }
 
-// Writes "/proc/self/task/TID" plus `file`, which begins with a slash.
+// Writes the path "/proc/self/task/TID", followed by `file`, which begins with a slash.
 static void path_of(int tid, const char *file, char ret_path[48]) SIGNAL_SAFE {
   char digits[12];
   int count = 0;
@@ -104,8 +104,8 @@ static void path_of(int tid, const char *file, char ret_path[48]) SIGNAL_SAFE {
   *at = 0;
 }
 
-// Reads one of a thread's files as NUL-terminated text. Returns false if the thread has ended, or if the file is
-// unreadable.
+// Reads one of a thread's files as a string that ends with a NUL. Returns false if the thread has ended, or if the file
+// cannot be read.
 static bool read_text(int tid, const char *file, char *ret_text, size_t size) SIGNAL_SAFE {
   char path[48];
   path_of(tid, file, path);
@@ -119,7 +119,8 @@ static bool read_text(int tid, const char *file, char *ret_text, size_t size) SI
   return true;
 }
 
-// Returns the rest of the line that starts with `label`. The text ends with a line feed and a NUL. NULL: no such line.
+// Returns the rest of the line that starts with `label`, or NULL if there is no such line. `text` ends with a line feed
+// and a NUL.
 static const char *line_after(const char *text, const char *label, size_t label_bytes) SIGNAL_SAFE {
   for (const char *at = text; *at != 0; at++) {
     const bool is_start = at == text || at[-1] == '\n';
@@ -145,7 +146,7 @@ void cs_task_status_read(int tid, cs_task_status *ret_status) SIGNAL_SAFE {
   if (blocked != NULL) ret_status->blocked_signals = hexadecimal(blocked);
 }
 
-// Skips fields, which are separated by one space. NULL: the line has fewer fields.
+// Skips a number of fields, which are separated by single spaces. Returns NULL if the line has fewer fields.
 static const char *field(const char *text, int skipped) SIGNAL_SAFE {
   while (*text != 0 && skipped > 0) {
     if (*text++ == ' ') skipped--;
@@ -163,8 +164,8 @@ static uint64_t decimal(const char *text) SIGNAL_SAFE {
 bool cs_task_wait_read(int tid, cs_task_wait *ret_wait) SIGNAL_SAFE {
   char text[STAT_BYTES];
   if (!read_text(tid, "/stat", text, sizeof text)) return false;
-  // The name may contain spaces and parentheses. The text after it contains none, so the last parenthesis ends the
-  // name.
+  // The name may contain spaces and parentheses, but the fields after it contain none. The last parenthesis therefore
+  // ends the name.
   const char *rest = NULL;
   for (const char *at = text; *at != 0; at++) {
     if (at[0] == ')' && at[1] == ' ') rest = at + 2;
@@ -179,7 +180,8 @@ bool cs_task_call_read(int tid, cs_task_call *ret_call) SIGNAL_SAFE {
   char text[CALL_BYTES];
   if (!read_text(tid, "/syscall", text, sizeof text)) return false;
   *ret_call = (cs_task_call){.number = UINT64_MAX};
-  // The file contains "running", or -1 for a thread that waits outside of a system call.
+  // If the file does not begin with a number, it contains "running". If it begins with -1, the thread waits outside of
+  // a system call.
   if (text[0] < '0' || text[0] > '9') return true;
   const char *argument = field(text, 1);
   if (argument == NULL || argument[0] != '0' || argument[1] != 'x') return false;
@@ -199,12 +201,12 @@ bool cs_task_waits_in(int tid, const char *part) SIGNAL_SAFE {
   return false;
 }
 
-// The file contains "running", or numbers that end with the stack pointer and the program counter.
+// The file contains "running", or a list of numbers. The last two are the stack pointer and the program counter.
 long cs_task_stack_pointer(int tid, uint64_t *ret_stack_pointer) SIGNAL_SAFE {
   char path[48];
   char text[CALL_BYTES];
   path_of(tid, "/syscall", path);
-  // The descriptor that is reserved for a crash is not used here.
+  // If no descriptor is free, this call fails: the reserved descriptor is only for crashes.
   const int file = cs_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
   if (file < 0) return file;
   long size = cs_read(file, text, sizeof text - 1);

@@ -1,4 +1,4 @@
-// The threads of this process, read from /proc.
+// Reads the list of this process's threads, and their states, from /proc.
 #ifndef CS_TASK_LIST_H
 #define CS_TASK_LIST_H
 
@@ -8,16 +8,16 @@
 
 #include "cs_signal_safe.h"
 
-// Reads the list in pieces. Too big for a handler's stack.
+// The state of reading the list, which is read in pieces. The structure is too large for the stack of a handler.
 typedef struct cs_task_list {
-  int directory; // negative: cannot be read
+  int directory; // negative: the list cannot be read
   size_t at;
   size_t size;
   _Alignas(8) uint8_t entries[4096];
 } cs_task_list;
 
 void cs_task_list_open(cs_task_list *list) SIGNAL_SAFE;
-// Returns the next tid, or 0 at the end.
+// Returns the next thread ID, or 0 at the end of the list.
 int cs_task_list_next(cs_task_list *list) SIGNAL_SAFE;
 void cs_task_list_close(cs_task_list *list) SIGNAL_SAFE;
 
@@ -29,33 +29,34 @@ typedef struct cs_task_status {
   uint8_t name[16];
 } cs_task_status;
 
-// Reads the stack pointer of a sleeping thread. Negative: the thread is not sleeping (-EAGAIN), has ended (-ENOENT), or
-// cannot be read.
+// Reads the stack pointer of a sleeping thread. Returns a negative value if the thread is not sleeping (-EAGAIN), has
+// ended (-ENOENT), or cannot be read.
 long cs_task_stack_pointer(int tid, uint64_t *ret_stack_pointer) SIGNAL_SAFE;
 
 // Leaves `ret_status` unchanged if the thread has ended.
 void cs_task_status_read(int tid, cs_task_status *ret_status) SIGNAL_SAFE;
 
-// A shorter status of a thread, which takes a third less time to read. It has only signals up to 31.
+// A smaller part of a thread's status, which takes a third less time to read. It contains only the signals up to 31.
 typedef struct cs_task_wait {
   uint32_t blocked_signals;
   uint32_t run_state;
 } cs_task_wait;
 
-// Returns false if the thread has ended, or if the file is not readable.
+// Returns false if the thread has ended, or if the file cannot be read.
 bool cs_task_wait_read(int tid, cs_task_wait *ret_wait) SIGNAL_SAFE;
 
-// The system call that a thread waits in.
+// The system call in which a thread waits.
 typedef struct cs_task_call {
   uint64_t number; // UINT64_MAX: none
   uint64_t first_argument;
 } cs_task_call;
 
-// Returns false if the kernel does not show the call, as for a process that may not be dumped.
+// Returns false if the kernel does not show the call. An example is a process of which the kernel writes no core dump
+// for its user.
 bool cs_task_call_read(int tid, cs_task_call *ret_call) SIGNAL_SAFE;
 
-// Returns whether the name of the kernel function in which a thread waits contains `part`. Works also for a process
-// that may not be dumped. Returns false if the kernel does not show the name.
+// Returns whether a thread waits in a kernel function whose name contains `part`. This also works for a process of
+// which the kernel writes no core dump. Returns false if the kernel does not show the name.
 bool cs_task_waits_in(int tid, const char *part) SIGNAL_SAFE;
 
 #endif

@@ -1,12 +1,13 @@
-// DWARF call frame information: computes the caller's registers from a function's registers.
+// DWARF call frame information: computes the registers of a function's caller from the function's own registers.
 //
 //   cfi_find.c        .eh_frame_hdr -> the FDE and CIE of a pc
 //   cfi_row.c         their instructions -> the row of rules at that pc
 //   cfi_expression.c  a rule's expression -> a value
 //   cfi_step.c        the row -> the caller's registers
 //
-// The tables are read from the memory where the loader mapped them. Each read stays inside the image, the FDE or the
-// CIE. Each loop consumes bytes of them. Unknown data is refused: the unwind then tries the frame pointer.
+// The tables are read from the memory to which the loader mapped them, and are not trusted. Each read is checked to be
+// inside the image, the FDE or the CIE. Each loop reads further bytes in every pass, so it ends. If the tables contain
+// an unknown construct, they are not used. The unwinder then tries the frame pointer.
 #ifndef CS_CFI_H
 #define CS_CFI_H
 
@@ -18,7 +19,7 @@
 #include "../Kernel/memory.h"
 #include "cs_signal_safe.h"
 
-// The maximum nesting of DW_CFA_remember_state. Compilers use 1.
+// The maximum nesting of DW_CFA_remember_state. Compilers nest it only once.
 #define CS_CFI_REMEMBER_LIMIT 8
 
 // The mapped range of an image and the address of its .eh_frame_hdr.
@@ -28,7 +29,7 @@ typedef struct cs_cfi_image {
   uint64_t header;
 } cs_cfi_image;
 
-// The data from the FDE of a function and its CIE.
+// The data of a function, from its FDE and the CIE.
 typedef struct cs_cfi_function {
   uint64_t start;
   uint64_t end;
@@ -53,7 +54,8 @@ typedef enum cs_cfi_rule : uint8_t {
   CS_CFI_RULE_VALUE_EXPRESSION, // equals the result of the expression at address `value`
 } cs_cfi_rule;
 
-// The rules at one pc. Index CS_REGISTER_COUNT is the CFA; its OFFSET rule means a register plus an offset.
+// The rules for the registers at one pc. The element with index CS_REGISTER_COUNT is the rule for the CFA. Its OFFSET
+// rule means a register plus an offset.
 typedef struct cs_cfi_row {
   int64_t value[CS_REGISTER_COUNT + 1];
   uint16_t expression_bytes[CS_REGISTER_COUNT + 1];
@@ -63,7 +65,7 @@ typedef struct cs_cfi_row {
 
 #define CS_CFI_CFA CS_REGISTER_COUNT
 
-// The working memory of one unwind. Too big for a handler's stack frame.
+// The working memory of one unwind. It is too large for the stack frame of a handler.
 typedef struct cs_cfi_scratch {
   cs_memory memory;
   cs_cfi_function function;
@@ -75,31 +77,33 @@ typedef struct cs_cfi_scratch {
 
 typedef enum cs_cfi_result {
   CS_CFI_CALLER,     // the registers are the caller's
-  CS_CFI_OUTERMOST,  // the tables say that there is no caller
-  CS_CFI_UNKNOWN,    // no or no usable table for this pc; registers untouched
-  CS_CFI_UNREADABLE, // a rule refers to unreadable memory; registers untouched
+  CS_CFI_OUTERMOST,  // according to the tables, there is no caller
+  CS_CFI_UNKNOWN,    // there is no usable table for this pc; the registers are unchanged
+  CS_CFI_UNREADABLE, // a rule refers to unreadable memory; the registers are unchanged
 } cs_cfi_result;
 
-// Finds the image that contains `pc`. Returns false if there is no such image or it has no tables.
+// Finds the image that contains `pc`. Returns false if no image contains it, or if the image has no tables.
 bool cs_cfi_image_of(uint64_t pc, cs_cfi_image *ret_image) SIGNAL_SAFE;
 
-// For the setup: sets the segment of the executable that contains .eh_frame_hdr and .eh_frame. If the segments are not
-// contiguous, _dl_find_object returns the bounds of the code segment only.
+// For the setup: sets the bounds of the executable's segment that contains .eh_frame_hdr and .eh_frame. This is needed
+// for an executable whose segments are not contiguous, because _dl_find_object then returns only the bounds of the code
+// segment.
 void cs_cfi_set_tables(uint64_t start, uint64_t end);
 
 bool cs_cfi_find(const cs_cfi_image *image, uint64_t pc, cs_cfi_function *ret_function) SIGNAL_SAFE;
 
-// Fills scratch->row from scratch->function.
+// Computes scratch->row for `pc` from scratch->function.
 bool cs_cfi_run(cs_cfi_scratch *scratch, uint64_t pc) SIGNAL_SAFE;
 
-// Evaluates a DWARF expression of `size` bytes. With `has_initial`, `initial` is pushed first.
+// Evaluates a DWARF expression of `size` bytes. If `has_initial` is true, pushes `initial` first.
 bool cs_cfi_evaluate(const uint8_t *expression, size_t size, const uint64_t registers[CS_REGISTER_COUNT],
                      cs_memory *memory, bool has_initial, uint64_t initial, uint64_t *ret_value) SIGNAL_SAFE;
 
-// Steps one frame outwards. `is_exact`: the pc is the address of an instruction, not a return address.
+// Replaces the registers of a function by those of its caller. `is_exact`: whether the pc is the address of an
+// instruction, and not a return address.
 cs_cfi_result cs_cfi_step(cs_cfi_scratch *scratch, uint64_t registers[CS_REGISTER_COUNT], bool is_exact) SIGNAL_SAFE;
 
-// Sets scratch->function and its row to those of `pc`. Returns false if there are none.
+// Sets scratch->function and scratch->row for `pc`. Returns false if the tables contain no function for `pc`.
 bool cs_cfi_prepare(cs_cfi_scratch *scratch, uint64_t pc) SIGNAL_SAFE;
 
 #endif

@@ -1,5 +1,5 @@
-// Evaluates the DWARF expressions of call frame information, for example the PLT's CFA and the frame of a signal
-// restorer.
+// Evaluates the DWARF expressions in call frame information. Examples are the CFA in the procedure linkage table (PLT),
+// and the frame of a signal restorer.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -9,7 +9,8 @@
 #include "cfi_reader.h"
 
 #define STACK_LIMIT 32
-// Branches can loop. No expression of a compiler needs more steps.
+// The maximum number of operations, because an expression may contain a loop. Expressions that compilers generate need
+// fewer.
 #define STEP_LIMIT 256
 
 typedef struct evaluator {
@@ -51,7 +52,7 @@ static void push_register(evaluator *run, uint64_t index, int64_t offset) SIGNAL
   }
 }
 
-// Applies a binary operation. `right` was on top of the stack.
+// Applies a binary operation. `right` is the value that was on top of the stack.
 static uint64_t binary(uint8_t operation, uint64_t left, uint64_t right, bool *ret_is_bad) SIGNAL_SAFE {
   switch (operation) {
   case 0x1a:

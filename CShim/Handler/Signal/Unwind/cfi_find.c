@@ -1,4 +1,4 @@
-// Finds the FDE of a pc: binary search in .eh_frame_hdr, then parses the heads of the FDE and its CIE.
+// Finds the FDE for a pc with a binary search in .eh_frame_hdr, and parses the beginning of the FDE and of its CIE.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -7,7 +7,8 @@
 
 #include "cfi_reader.h"
 
-// Of the executable. Constant once the handlers are installed. The loader maps a library as one contiguous range.
+// The bounds of the executable's tables. They are constant after the handlers are installed. They are needed only for
+// the executable, because the loader maps each library as one contiguous range.
 static uint64_t tables_start;
 static uint64_t tables_end;
 
@@ -39,7 +40,8 @@ static cs_cfi_reader reader_in(const cs_cfi_image *image, uint64_t address) SIGN
   return reader;
 }
 
-// A row of the search table: the start of a function and the address of its FDE, both relative to the header.
+// An entry of the search table: the start of a function and the address of its FDE, both relative to the header's
+// address.
 typedef struct table_row {
   int32_t start;
   int32_t entry;
@@ -51,7 +53,7 @@ static table_row row_at(const uint8_t *table, uint64_t index) SIGNAL_SAFE {
   return row;
 }
 
-// Returns the address of the last FDE whose function starts at or before `pc`; 0: none.
+// Returns the address of the last FDE whose function starts at or before `pc`, or 0 if there is none.
 static uint64_t search(const cs_cfi_image *image, uint64_t pc) SIGNAL_SAFE {
   cs_cfi_reader reader = reader_in(image, image->header);
   const uint8_t version = cs_cfi_byte(&reader);
@@ -79,11 +81,12 @@ static uint64_t search(const cs_cfi_image *image, uint64_t pc) SIGNAL_SAFE {
   return image->header + (uint64_t)(int64_t)row_at(reader.at, low).entry;
 }
 
-// Opens the CIE or FDE at `address`. Returns a reader over the bytes after the length field.
+// Opens the CIE or FDE at `address`. Returns a reader for the bytes after its length field.
 static cs_cfi_reader open_entry(const cs_cfi_image *image, uint64_t address) SIGNAL_SAFE {
   cs_cfi_reader reader = reader_in(image, address);
   const uint64_t size = cs_cfi_fixed(&reader, 4);
-  // 0 ends a section. 0xffffffff starts the 64-bit form, which compilers do not emit in .eh_frame.
+  // The length 0 marks the end of a section. The length 0xffffffff marks the 64-bit form, which compilers do not
+  // generate in .eh_frame.
   if (size == 0 || size == UINT32_MAX) reader.is_bad = true;
   if (reader.is_bad || size > (uint64_t)(reader.end - reader.at)) {
     reader.is_bad = true;
@@ -93,8 +96,8 @@ static cs_cfi_reader open_entry(const cs_cfi_image *image, uint64_t address) SIG
   return reader;
 }
 
-// Reads the data that the augmentation string declares: 'R' pointer encoding, 'P' personality, 'L' LSDA, 'S' signal
-// frame.
+// Reads the data that the augmentation string declares: 'R' is the pointer encoding, 'P' the personality routine, 'L'
+// the LSDA, and 'S' a signal frame.
 static bool read_augmentation(cs_cfi_reader *cie, const char *letters, size_t letter_count,
                               cs_cfi_function *function) SIGNAL_SAFE {
   const uint64_t size = cs_cfi_uleb(cie);
@@ -106,8 +109,8 @@ static bool read_augmentation(cs_cfi_reader *cie, const char *letters, size_t le
       function->pointer_encoding = cs_cfi_byte(&data);
       break;
     case 'P': {
-      // An indirect personality has the same size as a direct one. The value is not needed, so the indirection is
-      // ignored.
+      // The address of the personality routine is only skipped. An indirect address has the same size as a direct one,
+      // so the flag is removed.
       const uint8_t encoding = cs_cfi_byte(&data);
       cs_cfi_pointer(&data, encoding & (uint8_t)~CS_ENCODING_INDIRECT, 0);
       break;

@@ -1,4 +1,4 @@
-// A cursor over untrusted bytes. It never reads past its end, and sets `is_bad` on an attempt.
+// A reader for untrusted bytes. It never reads past its end: an attempt sets `is_bad`.
 #ifndef CS_CFI_READER_H
 #define CS_CFI_READER_H
 
@@ -21,7 +21,7 @@
 typedef struct cs_cfi_reader {
   const uint8_t *at;
   const uint8_t *end;
-  bool is_bad; // a read past the end, or an unknown encoding; all later reads give 0
+  bool is_bad; // a read past the end, or an unknown encoding; after that, all reads return 0
 } cs_cfi_reader;
 
 static inline cs_cfi_reader cs_cfi_reader_make(const uint8_t *at, const uint8_t *end) SIGNAL_SAFE {
@@ -61,8 +61,8 @@ static inline int64_t cs_cfi_fixed_signed(cs_cfi_reader *reader, size_t size) SI
 uint64_t cs_cfi_uleb(cs_cfi_reader *reader) SIGNAL_SAFE;
 int64_t cs_cfi_sleb(cs_cfi_reader *reader) SIGNAL_SAFE;
 
-// Reads a pointer in `encoding`. `data_base` is the base of data-relative pointers. Indirect pointers are refused,
-// because none of the needed fields uses them.
+// Reads a pointer that has the encoding `encoding`. `data_base` is the base address of data-relative pointers. Indirect
+// pointers set `is_bad`, because no field that the unwinder needs uses them.
 uint64_t cs_cfi_pointer(cs_cfi_reader *reader, uint8_t encoding, uint64_t data_base) SIGNAL_SAFE;
 
 #endif

@@ -1,4 +1,4 @@
-// The row machine: executes the instructions of the CIE, then those of the FDE up to the pc.
+// Computes the row of rules for a pc: executes the instructions of the CIE, and then those of the FDE up to the pc.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -7,7 +7,7 @@
 
 #include "cfi_reader.h"
 
-// A limit for corrupt tables. No compiler emits longer expressions.
+// A limit for corrupt tables. Compilers do not generate longer expressions.
 #define EXPRESSION_LIMIT_BYTES 1024
 
 enum {
@@ -40,17 +40,17 @@ enum {
   CFA_GNU_ARGS_SIZE = 0x2e,
 };
 
-// The state while instructions are executed.
+// The state during the execution of the instructions.
 typedef struct machine {
   cs_cfi_scratch *scratch;
   cs_cfi_reader reader;
   uint64_t location;
   uint64_t pc;
   uint32_t remembered_count;
-  bool is_initial; // executing the CIE's instructions, which have no location
+  bool is_initial; // whether the CIE's instructions are executed, which have no location
 } machine;
 
-// Rules for other registers (vector registers) are parsed and ignored.
+// Rules for other registers, such as vector registers, are parsed and ignored.
 static void set_rule(machine *run, uint64_t index, cs_cfi_rule rule, int64_t value) SIGNAL_SAFE {
   if (index >= CS_REGISTER_COUNT) return;
   run->scratch->row.rule[index] = rule;
@@ -88,12 +88,13 @@ static void set_cfa_offset(machine *run, int64_t offset) SIGNAL_SAFE {
   run->scratch->row.value[CS_CFI_CFA] = offset;
 }
 
-// Unsigned, so that an overflow of untrusted values is defined.
+// Computes with unsigned numbers, because an overflow of untrusted values must have a defined result.
 static int64_t scaled(uint64_t value, int64_t factor) SIGNAL_SAFE {
   return (int64_t)(value * (uint64_t)factor);
 }
 
-// Advances to a later row. Returns false if that row is beyond the pc: the current row is then the result.
+// Advances to the next row. Returns false if the next row begins after the pc, because the current row is then the
+// result.
 static bool advance(machine *run, uint64_t distance) SIGNAL_SAFE {
   run->location += distance * run->scratch->function.code_alignment;
   return run->is_initial || run->location <= run->pc;
@@ -147,7 +148,7 @@ static void run_register_instruction(machine *run, uint8_t instruction) SIGNAL_S
     break;
   case CFA_EXPRESSION:
   case CFA_VAL_EXPRESSION:
-    // A higher register number must not overwrite the rule of the CFA.
+    // A register number above the range must not change the rule for the CFA, which is stored after the registers.
     set_expression(run, index < CS_REGISTER_COUNT ? index : UINT64_MAX,
                    instruction == CFA_EXPRESSION ? CS_CFI_RULE_EXPRESSION : CS_CFI_RULE_VALUE_EXPRESSION);
     break;
@@ -238,7 +239,7 @@ bool cs_cfi_run(cs_cfi_scratch *scratch, uint64_t pc) SIGNAL_SAFE {
   run.reader = cs_cfi_reader_make(function->instructions, function->instructions_end);
   while (!cs_cfi_reader_is_at_end(&run.reader) && run_instruction(&run)) {
   }
-  // A row without a rule for the CFA is unusable.
+  // A row without a rule for the CFA cannot be used.
   return !run.reader.is_bad && scratch->row.rule[CS_CFI_CFA] != CS_CFI_RULE_SAME;
 }
 

@@ -8,7 +8,7 @@
 #include "../Dispatch/trusted.h"
 
 bool cs_cfi_prepare(cs_cfi_scratch *scratch, uint64_t pc) SIGNAL_SAFE {
-  // The row is cached, because a deep recursion needs the same pc repeatedly.
+  // The row is cached, because a deep recursion needs the same row many times.
   if (scratch->row_pc == pc && pc != 0) return true;
   scratch->row_pc = 0;
   cs_cfi_image image;
@@ -34,7 +34,7 @@ static bool find_cfa(cs_cfi_scratch *scratch, const uint64_t *registers, uint64_
   return true;
 }
 
-// Computes the caller's value of register `index`. Returns false if it is unreadable.
+// Computes the value of register `index` in the caller. Returns false if the memory with the value cannot be read.
 static bool apply(cs_cfi_scratch *scratch, int index, const uint64_t *registers, uint64_t cfa,
                   uint64_t *ret_value) SIGNAL_SAFE {
   const cs_cfi_row *row = &scratch->row;
@@ -70,12 +70,13 @@ cs_cfi_result cs_cfi_step(cs_cfi_scratch *scratch, uint64_t registers[CS_REGISTE
   const cs_cfi_row *row = &scratch->row;
   const int return_register = scratch->function.return_register;
   if (row->rule[return_register] == CS_CFI_RULE_UNDEFINED) return CS_CFI_OUTERMOST;
-  // Each call saves its return address, so a row without a rule for it is incomplete.
+  // Each call saves its return address. A row without a rule for the return address is therefore incomplete.
   if (row->rule[return_register] == CS_CFI_RULE_SAME && return_register == CS_REGISTER_PC) return CS_CFI_UNKNOWN;
 
   uint64_t cfa = 0;
   if (!find_cfa(scratch, registers, &cfa)) return CS_CFI_UNREADABLE;
-  // The CFA must grow with each frame, except out of a signal handler, which may run on another stack.
+  // Each caller must have a higher CFA. The exception is the step out of a signal handler, which may run on another
+  // stack.
   if (cfa <= registers[CS_REGISTER_STACK_POINTER] && !scratch->function.is_signal_frame) return CS_CFI_UNKNOWN;
 
   uint64_t caller[CS_REGISTER_COUNT];
@@ -89,7 +90,7 @@ cs_cfi_result cs_cfi_step(cs_cfi_scratch *scratch, uint64_t registers[CS_REGISTE
   }
   caller[CS_REGISTER_PC] = caller[return_register];
   memcpy(registers, caller, sizeof caller);
-  // A signal frame with the pc 0 comes from a call through a null pointer, and is not the outermost frame.
+  // A signal frame with the pc 0 is caused by a call of a null pointer, and is not the outermost frame.
   return registers[CS_REGISTER_PC] == 0 && !scratch->function.is_signal_frame ? CS_CFI_OUTERMOST : CS_CFI_CALLER;
 }
 

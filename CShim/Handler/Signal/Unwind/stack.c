@@ -1,4 +1,4 @@
-// Short unwinds for non-fatal events: an incident, an allocation.
+// Unwinds the calling thread's stack for events that are not crashes: incidents and allocations.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -8,12 +8,13 @@
 #include "cs_shim.h"
 #include "unwind.h"
 
-// The maximum number of concurrent unwinds, whose working memory is too big for a stack. Further callers get no stack.
+// The maximum number of concurrent unwinds. Their working memory is static, because it is too large for a stack. If all
+// of it is in use, the caller gets no stack.
 #define WALKS 16
 
-// The requested frames plus the shield's own functions, which are removed afterwards.
+// Space for the requested frames and for the shield's own functions, which are removed later.
 #define FRAMES_LIMIT (CS_RING_INCIDENT_FRAME_LIMIT + 8)
-// Further room for waiting async functions.
+// Additional space for the async callers.
 #define ASYNC_LIMIT CS_RING_INCIDENT_FRAME_LIMIT
 
 static cs_cfi_scratch scratches[WALKS];
@@ -38,9 +39,10 @@ static bool is_async(const cs_ring_frame *frame) SIGNAL_SAFE {
   return frame->function_start != 0 && cs_function_is_async(frame->function_start);
 }
 
-// Copies the program counters from `first` on, or all if `first` is not among them. The frames behind an async
-// function's frame belong to the executor of its task, so they are replaced by its async callers. An async caller
-// resumes at a function's entry point, so its pc is increased by 1, like a return address.
+// Copies the program counters from the frame with the pc `first` on. If no frame has this pc, copies all. The frames
+// after an async function's frame belong to the executor that runs its task. They are replaced by the async callers of
+// the function. An async caller resumes at the first instruction of a function. Its pc is increased by 1, because the
+// users of the list treat every address as a return address and subtract 1.
 static size_t copy(const cs_ring_frame *frames, uint32_t count, uint64_t first, uint64_t *ret_pcs,
                    size_t limit) SIGNAL_SAFE {
   uint32_t from = 0, waiting = count;

@@ -10,12 +10,12 @@
 // The state of one unwind.
 typedef struct walk {
   cs_cfi_scratch *scratch;
-  const cs_ring_registers *context; // the registers where the unwind begins
+  const cs_ring_registers *context; // the registers with which the unwind begins
   const cs_frame_list *list;
   cs_async_start async;
-  uint64_t asked_function; // the last function whose prologue was checked, because a recursion needs it repeatedly
+  uint64_t asked_function; // the last function whose prologue was checked; a recursion needs it many times
   uint64_t registers[CS_REGISTER_COUNT];
-  bool is_exact; // the pc of this frame is not a return address
+  bool is_exact; // whether the pc of this frame is not a return address
 } walk;
 
 static bool is_code(uint64_t pc) SIGNAL_SAFE {
@@ -23,7 +23,8 @@ static bool is_code(uint64_t pc) SIGNAL_SAFE {
   return _dl_find_object((void *)(uintptr_t)pc, &object) == 0;
 }
 
-// Returns the place of frame `depth`: first the places of the head in order, then those of the tail as a ring buffer.
+// Returns the list entry for frame `depth`. The innermost frames have fixed entries, and the other frames use the
+// tail's entries as a ring buffer.
 static cs_ring_frame *place_of(const cs_frame_list *list, uint32_t depth) SIGNAL_SAFE {
   if (depth < list->head_limit) return &list->frames[depth];
   return &list->frames[list->head_limit + (depth - list->head_limit) % list->tail_limit];
@@ -36,15 +37,16 @@ static cs_ring_frame *append(walk *way, cs_ring_trust trust) SIGNAL_SAFE {
   frame->function_start = 0;
   frame->trust = trust;
   frame->flags = way->is_exact ? CS_RING_FRAME_EXACT : 0;
-  frame->image = CS_RING_NO_IMAGE; // found at the end, only for the frames that are kept
+  frame->image = CS_RING_NO_IMAGE; // determined at the end, only for the frames that stay in the list
   frame->reserved = 0;
   (*list->total)++;
   if (*list->total <= list->head_limit) *list->count = *list->head = *list->total;
   return frame;
 }
 
-// Steps by the frame pointer, in glibc's assembly and other code without tables: [fp] is the caller's frame pointer,
-// and [fp + 8] the return address. Accepted only if it leads outwards and to code.
+// Unwinds one frame with the frame pointer, for code without tables, such as glibc's assembly code: [fp] is the
+// caller's frame pointer, and [fp + 8] is the return address. The result is accepted only if the frame pointer grows
+// and the return address is inside code.
 static bool step_by_frame_pointer(walk *way) SIGNAL_SAFE {
   uint64_t *registers = way->registers;
   const uint64_t frame = registers[CS_REGISTER_FRAME_POINTER];
@@ -59,12 +61,13 @@ static bool step_by_frame_pointer(walk *way) SIGNAL_SAFE {
   return true;
 }
 
-// A call through a bad pointer has only pushed its return address. A pc inside an image may still be data. The fault's
-// error code shows that the processor could not fetch code there.
+// A call of an invalid address has only pushed its return address, so the caller's registers are otherwise unchanged.
+// Even if an image contains the pc, the bytes may be data. In this case, the error code of the fault shows that the
+// processor could not fetch an instruction there.
 static bool step_out_of_bad_call(walk *way) SIGNAL_SAFE {
   uint64_t *registers = way->registers;
   uint64_t pc = 0;
-  // The error code belongs to the innermost frame only, and not to frames behind a signal handler.
+  // The error code belongs only to the innermost frame, and not to a frame that a signal handler interrupted.
   const bool is_innermost = registers[CS_REGISTER_PC] == way->context->general[CS_REGISTER_PC];
   const bool is_bad = is_innermost && cs_registers_show_bad_fetch(way->context);
   if (is_code(registers[CS_REGISTER_PC]) && !is_bad) return false;
@@ -76,7 +79,7 @@ static bool step_out_of_bad_call(walk *way) SIGNAL_SAFE {
   return true;
 }
 
-// Notes the data of the tables for the frame that was just left.
+// Stores what the tables contain about the function whose frame was just unwound.
 static void note_function(walk *way, cs_ring_frame *frame, const uint64_t *registers, bool was_exact) SIGNAL_SAFE {
   frame->function_start = way->scratch->function.start;
   if (way->async.is_found || way->asked_function == frame->function_start) return;
@@ -84,7 +87,7 @@ static void note_function(walk *way, cs_ring_frame *frame, const uint64_t *regis
   way->async.is_found = cs_async_context_of(way->scratch, registers, was_exact, &way->async.context);
 }
 
-// Steps one frame outwards. Returns false at the end, with the reason in `ret_stop`.
+// Unwinds one frame. Returns false at the end, and stores the reason in `ret_stop`.
 static bool step(walk *way, cs_ring_frame *frame, cs_ring_trust *ret_trust, cs_unwind_stop *ret_stop) SIGNAL_SAFE {
   uint64_t here[CS_REGISTER_COUNT];
   memcpy(here, way->registers, sizeof here);
@@ -119,7 +122,7 @@ static void reverse(cs_ring_frame *frames, uint32_t from, uint32_t to) SIGNAL_SA
   }
 }
 
-// Puts the ring buffer of the tail in order (by three reversals) and adds its frames to the counts.
+// Sorts the ring buffer of the tail with three reversals, and adds its frames to the counts.
 static void finish_tail(const cs_frame_list *list) SIGNAL_SAFE {
   if (*list->total <= list->head_limit) return;
   const uint32_t beyond = *list->total - list->head_limit;
@@ -148,7 +151,8 @@ void cs_unwind(cs_cfi_scratch *scratch, const cs_ring_registers *registers, cons
     cs_ring_frame *frame = append(&way, trust);
     if (!step(&way, frame, &trust, &stop)) break;
     stop = CS_UNWIND_STOP_LIMIT;
-    // Only the step out of a signal handler may lead to a lower stack address. way.is_exact is true after such a step.
+    // The stack pointer must grow with each frame. Only after the step out of a signal handler, where way.is_exact is
+    // true, may it be lower.
     if (way.registers[CS_REGISTER_STACK_POINTER] <= stack_pointer && !way.is_exact) {
       stop = CS_UNWIND_STOP_LOOP;
       break;
@@ -165,7 +169,7 @@ void cs_unwind_find_images(const cs_frame_list *list) SIGNAL_SAFE {
     cs_ring_frame *frame = &list->frames[index];
     const bool is_exact = (frame->flags & CS_RING_FRAME_EXACT) != 0;
     const uint64_t pc = frame->pc - !is_exact;
-    // Adjacent frames often belong to the same image.
+    // Adjacent frames often belong to the same image, so this image is checked first.
     const bool is_same = image != CS_RING_NO_IMAGE && pc >= cs_images.start[image] && pc < cs_images.end[image];
     if (!is_same) image = cs_image_index(pc);
     frame->image = image;

@@ -6,20 +6,21 @@
 #include "cs_ring.h"
 #include "cs_shim.h"
 
-// If a recursion is too deep for the record, the innermost and the outermost frames are kept.
+// If a recursion is too deep for the record, only the innermost and the outermost frames are recorded.
 #define CS_UNWIND_HEAD_LIMIT 128
 #define CS_UNWIND_TAIL_LIMIT 64
-// The number of the smallest possible frames (16 bytes) in a stack of 8 MiB. An unwind of all takes some 30 ms.
+// The number of frames of the smallest possible size (16 bytes) in a stack of 8 MiB. Unwinding all of them takes about
+// 30 ms.
 #define CS_UNWIND_STEP_LIMIT 524288
 
-// The Swift task found during the unwind: the location of its AsyncContext.
+// The Swift task that was found during the unwind, as the address of its AsyncContext.
 typedef struct cs_async_start {
   uint64_t context;
   bool is_found;
 } cs_async_start;
 
-// The frames of an unwind. Of `limit` entries, the first `head_limit` are for the innermost frames, the next
-// `tail_limit` for the outermost, and the rest for the async callers.
+// The list that an unwind fills with frames. The first `head_limit` of the `limit` entries are for the innermost
+// frames. The next `tail_limit` entries are for the outermost frames, and the rest is for the async callers.
 typedef struct cs_frame_list {
   cs_ring_frame *frames;
   uint32_t head_limit;
@@ -32,7 +33,7 @@ typedef struct cs_frame_list {
   uint32_t *stop;
 } cs_frame_list;
 
-// Returns the frame list of a crash record.
+// Returns the list with which an unwind fills a crash record.
 static inline cs_frame_list cs_record_frames(cs_ring_record *record) SIGNAL_SAFE {
   return (cs_frame_list){.frames = record->frames,
                          .head_limit = CS_UNWIND_HEAD_LIMIT,
@@ -45,21 +46,23 @@ static inline cs_frame_list cs_record_frames(cs_ring_record *record) SIGNAL_SAFE
                          .stop = &record->unwind_stop};
 }
 
-// Fills the list with the frames that lead to `registers`. The counts always cover only valid frames, so a list that a
-// second crash cuts short is still correct.
+// Fills the list with the frames of the stack, beginning with the frame whose registers are `registers`. At all times,
+// the counts include only valid frames. If a second crash interrupts the unwind, the list is still correct.
 void cs_unwind(cs_cfi_scratch *scratch, const cs_ring_registers *registers, const cs_frame_list *list) SIGNAL_SAFE;
 
-// Finds the image of each frame. Images that were loaded late are added to the ring's table.
+// Finds the image of each frame. Adds images that were loaded late to the ring's table.
 void cs_unwind_find_images(const cs_frame_list *list) SIGNAL_SAFE;
 
-// Finds the AsyncContext if the function in scratch->function is async. `registers` are the registers in that function.
+// Finds the AsyncContext of the function in scratch->function, if it is async. `registers` are the registers in that
+// function.
 bool cs_async_context_of(cs_cfi_scratch *scratch, const uint64_t registers[CS_REGISTER_COUNT], bool is_exact,
                          uint64_t *ret_context) SIGNAL_SAFE;
 
-// Appends the resume entries of the chain of contexts to the list.
+// Appends a frame for each context of the linked list. The frame's pc is the address where the context's parent
+// resumes.
 void cs_async_append(cs_cfi_scratch *scratch, uint64_t context, const cs_frame_list *list) SIGNAL_SAFE;
 
-// stack.c: in a forked child, releases the working memories that other threads of the parent held.
+// stack.c: in a forked child, releases the working memory that other threads of the parent used.
 void cs_stack_forget(void) SIGNAL_SAFE;
 
 #endif

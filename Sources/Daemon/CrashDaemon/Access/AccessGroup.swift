@@ -2,20 +2,20 @@ import CLinux
 import Glibc
 import LinuxSystem
 
-/// The group whose members can see and change all crashes, as root and crashd's own user can.
+/// A group whose members have the same access to all crashes as root and crashd's own user.
 ///
 /// The operator sets the group with the setting `access.group`.
 public enum AccessGroup: Sendable, Equatable {
-  /// The group that crashd runs as, if that group was made for crashd: its name is crashd and its number is below 1000.
+  /// The group that crashd runs as, if it was made for crashd: its name is crashd, and its ID is below 1000.
   case own
   /// No group.
   case noGroup
   /// The group of this name.
   case named(String)
-  /// The group of this number.
+  /// The group with this group ID.
   case numbered(UInt32)
 
-  /// Why a group cannot be granted access, in one sentence.
+  /// The reason why a group cannot be granted access, as one sentence.
   public struct Problem: Error, Sendable, Equatable, CustomStringConvertible {
     /// The sentence, for example `there is no group 'crsahd'`.
     public var description: String
@@ -23,20 +23,20 @@ public enum AccessGroup: Sendable, Equatable {
 
   /// The group that the package and the units create.
   static let ownName = "crashd"
-  /// The numbers of system groups.
+  /// The group IDs of system groups.
   ///
-  /// Higher numbers belong to the groups of people. A crashd that a user runs has such a group.
+  /// Higher IDs belong to the groups of people. If a user starts crashd, crashd's group has a higher ID.
   private static let systemNumbers: Range<UInt32> = 1..<1_000
-  /// The numbers that stand for no group.
+  /// The group IDs that mean "no group".
   ///
-  /// The kernel reports 65,534 ("nogroup") for a group that has no number in this user namespace, and the highest
-  /// number where there is no group.
+  /// The kernel reports 65,534 ("nogroup") for a group that has no ID in this user namespace. The kernel reports the
+  /// highest ID if there is no group.
   private static let noNumbers: Set<UInt32> = [65_534, .max]
   private static let longestName = 256
 
   /// Parses a setting.
   ///
-  /// Returns nil if the text names no group, or a group that must not be granted access.
+  /// Returns nil if the string does not name a group, or if that group must not be granted access.
   init?(_ text: String) {
     switch text {
     case "own": self = .own
@@ -54,7 +54,7 @@ public enum AccessGroup: Sendable, Equatable {
     }
   }
 
-  /// The text of the setting.
+  /// The string that the setting has for this group.
   var text: String {
     switch self {
     case .own: "own"
@@ -66,17 +66,17 @@ public enum AccessGroup: Sendable, Equatable {
 
   /// Checks that the group can be granted access on this machine.
   ///
-  /// `own` always passes, because it may resolve to no group.
+  /// This check does not fail for `own` if the group `own` does not exist, because `own` then means no group.
   /// - Throws: `Problem`.
   public func check() throws(Problem) { _ = try resolve() }
 
-  /// Resolves the group to its number.
+  /// Resolves the group to its group ID.
   ///
-  /// crashd resolves the group only once, at its start, because a name service may have to answer.
+  /// crashd resolves the group only once, at its start, because the look-up may wait for a name service.
   /// - Parameters:
   ///   - group: The group that crashd runs as.
   ///   - names: The source of group names.
-  /// - Returns: The group; nil for none.
+  /// - Returns: The group; nil if no group is granted access.
   /// - Throws: `Problem`.
   func resolve(
     runningAs group: UInt32 = getegid(), names: GroupNames = .system
@@ -93,7 +93,7 @@ public enum AccessGroup: Sendable, Equatable {
       }
       return AccessRule.Group(number: number, name: name)
     case .own:
-      // A group of a user, or root's group, is never the group that was made for crashd, so no look-up is needed.
+      // The group of a user, or root's group, is never the group that was made for crashd. No look-up is needed.
       guard Self.systemNumbers.contains(group) else { return nil }
       do throws(SystemError) {
         guard try names.has(group, Self.ownName) else { return nil }
@@ -104,10 +104,10 @@ public enum AccessGroup: Sendable, Equatable {
 
   /// Whether the group is neither root's group nor the group that stands for unknown groups.
   ///
-  /// Root's group is excluded because services and containers that dropped only root's user still have it.
+  /// Root's group is excluded, because services and containers that dropped only the user root still have this group.
   private static func isGroupOfFew(_ number: UInt32) -> Bool {
     if number == 0 || noNumbers.contains(number) { return false }
-    // An administrator may have set another number for unknown groups.
+    // An administrator may have configured another ID for unknown groups than 65,534.
     let unknown = SmallFile.text(at: "/proc/sys/kernel/overflowgid").flatMap { UInt32($0.filter { $0 != "\n" }) }
     return number != unknown
   }
@@ -115,9 +115,9 @@ public enum AccessGroup: Sendable, Equatable {
 
 /// The group database of the system.
 struct GroupNames: Sendable {
-  /// Returns the number of a group; nil if no group has this name.
+  /// Returns the ID of a group; nil if no group has this name.
   var find: @Sendable (String) throws(SystemError) -> UInt32?
-  /// Returns whether the group of a number has a name.
+  /// Returns whether the group with this ID has this name.
   var has: @Sendable (UInt32, String) throws(SystemError) -> Bool
 
   static let system = GroupNames(

@@ -3,7 +3,7 @@ import CrashStore
 import Glibc
 import LinuxSystem
 
-/// Decides which clients can see and change all crashes, and which only the crashes of their user's processes.
+/// Decides which clients can access all crashes, and which clients only the crashes of their own user's processes.
 ///
 /// The rule trusts only the credentials that the kernel recorded when the peer connected.
 struct AccessRule: Sendable {
@@ -21,7 +21,7 @@ struct AccessRule: Sendable {
 
   /// The visibility that a peer gets.
   ///
-  /// `isIn` is called only where the answer depends on the group.
+  /// `isIn` is called only if the answer depends on the group.
   func visibility(of peer: Peer, isIn: (UInt32) -> Bool) -> Visibility {
     if peer.uid == 0 || peer.uid == user { return .all }
     return group.map { isIn($0.number) } == true ? .all : .user(peer.uid)
@@ -29,7 +29,7 @@ struct AccessRule: Sendable {
 
   /// Identifies the peer of a connection and decides its visibility.
   /// - Throws: `SystemError` if the kernel does not report the peer. If the kernel does not report the groups of the
-  ///   peer, the peer counts as a member of no group, and the ledger counts the error.
+  ///   peer, the ledger counts this error, and the peer is treated as a member of no group.
   func client(of socket: Int32, _ ledger: Ledger) throws(SystemError) -> Client {
     let peer = try UnixSocket.peer(of: socket)
     let visibility = visibility(of: peer) { group in
@@ -44,9 +44,9 @@ struct AccessRule: Sendable {
   }
 }
 
-/// A client: its user, and the crashes that it can see and change.
+/// A client, with its user and with the crashes that it can see and change.
 ///
-/// Limits apply to the user of the client, whatever its visibility.
+/// The limits of the client's user apply, whatever the visibility is.
 struct Client: Sendable {
   let peer: Peer
   let visibility: Visibility

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// Decides which uids share one user's limits.
+/// Decides which uids share the limits of one user.
 ///
 /// A user with a range in `/etc/subuid` starts processes under 65,536 uids (`unshare --map-auto`, rootless containers).
 /// All of these uids share the limits of that user. Visibility depends on the uid alone.
@@ -16,9 +16,9 @@ final class UserAccounts: Sendable {
     /// The ranges, sorted by their first uids.
     var ranges: [SubordinateRange] = []
     var read_ns: UInt64?
-    /// The accounts that were looked up so far.
+    /// The accounts that were looked up before.
     ///
-    /// They must not change, because a permit is returned to the account that took it.
+    /// The account of a uid must not change, because a permit must be returned to the account that took it.
     var known: [UInt32: UInt32] = [:]
   }
 
@@ -28,7 +28,7 @@ final class UserAccounts: Sendable {
   private let rangesPath: String
   private let usersPath: String
   private let state = Mutex(State())
-  /// How long the files are cached before they are read again.
+  /// How long the contents of the files are cached before the files are read again.
   private static let believed_ns: UInt64 = 10_000_000_000
   private static let fileLimitBytes = 1 << 20
   private static let knownLimit = 1 << 17
@@ -37,10 +37,10 @@ final class UserAccounts: Sendable {
 
   /// Whether the uid is root or crashd's own user.
   ///
-  /// Permits are reserved for these two.
+  /// Some permits are reserved for these two users.
   static func isTrusted(_ uid: UInt32) -> Bool { uid == 0 || uid == geteuid() }
 
-  /// The account of a uid: the uid itself, or the owner of the range that contains it.
+  /// The account of a uid: the owner of the range that contains the uid, or the uid itself if no range contains it.
   func account(of uid: UInt32, at now_ns: UInt64 = Moment.monotonic_ns()) -> UInt32 {
     state.withLock { state in
       if let account = state.known[uid] { return account }
@@ -49,7 +49,7 @@ final class UserAccounts: Sendable {
         state.ranges = Self.read(rangesPath, usersPath)
         state.read_ns = now_ns
       }
-      // The last range that begins at or before the uid.
+      // Find the last range that begins at or before the uid.
       var (low, high) = (0, state.ranges.count)
       while low < high {
         let middle = (low + high) / 2
@@ -71,8 +71,8 @@ final class UserAccounts: Sendable {
       guard fields.count == 3, let first = UInt32(fields[1]), let count = UInt32(fields[2]), count > 0 else {
         return nil
       }
-      // Root's ranges belong to its containers and count apart from root. An owner that only a name service can resolve
-      // has no uid here; the first uid of its first range is then the account.
+      // Root's ranges belong to its containers, whose limits are separate from root's. An owner that only a name
+      // service can resolve has no uid in the file. The account is then the first uid of the owner's first range.
       let owner = (UInt32(fields[0]) ?? names[fields[0]]).flatMap { isTrusted($0) ? nil : $0 }
       let account = owner ?? firsts[fields[0], default: first]
       firsts[fields[0]] = account

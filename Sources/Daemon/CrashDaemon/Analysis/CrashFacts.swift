@@ -3,12 +3,12 @@ import CrashRing
 import CrashSymbols
 import Glibc
 
-/// The input of the diagnosis rules.
+/// The input of the rules that diagnose a crash.
 struct CrashFacts: Sendable {
   var record: CrashRecord
-  /// The pid in the pid namespace of the process.
+  /// The pid that the process has in its own pid namespace.
   var pid: Int32
-  /// The text of an inlined `Swift runtime failure: …` at the faulting instruction.
+  /// The reason in an inlined `Swift runtime failure: …` function at the faulting instruction.
   var runtimeFailure: String?
   /// The loaded images, with their addresses.
   var images: [RingContents.Image]
@@ -18,27 +18,27 @@ struct CrashFacts: Sendable {
   var instruction: MachineInstruction?
   /// The memory operand that faulted.
   var operand: MemoryOperand?
-  /// The parts of the process's memory in the record.
+  /// The parts of the process's memory that the record contains.
   var memory: MemoryWords
-  /// The facts that distinguish a freed block from a block in use.
+  /// Facts about the heap that distinguish a freed block from a block in use.
   var heap: HeapFacts
   /// The field whose access probably dereferenced a null pointer.
   var field: CrashReport.AccessedField?
   /// The classes that the process protected, in the order of their numbers.
   var protectedClasses: [ProtectedClass] = []
-  /// The freed-object records of objects that had left the quarantine and whose address is in a register.
+  /// The records of freed objects that had left the quarantine and whose address is in a register.
   var freedRecords: [FreedRecord] = []
-  /// The objects in quarantine whose address is in a register.
+  /// The records of freed objects that are still in quarantine and whose address is in a register.
   var held: [FreedRecord] = []
-  /// The classes of the variables that hold the address of `blockWithoutObject`, or that the functions there name.
+  /// The classes that the object at `objectInQuestion` may have, according to variables or functions in scope.
   var expectedClasses: [ExpectedClass] = []
-  /// The code before pc in the image; empty if it was not read.
+  /// The code before pc in the image; empty if the code was not read.
   var codeBefore: [UInt8] = []
-  /// The guard page's record of this crash; nil if there is none.
+  /// The guard page's incident that led to this crash; nil if no guard page caused the crash.
   var page: PageEvidence?
-  /// The runtime error message of this crash; empty if no part of the runtime's text belongs to the crash.
+  /// The runtime error message that belongs to this crash; empty if no part of the recorded messages does.
   let message: String
-  /// The earlier messages of the runtime.
+  /// The runtime error messages that were written before the crash.
   let earlierMessages: String
 
   init(
@@ -58,7 +58,7 @@ struct CrashFacts: Sendable {
     let isFault = record.signal == SIGSEGV && record.code > 0
     let address = record.code == 128 ? nil : record.address
     let reports = RuntimeReports(record.message)
-    // Computed properties cannot be used here, because not all stored properties are set.
+    // Use static functions, because computed properties are available only after all stored properties are set.
     message = Self.cause(
       in: reports, isStop: Self.isStop(record, pid: pid),
       isTrapWithReason: Self.isTrapWithReason(record, runtimeFailure),
@@ -69,7 +69,7 @@ struct CrashFacts: Sendable {
     }
   }
 
-  /// Whether code stopped the program on purpose, for example by a trap or abort(), and not a failed operation.
+  /// Whether code stopped the program on purpose, for example by a trap or abort().
   var isStop: Bool { Self.isStop(record, pid: pid) }
 
   private static func isStop(_ record: CrashRecord, pid: Int32) -> Bool {
@@ -80,51 +80,51 @@ struct CrashFacts: Sendable {
     }
   }
 
-  /// Whether swiftc emitted the trap instruction together with its reason.
+  /// Whether the crash is a trap instruction for which swiftc emitted a reason.
   ///
-  /// Another signal at the same address has another cause.
+  /// The signal must be the signal of a trap, because another signal at the same address has another cause.
   var isTrapWithReason: Bool { Self.isTrapWithReason(record, runtimeFailure) }
 
   private static func isTrapWithReason(_ record: CrashRecord, _ failure: String?) -> Bool {
     failure != nil && (record.signal == SIGILL || record.signal == SIGTRAP) && record.code > 0
   }
 
-  /// Whether the record of this fault has no faulting address, and only shows the location in the code.
+  /// Whether the record of this memory fault contains the code location but not the faulting address.
   var isBareFault: Bool { record.isBare && (record.signal == SIGSEGV || record.signal == SIGBUS) && record.code > 0 }
   var isMemoryFault: Bool { record.signal == SIGSEGV && !record.isBare && [1, 2, 4].contains(record.code) }
-  /// Whether the rights of the page, or its protection key (code 4), forbade the access.
+  /// Whether the permissions of the page forbade the access (code 2), or its protection key (code 4).
   var isDenied: Bool { isMemoryFault && record.code != 1 }
   /// Whether the kernel sent the signal for a general protection fault.
   ///
-  /// si_addr is then 0 and has no meaning.
-  ///
-  /// For an address that is based on rsp or rbp, the processor reports a stack fault and Linux sends SIGBUS.
+  /// In this case, si_addr is 0 and has no meaning. If the faulting address is based on rsp or rbp, the processor
+  /// reports a stack fault instead, and Linux sends SIGBUS.
   var isGeneralProtection: Bool {
     (record.signal == SIGSEGV || record.signal == SIGBUS) && !record.isBare && record.code == 128
   }
-  /// Whether the signal was sent (by kill, raise, abort or a timer) and not raised by the processor.
+  /// Whether software sent the signal (kill, raise, abort or a timer), and not the processor.
   var isSent: Bool { record.code <= 0 }
-  /// Whether the record has a sender, whose field has another meaning for other signals with a negative si_code.
+  /// Whether `senderPid` is a sender; for other negative values of si_code, the field has another meaning.
   var hasSender: Bool { Self.senderCodes.contains(record.code) }
   var isSentByOther: Bool { hasSender && record.senderPid != pid }
-  /// Whether the sender is outside the process's pid namespace, in which case the kernel reports pid 0.
+  /// Whether the sender is outside the process's pid namespace; the kernel then reports pid 0.
   var isSentFromOutside: Bool { isSentByOther && record.senderPid == 0 }
 
-  // SI_USER, SI_QUEUE, SI_TKILL.
+  // The codes are SI_USER, SI_QUEUE and SI_TKILL.
   static let senderCodes: Set<Int32> = [0, -1, -6]
-  // SI_TIMER, for which si_pid is the id of the timer.
+  // The code is SI_TIMER. si_pid is then the ID of the timer.
   var isTimer: Bool { record.code == -2 }
 
-  /// Whether a null pointer was dereferenced at a small offset.
+  /// Whether the program dereferenced a null pointer at a small offset.
   var isNullAccess: Bool {
     isMemoryFault && !isFetch && record.address < DiagnosisRule.nullPage && isBaseNull
   }
 
-  // The accessors below test bits of the page fault error code of x86-64.
+  // The properties below test bits of the page fault error code of x86-64.
   var isWrite: Bool { record.errorCode & 2 != 0 }
-  /// Whether the fault was an attempt to execute the address.
+  /// Whether the fault was an attempt to execute the code at the faulting address.
   ///
-  /// Old processors do not set bit 4. A fault at pc counts as well, unless it is a write, which changes code.
+  /// Old processors do not set bit 4 of the error code. Therefore, a faulting address that equals pc is sufficient,
+  /// unless the access is a write, which modifies code.
   var isFetch: Bool { record.errorCode & 16 != 0 || record.address == pc && !isWrite }
   var access: String { isFetch ? "jump to" : isWrite ? "write to" : "read of" }
 
@@ -132,16 +132,16 @@ struct CrashFacts: Sendable {
   var stackPointer: UInt64 { register(7) }
   var address: String { Address(record.address).description }
 
-  /// Whether the faulting address is where the stack would have grown to.
+  /// Whether the faulting address is where the stack would have grown next.
   var isNearStackPointer: Bool {
     let below = stackPointer &- record.address
     let above = record.address &- stackPointer
     return stackPointer != 0 && (below <= 65_536 || above < 4_096)
   }
 
-  /// Whether the fault lies below the recorded stack with no readable memory in between, as in a guard page.
+  /// Whether the fault lies below the recorded stack, with no readable memory between them, as in a guard page.
   ///
-  /// This also covers a function with a large frame that moved the stack pointer far into the guard page.
+  /// This includes functions with a large frame, which move the stack pointer far into the guard page.
   var isBelowStack: Bool {
     let start = record.stackStart
     let reach: UInt64 = 65_536
@@ -149,14 +149,14 @@ struct CrashFacts: Sendable {
       && stackPointer <= start && start &- stackPointer <= reach
   }
 
-  /// Whether unwinding reached the first function of the thread, which it cannot with a wrong stack pointer.
+  /// Whether unwinding reached the thread's first function, which requires a correct stack pointer.
   var isStackWhole: Bool { record.unwindStop == 0 }
 
   func begins(with instruction: [UInt8]) -> Bool { record.instruction.starts(with: instruction) }
 
-  /// Whether a non-canonical address may explain a general protection fault: not if all are known to be canonical.
+  /// Whether a non-canonical address may explain a general protection fault; false if all are canonical.
   var mayBeNonCanonical: Bool {
-    // A nonzero error code refers to a segment or an interrupt.
+    // A nonzero error code means that the fault concerns a segment or an interrupt.
     guard record.errorCode == 0 else { return false }
     guard let instruction, !instruction.hasUnknownOperand else { return true }
     if instruction.operands.contains(where: { $0.address(record.registers)?.isCanonical != true }) { return true }
@@ -164,7 +164,7 @@ struct CrashFacts: Sendable {
     return target.value(record.registers, memory)?.isCanonical != true
   }
 
-  /// The reasons that the runtime, glibc and the compiler give, with the most certain first.
+  /// The most reliable of the reasons that the runtime, glibc and the compiler give.
   var reason: String {
     let failure = isStop ? runtimeFailure.map { "Swift runtime failure: \($0)" } ?? "" : ""
     let texts = [isTrapWithReason ? failure : "", message, failure, record.abortMessage]
@@ -178,7 +178,7 @@ struct CrashFacts: Sendable {
     return CleanText.clean("terminated by a C++ exception of type \(exceptionType)\(text)")
   }
 
-  /// The demangled exception type, by the symbol of its type variable, because the type's mangled name is no symbol.
+  /// The demangled exception type, from the symbol of its type_info name; the type's name alone is not a symbol.
   var exceptionType: String {
     guard Self.isShort(record.exceptionType) else { return CleanText.line(record.exceptionType) }
     let name = Demangler.full("_ZTS" + record.exceptionType)
@@ -211,14 +211,14 @@ struct CrashFacts: Sendable {
 
   var operandAddress: UInt64? { operand?.address(record.registers) }
 
-  /// Whether a register of the operand is almost null, or the instruction is not known.
+  /// Whether a register of the operand is null or a small number, or whether the instruction is unknown.
   var isBaseNull: Bool {
     guard let operand, !isFetch else { return true }
     let numbers = [operand.base, operand.index].compactMap { $0 }
     return numbers.isEmpty || numbers.contains { register($0) < DiagnosisRule.nullPage }
   }
 
-  /// The target of a `ret`; nil for another instruction, or if the record does not contain that part of the stack.
+  /// The return address that a `ret` reads; nil for another instruction, or if the record lacks that part of the stack.
   var returnTarget: UInt64? {
     guard let instruction, instruction.kind == .ret else { return nil }
     return instruction.target?.value(record.registers, memory)
@@ -231,14 +231,14 @@ struct CrashFacts: Sendable {
     return "\(name)+\(Address(address &- image.bias))"
   }
 
-  /// The location of an address for a sentence, such as ` (in libshop.so+0x1234)`; empty if it is unknown.
+  /// The location of an address as a part of a sentence, such as ` (in libshop.so+0x1234)`; empty if it is unknown.
   func what(at address: UInt64) -> String {
     if let place = place(of: address) { return " (in \(CleanText.line(place)))" }
     let stackEnd = record.stackStart &+ UInt64(record.stack.count)
     return record.stackStart <= address && address < stackEnd ? " (on the stack)" : ""
   }
 
-  /// Whether the crash is in a deinit that the quarantine had deferred and that runs on the shield's thread.
+  /// Whether the crash is in a deinit that the quarantine had deferred and that the shield's thread runs.
   var isDeferredDeinit: Bool {
     frames.contains { $0.mangled == "cs_evict_deferred" || $0.function == "cs_evict_deferred" }
   }

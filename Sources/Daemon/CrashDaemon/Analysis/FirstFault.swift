@@ -4,16 +4,19 @@ import Glibc
 
 /// The original fault, if a handler of the program caught its signal and re-raised it.
 ///
-/// faulthandler, glog and many loggers re-raise signals. The record then describes the call of `raise`. The fault is in
-/// the frames beyond the signal frame that the kernel pushed for that handler.
+/// faulthandler, glog and many loggers re-raise signals. In this case, the record describes the call of `raise`. For
+/// that handler, the kernel pushed a signal frame onto the stack. The callers of the signal frame are the frames of the
+/// fault.
 struct FirstFault: Sendable {
   /// The record that the shield's handler would have written at the first fault.
   var record: CrashRecord
   /// The frames of the program's handler, innermost first.
   var handler: [CrashRecord.Frame]
 
-  /// Finds the first fault; nil if the program did not send itself the signal, or if the stack has no signal frame with
-  /// a fault beyond it.
+  /// Finds the first fault.
+  ///
+  /// Returns nil if the program did not send itself the signal, or if the stack has no signal frame of an earlier
+  /// fault.
   init?(_ record: CrashRecord, pid: Int32) {
     guard CrashFacts.senderCodes.contains(record.code), record.senderPid == pid else { return nil }
     if let first = Self.pending(record) {
@@ -41,12 +44,12 @@ struct FirstFault: Sendable {
       first.errorCode = context.errorCode
       first.trapNumber = context.trapNumber
       first.faultAddress = context.faultAddress
-      // The record has no code bytes of the first fault.
+      // The record contains the code bytes at the call of `raise`, but not at the first fault.
       first.instruction = []
       first.frames.removeFirst(number)
       first.frameHead = max(0, record.frameHead - number)
       first.frameTotal = max(first.frames.count { !$0.isAsync }, record.frameTotal - number)
-      // The recorded stack contains the stack of the fault only if the handler ran on the same stack.
+      // The recorded stack contains the stack of the fault only if the handler ran on the same stack as the fault.
       let sp = context.registers[7]
       let skipped = Int(clamping: sp &- record.stackStart)
       first.stack = skipped < record.stack.count ? Array(record.stack[skipped...]) : []
@@ -60,9 +63,10 @@ struct FirstFault: Sendable {
 }
 
 extension FirstFault {
-  /// Handles a handler that returned before the re-raised signal was delivered, because the signal was blocked.
+  /// Covers a handler that returned before the re-raised signal was delivered, because the signal was blocked.
   ///
-  /// The record then has the registers of the fault, and the kernel still has the processor's exception of the thread.
+  /// In this case, the record has the registers of the fault, and the kernel still has the number of the processor's
+  /// exception.
   private static func pending(_ record: CrashRecord) -> CrashRecord? {
     #if arch(x86_64)
       var first = record
@@ -80,9 +84,9 @@ extension FirstFault {
   }
 
   #if arch(x86_64)
-    /// Decides by the instruction alone, because some kernels drop the exception.
+    /// Decides by the instruction alone, because some kernels do not keep the number of the exception.
     ///
-    /// A trap, and an access to the first page or to a non-canonical address, always fault.
+    /// These instructions always fault: a trap, an access to the first page, and an access to a non-canonical address.
     private static func bySelf(_ first: inout CrashRecord) -> Bool {
       guard let instruction = InstructionDecoder_x86_64.decode(first.instruction),
         first.registers.indices.contains(RegisterNames.pc)
@@ -108,8 +112,9 @@ extension FirstFault {
 }
 
 extension RingContents {
-  /// The record that the rules read.
+  /// Returns the record that the rules read.
   ///
-  /// If a handler of the program re-raised the signal, this is the record of the first fault.
+  /// If a handler of the program re-raised the signal, this is the record of the first fault. Otherwise, `record` is
+  /// returned unchanged.
   func seen(_ record: CrashRecord) -> CrashRecord { FirstFault(record, pid: identity.pid)?.record ?? record }
 }

@@ -10,23 +10,22 @@ struct FrameExpansion<Symbols: SymbolLookup> {
 
   struct Result: Sendable {
     var frames: [CrashReport.Frame] = []
-    /// The text of `Swift runtime failure: …` at the innermost frame.
+    /// The reason in the name of the inlined function `Swift runtime failure: …` at the innermost frame.
     ///
-    /// Where code traps, swiftc inlines a function without code that has this name.
-    ///
-    /// The text is a reason and not a frame.
+    /// Where code traps, swiftc inlines a function without code whose name contains the reason. This function is not a
+    /// frame of the result.
     var runtimeFailure: String?
     /// The number of frames that the record omits.
     var omitted: Int?
     var beforeGap: Int?
   }
 
-  /// A stack, as the thread recorded it.
+  /// The stack of a thread, as the thread recorded it.
   struct Walk {
     var frames: [CrashRecord.Frame]
-    /// The number of frames before the gap of a deep recursion.
+    /// The number of frames before the gap, if the record omits frames of a deep recursion.
     var head: Int
-    /// The depth of the stack.
+    /// The total number of frames of the stack.
     var total: Int
   }
 
@@ -35,7 +34,7 @@ struct FrameExpansion<Symbols: SymbolLookup> {
   /// - Parameters:
   ///   - images: The images of the ring.
   ///   - symbols: Symbolicates the images.
-  ///   - limitBytes: The limit of text in the frames of one thread, because names and paths come from untrusted files.
+  ///   - limitBytes: The maximum size of the strings in one thread's frames, which come from untrusted files.
   init(images: [RingContents.Image], symbols: Symbols, limitBytes: Int) {
     self.limitBytes = limitBytes
     self.images = Dictionary(images.map { ($0.index, $0) }) { first, _ in first }
@@ -59,7 +58,7 @@ struct FrameExpansion<Symbols: SymbolLookup> {
       if chain.isEmpty { chain = [SourceFrame(mangled: "")] }
       for source in chain {
         let isFull = bytes > limitBytes
-        // Beyond the limit, a frame has only its address.
+        // Above the limit, a frame has only its address.
         let expanded = expand(frame, isFull ? SourceFrame(mangled: "") : source, in: image)
         bytes += Self.bytes(expanded)
         result.frames.append(expanded)
@@ -71,9 +70,9 @@ struct FrameExpansion<Symbols: SymbolLookup> {
     return result
   }
 
-  /// Removes the in-app mark of functions without a file if their module belongs to a dependency.
+  /// Clears the in-app mark of functions without a file if their module belongs to a dependency.
   ///
-  /// The files of other functions of the module show that.
+  /// A module belongs to a dependency if the file of another function of the module does.
   private static func disownDependencies(in frames: inout [CrashReport.Frame]) {
     let nameless = frames.indices.filter { frames[$0].isOwn && frames[$0].file == nil && !frames[$0].mangled.isEmpty }
     guard !nameless.isEmpty else { return }
@@ -87,7 +86,7 @@ struct FrameExpansion<Symbols: SymbolLookup> {
 
   /// The line of a frame; nil if the function has no line.
   ///
-  /// A thunk has a line only at its entry, without a column.
+  /// A thunk has a line only for its entry, and this line has no column.
   private static func ownLine(of source: SourceFrame) -> Int? {
     source.isLineApproximate && source.column == nil ? nil : source.line
   }

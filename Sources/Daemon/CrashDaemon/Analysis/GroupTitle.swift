@@ -1,11 +1,13 @@
 import CrashReport
 import CrashRing
 
-/// The beginning of a group's title, which describes the cause in words that are the same for each crash of the group.
+/// The beginning of a group's title.
+///
+/// It describes the cause in the same words for each crash of the group.
 enum GroupTitle {
   private static let limit = 80
 
-  /// The beginning, such as `stack overflow`, `use-after-free of Basket` or `Index out of range`.
+  /// The beginning of the title, such as `stack overflow`, `use-after-free of Basket` or `Index out of range`.
   static func text(of diagnosis: CrashReport.Diagnosis, _ facts: CrashFacts) -> String {
     let text = words(of: diagnosis, facts)
     return text.count <= limit ? text : text.prefix(limit - 1) + "…"

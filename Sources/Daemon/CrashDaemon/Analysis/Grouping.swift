@@ -3,27 +3,31 @@ import CrashSymbols
 
 /// Groups crashes by their kind and the simplified names of their three topmost in-app functions.
 ///
-/// Lines, addresses, build ids and reason texts are not part of the key, except for stripped programs, which have no
-/// names. Debug builds, release builds and later builds therefore give the same key (measured by `make grouping`).
+/// The key does not contain lines, addresses, build ids and reasons. Therefore, debug builds, release builds and later
+/// builds of a program have the same key (`make grouping` measures this). A stripped program has no names, so its key
+/// contains build ids and offsets.
 ///
-/// There are two more keys. The coarse key has only the kind and the topmost name, for truncated stacks. The exact key
-/// has builds and offsets, so that only crashes of one build share it.
+/// There are two more keys. The coarse key is for truncated stacks and contains only the kind and the topmost name. The
+/// exact key contains build ids and offsets, so that only crashes of one build have the same exact key.
 enum Grouping {
   static let frameCount = 3
   /// The version of the keys.
   ///
-  /// It is incremented when a crash may get another key than before. `crashctl reanalyse --all` updates stored reports.
+  /// A change that gives some crash another key must increment the version. `crashctl reanalyse --all` updates stored
+  /// reports.
   ///
-  /// Changes of version 2: operators keep their names. Specialized thunks, and callers that other builds may lack, are
-  /// omitted. `$main` is an entry point even if it throws. Errors at top level have separate groups.
+  /// Version 2 made these changes:
+  /// - Operators keep their names.
+  /// - Specialized thunks, and callers that other builds may lack, are omitted.
+  /// - `$main` is an entry point even if it throws.
+  /// - Errors at top level have separate groups.
   static let version = 2
 
-  /// The group of a crash.
+  /// Returns the group of a crash.
   ///
-  /// The runtime's `message` distinguishes errors that were thrown at top level, which all have the same location.
-  ///
-  /// `what` replaces the kind at the beginning of the title. It is not part of the keys, because not every crash of a
-  /// group shows this cause.
+  /// `message` is the runtime error message. The message distinguishes errors that were thrown at top level, because
+  /// all of them have the same location. `what` replaces the kind at the beginning of the title. `what` is not a part
+  /// of the keys, because not every crash of a group shows this cause.
   static func group(
     of thread: CrashReport.CrashedThread, kind: String, process: String, images: [CrashReport.Image] = [],
     message: String = "", what: String? = nil
@@ -36,15 +40,15 @@ enum Grouping {
     let title = "\(what ?? kind) in \(place)" + caller(names, thread.frames)
     let places = places(thread.frames, images)
     let parts: [String]
-    // After a jump into data, the first frame has no name in any build, so its caller decides.
+    // After a jump into data, the first frame has no name in any build. The group then depends on its caller.
     let isNameless = own.first?.mangled.isEmpty == true
     let caller = isNameless && own.first == thread.frames.first ? own.dropFirst().first : nil
     if isNameless && caller.map({ $0.mangled.isEmpty || isEntryPoint($0.mangled) }) ?? true {
-      // The program is stripped. Its only names are those of system functions, which all programs share. Offsets
-      // distinguish its crashes, but only within one build.
+      // The program is stripped. Its only names are names of system functions, which other programs call, too. Offsets
+      // distinguish the crashes of such a program, but only within one build.
       parts = [process] + names + self.places(own, images)
     } else if significant(own).isEmpty {
-      // The stack has no in-app frame, and perhaps no name at all.
+      // The stack has no in-app frame, and may have no names at all.
       parts = [process] + names
     } else {
       parts = names
@@ -54,8 +58,9 @@ enum Grouping {
       exact: key([kind] + places), coarse: key([kind] + parts.prefix(1)), version: version)
   }
 
-  /// The text about the caller of a C function, because several callers may share a C function; empty for other
-  /// functions.
+  /// The caller of a C function, for the title; empty for other functions.
+  ///
+  /// The title contains the caller, because several callers may share a C function.
   private static func caller(_ names: [String], _ frames: [CrashReport.Frame]) -> String {
     guard names.count > 1, let first = frames.first(where: { $0.isOwn && simplified($0) == names[0] }),
       first.mangled == first.function
@@ -69,7 +74,7 @@ enum Grouping {
 
   /// The locations of the faulting instruction and of the topmost in-app frames.
   ///
-  /// The instruction alone is not enough, because in a debug build every trap is in the same function of the runtime.
+  /// The instruction alone is not sufficient. In a debug build, every trap is in the same function of the runtime.
   private static func places(_ frames: [CrashReport.Frame], _ images: [CrashReport.Image]) -> [String] {
     var seen: Set<Address> = []
     let physical = frames.filter { !$0.isAsync && seen.insert($0.address).inserted }
@@ -83,9 +88,9 @@ enum Grouping {
     }
   }
 
-  /// The group of an unreported exit.
+  /// Returns the group of an unreported exit.
   ///
-  /// It has no frames, so the program and the kind of exit form the key.
+  /// An unreported exit has no frames. Its key consists of the program and the kind of exit.
   static func group(ofSilent death: SilentDeath, process: String, build: String) -> CrashReport.Group {
     let parts = ["silent death", death.title, process]
     return CrashReport.Group(
@@ -93,7 +98,9 @@ enum Grouping {
       coarse: key([parts[0], process]), version: version)
   }
 
-  /// The names in the key: the names of in-app frames or, without such frames, of any frames with a name.
+  /// The names for the key: the names of in-app frames.
+  ///
+  /// If there are no in-app frames, all names are used.
   static func names(_ frames: [CrashReport.Frame]) -> [String] {
     let own = significant(frames.filter(\.isOwn))
     return own.isEmpty ? significant(frames.filter { !Ownership.isPlumbing($0.mangled) }) : own
@@ -103,7 +110,7 @@ enum Grouping {
     var names: [String] = []
     var entryPoint: String?
     var last: String?
-    // A recursive function that fills many frames is named once.
+    // A recursive function may have many frames. Use its name only once.
     for frame in frames where !frame.mangled.isEmpty && frame.mangled != last {
       last = frame.mangled
       if Demangler.isThunk(frame.mangled) { continue }
@@ -117,15 +124,15 @@ enum Grouping {
       }
       if names.count == frameCount { break }
     }
-    // The name of the entry point adds nothing to other names, but is used if there is no other name.
+    // Use the name of the entry point only if there is no other name.
     return names.isEmpty ? entryPoint.map { [$0] } ?? [] : names
   }
 
-  /// Whether a caller may be present in one build of a program and absent in another.
+  /// Whether a caller may be present in one build of a program and absent in another build.
   ///
-  /// An optimized closure often ends in a tail call and leaves no frame. A merged function has the name of another
-  /// function. `__deallocating_deinit` either calls or inlines `deinit`, and `__allocating_init` treats `init` the same
-  /// way. The crashing function always keeps its name.
+  /// An optimized closure often ends with a tail call, which leaves no frame. A merged function has the name of another
+  /// function. `__deallocating_deinit` either calls or inlines `deinit`, and `__allocating_init` either calls or
+  /// inlines `init`. The name of the crashing function is always used.
   private static func isUncertain(caller frame: CrashReport.Frame, _ name: String) -> Bool {
     name.contains("closure in ") || name.hasSuffix(".__deallocating_deinit") || name.contains(".__allocating_init(")
       || Demangler.isMerged(frame.mangled)
@@ -134,13 +141,13 @@ enum Grouping {
   static func isEntryPoint(_ mangled: String) -> Bool {
     if mangled == "main" || mangled.hasSuffix("_main") { return true }
     if mangled.hasPrefix("async_Main") || mangled.hasPrefix("__swift_async_main") { return true }
-    // swiftc emits this function for @main, even if it is async, throws, or is specialized.
+    // swiftc emits this function for @main. The function may be async, may throw, and may be specialized.
     return mangled.contains("5$main") && Demangler.simplified(mangled).hasSuffix(".$main()")
   }
 
   /// The module and the name of a function, without the parts that differ between builds.
   static func simplified(_ frame: CrashReport.Frame) -> String {
-    // Keys use the simplified form of a name, which may be empty.
+    // Keys use the simplified name, which may be empty.
     let isNameless = !frame.function.isEmpty && Demangler.isNameless(frame.mangled)
     let text = frame.function.isEmpty ? frame.mangled : frame.function
     let name = isNameless ? "" : withoutGenerics(GroupingText.simplified(text))
@@ -149,14 +156,13 @@ enum Grouping {
 
   /// Removes the text between matching angle brackets.
   ///
-  /// One pass bounds the time, because the name may come from an untrusted file.
-  ///
-  /// A bracket after a name opens generics. Elsewhere, it is part of an operator's name, such as `<^>`.
+  /// The function reads the name only once, because the name may come from an untrusted file and may be long. A bracket
+  /// after a name opens generic arguments. Elsewhere, a bracket is a part of an operator's name, such as `<^>`.
   static func withoutGenerics(_ name: String) -> String {
     var kept: [UInt8] = []
     var openings: [Int] = []
     for byte in name.utf8 {
-      // The `>` of an arrow in a type inside the brackets is not a closing bracket.
+      // The `>` of an arrow (`->`) inside the brackets does not close a bracket.
       let isArrow = kept.last == UInt8(ascii: "-")
       if byte == UInt8(ascii: ">"), !isArrow, let opening = openings.popLast() {
         kept.removeSubrange(opening...)

@@ -2,8 +2,8 @@ import CrashReport
 
 /// Removes the parts of names that differ between builds.
 ///
-/// The code does not use regular expressions. A regex literal is parsed and compiled at each evaluation, which took two
-/// thirds of crashd's time for a crash of 64 frames.
+/// The code does not use regular expressions. Swift parses and compiles a regex literal at each evaluation. For a crash
+/// with 64 frames, this took two thirds of crashd's time.
 enum GroupingText {
   private static let clones = [".cold", ".resume", ".llvm", ".part", ".constprop", ".isra"].map { Array($0.utf8) }
   private static let specializations = [
@@ -15,8 +15,9 @@ enum GroupingText {
   private static let discriminator = Array(" in _".utf8)
   private static let discriminatorDigits = 32
 
-  /// A linkage name without the suffixes that the compiler appends, such as `TY0_` and `TQ1_` (parts of an async
-  /// function), `.cold` and `.resume.0`.
+  /// Returns a linkage name without the suffixes of the compiler.
+  ///
+  /// Examples are `TY0_` and `TQ1_` (parts of an async function), `.cold` and `.resume.0`.
   static func stem(_ mangled: String) -> String {
     var bytes = Array(mangled.utf8)[...]
     for index in bytes.indices where bytes[index] == UInt8(ascii: ".") {
@@ -32,7 +33,7 @@ enum GroupingText {
     return String(decoding: withoutPart(bytes), as: UTF8.self)
   }
 
-  /// Removes `T`, then `Y` or `Q`, digits and `_` at the end of a name.
+  /// Removes a suffix that consists of `T`, then `Y` or `Q`, digits and `_`.
   private static func withoutPart(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     guard bytes.last == UInt8(ascii: "_") else { return bytes }
     var rest = bytes.dropLast()
@@ -42,8 +43,10 @@ enum GroupingText {
     return rest.last == UInt8(ascii: "T") ? rest.dropLast() : bytes
   }
 
-  /// A demangled name without specializations, parts of async functions, numbers of closures and marks of private
-  /// names.
+  /// Returns a demangled name without the parts that the compiler adds.
+  ///
+  /// These are the marks of specializations, of parts of async functions and of private names, and the numbers of
+  /// closures.
   static func simplified(_ name: String) -> String {
     var rest = Array(name.utf8)[...]
     while let prefix = specializations.first(where: rest.starts(with:)) { rest = rest.dropFirst(prefix.count) }
@@ -62,7 +65,7 @@ enum GroupingText {
     return rest.dropFirst(prefix.count)
   }
 
-  /// Removes ` #1` after numbered entities, and ` in _` with 32 hexadecimal digits.
+  /// Removes ` #1` after the name of a numbered entity, and ` in _` with 32 hexadecimal digits.
   private static func withoutNumbers(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
     var kept: [UInt8] = []
     kept.reserveCapacity(bytes.count)
@@ -90,9 +93,9 @@ enum GroupingText {
 
   private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
   private static func isHexadecimal(_ byte: UInt8) -> Bool { isDigit(byte) || (0x41...0x46).contains(byte) }
-  /// Whether the byte belongs to a word.
+  /// Whether the byte belongs to an identifier.
   ///
-  /// Bytes of letters beyond ASCII do.
+  /// All bytes of non-ASCII characters belong to identifiers.
   static func isWord(_ byte: UInt8) -> Bool {
     isDigit(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte) || byte == UInt8(ascii: "_")
       || byte >= 0x80
@@ -101,10 +104,11 @@ enum GroupingText {
   private static let topLevelWords = Array("Error raised at top level: ".utf8)
   private static let errorLimitBytes = 80
 
-  /// The core of an uncaught error: its type and case, without values; nil for other messages.
+  /// The part of an uncaught error's message that does not vary: the type and case, without values; nil for other
+  /// messages.
   ///
-  /// For `Fatal error: Error raised at top level: shop.CartError.empty(id: 7): file …`, the core is
-  /// `shop.CartError.empty`. For an error with its own description, the core is the text without numbers and
+  /// The message `Fatal error: Error raised at top level: shop.CartError.empty(id: 7): file …` results in
+  /// `shop.CartError.empty`. If the error has its own description, the result is the description without numbers and
   /// quotations.
   static func topLevelError(_ message: String) -> String? {
     let bytes = Array(message.utf8)

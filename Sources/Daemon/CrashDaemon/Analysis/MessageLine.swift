@@ -1,11 +1,10 @@
 import CrashReport
 
 extension [CrashReport.Frame] {
-  /// The frames.
+  /// Returns the frames, with a line for the innermost in-app frame.
   ///
-  /// If the innermost in-app frame has no line, it gets the line of the runtime's message.
-  ///
-  /// swiftc merges the calls of `fatalError` in a function and assigns them line 0, but the message still has the line.
+  /// If this frame has no line, it gets the line in the runtime error message. swiftc merges the calls of `fatalError`
+  /// in a function and assigns line 0 to them, but the message contains the original line.
   func withLine(of place: RuntimeReports.SourcePlace?) -> [CrashReport.Frame] {
     guard let place, let number = firstIndex(where: { $0.isOwn }),
       self[number].line == nil || self[number].isLineApproximate == true,

@@ -1,12 +1,10 @@
 import CrashReport
 
-/// Shortens messages of the runtime and of glibc for a sentence.
+/// Shortens the messages of the runtime and of glibc for a sentence.
 enum MessageText {
   private static let sentenceLimit = 200
 
-  /// The first line without its full stop, for a sentence.
-  ///
-  /// `…` replaces the rest of a longer text.
+  /// The first line of a message, without a full stop; `…` replaces the rest of a longer message.
   static func line(_ text: String) -> String {
     let lines = text.split(whereSeparator: \.isNewline)
     var clean = CleanText.line(lines.first.map(String.init) ?? "")
@@ -15,13 +13,13 @@ enum MessageText {
     return isWhole ? clean : clean.prefix(sentenceLimit) + "…"
   }
 
-  /// Swift's message without the prefix `File.swift:12: Fatal error: `.
+  /// A Swift message without the prefix `File.swift:12: Fatal error: `.
   static func core(_ text: String) -> String {
     var line = line(text)
     let shorter = line.replacing(
       /^.*?(?:Fatal error|Precondition failed|Assertion failed)(?::\s*)?/, with: "", maxReplacements: 1)
     if !shorter.isEmpty { return shorter }
-    // The message consists of spaces only, or is empty.
+    // After the prefix, the message is empty or consists of spaces.
     while let last = line.last, last == ":" || last.isWhitespace { line.removeLast() }
     return line
   }
@@ -29,8 +27,8 @@ enum MessageText {
   /// A function's name without the compiler's suffixes, as in `dispatch_group_leave.cold.1`.
   static func stem(_ mangled: String) -> String { CleanText.line(mangled.prefix { $0 != "." }.description) }
 
-  /// The beginnings of the messages that glibc's malloc prints before it aborts: all texts of malloc in 2.36, and its
-  /// assertions since 2.37.
+  /// The beginnings of the messages that glibc's malloc prints before it aborts: all messages of malloc in 2.36, and
+  /// its assertions since 2.37.
   private static let heapWords = [
     "double free or corruption", "corrupted size vs. prev_size", "corrupted double-linked list", "free(): ",
     "malloc(): ", "realloc(): ", "malloc_consolidate(): ", "munmap_chunk(): ", "mremap_chunk(): ",
@@ -41,10 +39,12 @@ enum MessageText {
 
   /// Whether glibc's malloc wrote the message before it aborted.
   ///
-  /// Other messages of glibc may contain texts of the program.
+  /// Other messages of glibc may contain strings of the program.
   static func isHeapMessage(_ text: String) -> Bool { heapWords.contains(where: text.hasPrefix) }
 
-  /// Whether assert() wrote the message, which begins with the program's name.
+  /// Whether assert() wrote the message.
+  ///
+  /// Such a message begins with the program's name.
   static func isAssertion(_ text: String) -> Bool {
     guard !isHeapMessage(text) else { return false }
     return text.contains(": Assertion `")

@@ -3,7 +3,7 @@ import CrashRing
 import CrashSymbols
 
 extension ReportBuilder {
-  /// The handlers that replaced the shield's handlers; nil if there are none.
+  /// The program's signal handlers that replaced the shield's handlers; nil if the program replaced none.
   var replacedHandlers: [CrashReport.ReplacedHandler]? {
     contents.replacedHandlers.isEmpty ? nil : contents.replacedHandlers.map(replacedHandler)
   }
@@ -24,7 +24,7 @@ extension ReportBuilder {
 }
 
 extension ReportBuilder {
-  /// The program's handler that caught the signal of the first fault and re-raised it; nil if there was none.
+  /// The program's handler that caught the signal of the first fault and re-raised it; nil if no handler did.
   func raisedAgain(slot: Int) -> CrashReport.RaisedAgain? {
     guard let record = contents.records.first(where: { $0.slot == slot }),
       let first = FirstFault(record, pid: contents.identity.pid)

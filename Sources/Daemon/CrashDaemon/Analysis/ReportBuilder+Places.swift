@@ -2,24 +2,24 @@ import CrashReport
 import CrashRing
 import CrashSymbols
 
-// Selects the addresses of a crash for which crashd requests more than names and lines from the images.
+// Selects the addresses of a crash for which crashd requests more from the images than names and lines.
 extension ReportBuilder {
-  /// An address whose variables, or whose function's classes, can show to what a pointer referred.
+  /// An address in a function whose variables or named classes can show the type of an object.
   struct Place {
     var image: RingContents.Image
     var linkAddress: UInt64
     /// Whether this is the faulting address.
     ///
-    /// Then debug information may describe variables in the record's registers, or the code before the address may show
-    /// the origin of a register.
+    /// The record contains all registers only for this address. Debug information may then describe the variables in
+    /// registers, and the code before the address may show from where a register was loaded.
     var hasScope: Bool
   }
 
-  /// The address where the first crashed thread dereferenced a null pointer or used a block without the expected
+  /// The address where the first crashed thread dereferenced a null pointer or used a block that is not the expected
   /// object.
   ///
-  /// In the second case, the result also has callers in Swift code, because the fault may be in the runtime or in code
-  /// that names no class.
+  /// In the second case, the result also contains callers in Swift code. The fault itself may be in the runtime, or in
+  /// code that names no class.
   var placesToDescribe: [Place] {
     guard let record = latestFirst.first, let frame = record.frames.first, frame.isExact else { return [] }
     let facts = thread(record).facts
@@ -28,10 +28,10 @@ extension ReportBuilder {
     guard needsClasses || needsCode || facts.isNullAccess else { return [] }
     var places: [Place] = []
     for (number, frame) in record.frames.prefix(needsClasses ? Self.frameLimit : 1).enumerated() where !frame.isAsync {
-      // Stop at a frame from a stack scan, because it may not be a caller.
+      // A stack scan found this frame. Stop here, because this frame and the following frames may not be callers.
       guard frame.trust != .scan else { break }
       guard let image = contents.images.first(where: { $0.index == frame.image }), !image.buildID.isEmpty,
-        // Skip the runtime's libraries, whose internal types are not classes of the program.
+        // Skip the libraries of the runtime, whose internal types are not classes of the program.
         number == 0 || image.path.split(separator: "/").last?.hasPrefix("libswift") != true
       else { continue }
       let address = frame.linkAddress(in: image)
@@ -52,7 +52,7 @@ extension ReportBuilder {
     return facts.objectInQuestion != nil && facts.expectedClasses.isEmpty
   }
 
-  /// The limits of frames to search, and of addresses to describe.
+  /// The maximum number of frames to search, and the maximum number of addresses to describe.
   private static var frameLimit: Int { 8 }
   private static var placeLimit: Int { 3 }
 }

@@ -4,38 +4,39 @@ import CrashSymbols
 import Glibc
 import Synchronization
 
-/// Builds the report of a process from its ring and the symbols, as a pure function.
+/// Builds the report of a process from its ring and the symbols, without side effects.
 struct ReportBuilder<Symbols: SymbolLookup> {
   let contents: RingContents
   let process: ProcessFacts
   let symbols: Symbols
-  /// The environment of the process, with its resource use.
+  /// The environment and the resource use of the process.
   var context: ProcessContext
-  /// The variables in scope at the first crash; nil if they were not requested.
+  /// The variables in scope at the first crash; nil if crashd did not request them.
   var scope: ScopeDescription?
-  /// The classes that the functions on the call path name.
+  /// The classes whose names occur in the functions of the call stack.
   var namedClasses: [ScopeDescription.NamedClass] = []
-  /// The code before the instruction of the first crash; empty if it was not requested.
+  /// The code before the instruction of the first crash; empty if crashd did not request it.
   var codeBefore: [UInt8] = []
-  /// Whether the classes of every requested function were found.
+  /// Whether crashd found the classes of every function that it requested.
   var hasAllClasses = false
-  /// The field that an earlier analysis found.
+  /// The accessed field that an earlier analysis found.
   ///
-  /// It is used if the evidence no longer exists.
+  /// This field is used if the evidence for it no longer exists.
   var earlierField: CrashReport.AccessedField?
   /// The diagnosis of an earlier analysis.
   var earlierDiagnosis: CrashReport.Diagnosis?
   /// The signal that ended the process; nil if it is not known yet.
   var endSignal: Int32?
-  /// The earlier non-fatal incidents, and the number of omitted ones, see `noteHistory`.
+  /// The earlier non-fatal incidents, and the number of further incidents; see `noteHistory`.
   var incidents: [CrashReport.PastIncident] = []
   var incidentsOmitted = 0
-  /// The symbolicated frames of the first record.
+  /// Caches the symbolicated frames of the first record.
   ///
-  /// A report needs them three times: to select the scope, to request classes, and to write the report.
+  /// They are needed three times: to select the scope, to request classes, and to write the report.
   private let expanded = ExpandedFrames<Symbols>()
 
-  /// The text limit of the frames in one report, far below the size of a message that clients accept.
+  /// The maximum size of the strings in the frames of one report, which is far below the message size that clients
+  /// accept.
   static var frameLimitBytes: Int { 8 << 20 }
 
   init(_ contents: RingContents, process: ProcessFacts, symbols: Symbols) {
@@ -45,7 +46,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     context = process.context
   }
 
-  /// The report; nil if no thread crashed.
+  /// Builds the report; nil if no thread crashed.
   func report(id: String) -> CrashReport? {
     let records = latestFirst
     guard let first = records.first else { return nil }
@@ -55,7 +56,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     if let earlier = earlierDiagnosis, isBetter(earlier, than: diagnosis) { diagnosis = earlier }
     if diagnosis.cause == .dangling {
       diagnosis.className = main.facts.danglingClass
-      // Keep the expected class of an earlier analysis, which may have had the code that names the class.
+      // Keep the expected class of an earlier analysis if there is no new one. The image with the code that names the
+      // class may have been removed.
       diagnosis.expectedClass =
         diagnosis.className == nil ? main.facts.expectedClass(by: diagnosis.rule) ?? diagnosis.expectedClass : nil
     }
@@ -83,7 +85,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     return report
   }
 
-  /// The groups of the threads that crashed at the same time; nil if they have no other group.
+  /// The groups of the other threads that crashed at the same time; nil if all of them have the same group as the
+  /// report.
   private func otherGroups(
     _ threads: [(CrashRecord, (thread: CrashReport.CrashedThread, facts: CrashFacts))], than own: CrashReport.Group
   ) -> [CrashReport.Group]? {
@@ -99,9 +102,10 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     return groups.isEmpty ? nil : groups
   }
 
-  /// Why the report has no memory; nil if memory is stored.
+  /// The reason why the report contains no memory; nil if it contains memory.
   ///
-  /// If a record was written before the memory was withheld, the report is an ordinary one.
+  /// A record that was written before memory was withheld still contains memory. The report of this record is then an
+  /// ordinary report with memory.
   private var memoryOmitted: CrashReport.MemoryOmission? {
     guard contents.records.allSatisfy({ $0.stack.isEmpty && $0.memory.isEmpty }) else { return nil }
     switch contents.memory.mode {
@@ -111,11 +115,11 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     }
   }
 
-  /// Whether the earlier diagnosis must be kept.
+  /// Whether the earlier diagnosis is better than the new diagnosis.
   ///
-  /// The image may have been removed since, and with it the evidence from variables and functions.
+  /// In the meantime, the image may have been removed. The evidence from its variables and functions is then missing.
   private func isBetter(_ earlier: CrashReport.Diagnosis, than diagnosis: CrashReport.Diagnosis) -> Bool {
-    // The earlier diagnosis may have named the class that the code expects.
+    // The earlier diagnosis may contain the class that the code expects.
     if diagnosis.cause == .dangling, earlier.rule == diagnosis.rule { return scope == nil && namedClasses.isEmpty }
     guard diagnosis.cause != .dangling || diagnosis.rule == DiagnosisRule.reuseByCode else { return false }
     switch earlier.rule {
@@ -126,11 +130,11 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     }
   }
 
-  /// The threads of the crash that the process did not survive, in the order of their crashes, followed by the threads
-  /// of earlier crashes.
+  /// The records of the threads that crashed, starting with the crash that the process did not survive.
   ///
-  /// The thread that ended the process comes first, if it is known. If the program's handler re-raised a signal, the
-  /// record is that of the original fault.
+  /// These records are in the order of their crashes, but the thread that ended the process comes first, if it is
+  /// known. The records of earlier crashes follow. If a handler of the program re-raised a signal, the record describes
+  /// the original fault.
   var latestFirst: [CrashRecord] {
     let records = contents.records.map(contents.seen).sorted { $0.sequence < $1.sequence }
     let fatal = records.filter { $0.sequence >= contents.survived }
@@ -138,9 +142,9 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       + records.filter { $0.sequence < contents.survived }
   }
 
-  /// Records why names are missing, and why lines of in-app frames are missing.
+  /// Adds the reasons why names are missing, and why lines of in-app frames are missing.
   ///
-  /// Other images never have lines.
+  /// The frames of other images never have lines.
   private func noteGaps(in report: inout CrashReport) {
     var (nameless, own): (Set<String>, Set<String>) = ([], [])
     for thread in report.threads {
@@ -158,14 +162,14 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     }
   }
 
-  /// The outcome of each rule for the first crashed thread; empty if no thread crashed.
+  /// The result of each rule for the first crashed thread; empty if no thread crashed.
   func explanation() -> [CrashReport.RuleOutcome] {
     latestFirst.first.map { DiagnosisRule.explain(thread($0).facts) } ?? []
   }
 
-  /// The location in the sentence: the first in-app function.
+  /// The frame that the sentence names: the first in-app function.
   ///
-  /// Without one, it is the first function with a name that belongs to neither the Swift runtime nor the compiler.
+  /// If there is no in-app function, it is the first named function outside the Swift runtime and the compiler's code.
   private static func place(in frames: [CrashReport.Frame]) -> CrashReport.Frame? {
     frames.first { $0.isOwn && !$0.function.isEmpty }
       ?? frames.first {
@@ -177,7 +181,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
 
   /// The sampled threads that did not crash afterwards.
   ///
-  /// A thread that survived an earlier crash is included.
+  /// This includes a thread whose earlier crash the process survived.
   private var others: [ThreadRecord] {
     let crashed = Set(contents.records.filter { $0.sequence >= contents.survived }.map(\.tid))
     return contents.threads.filter { !crashed.contains($0.tid) }
@@ -238,7 +242,7 @@ extension ReportBuilder {
     return (thread, facts)
   }
 
-  /// The facts of a record.
+  /// Returns the facts of a record.
   private func facts(
     of record: CrashRecord, runtimeFailure: String? = nil, frames: [CrashReport.Frame] = []
   ) -> CrashFacts {
@@ -254,14 +258,14 @@ extension ReportBuilder {
       incident: incident, release: frames(at: record?.stack ?? []), allocation: frames(at: record?.origin ?? []))
   }
 
-  /// The frames of a stack that the ring stores outside the crash records.
+  /// Returns the frames of a stack that the ring stores outside the crash records.
   private func frames(at addresses: [UInt64]) -> [CrashReport.Frame] {
     let frames = IncidentBuilder.frames(at: addresses, images: contents.images, isFirstExact: false)
     let walk = FrameExpansion<Symbols>.Walk(frames: frames, head: frames.count, total: frames.count)
     return expansion(shares: contents.records.count).frames(of: walk).frames
   }
 
-  /// Crashed threads together get one half of the text limit, and all other threads the other half.
+  /// Assigns one half of the string limit to all crashed threads together, and the other half to all other threads.
   func expansion(shares: Int) -> FrameExpansion<Symbols> {
     FrameExpansion(images: contents.images, symbols: symbols, limitBytes: Self.frameLimitBytes / 2 / max(1, shares))
   }
@@ -271,7 +275,7 @@ extension ReportBuilder {
       frames: record.frames, head: record.frameHead, total: record.frameTotal)
     let expanded = expansion(shares: contents.threads.count).frames(of: walk)
     let silence = CrashReport.Silence(isBlocking: record.answer == .blocked, runState: record.runState)
-    // Omit the registers, because a thousand waiting threads would repeat the same values.
+    // Omit the registers, because the registers of a thousand waiting threads would be similar.
     return CrashReport.CrashedThread(
       tid: Int(record.tid), name: record.name, crashed: false, frames: expanded.frames,
       framesOmitted: expanded.omitted, framesBeforeGap: expanded.beforeGap,
@@ -286,7 +290,7 @@ extension ReportBuilder {
 
   func signal(_ record: CrashRecord) -> CrashReport.Signal {
     let isFault = [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP].contains(record.signal) && record.code > 0
-    // With SI_KERNEL, the signal has no address and the field is 0.
+    // With SI_KERNEL (128), the signal has no address, and the field is 0.
     let hasAddress = isFault && record.code != 128
     let isSent = CrashFacts.senderCodes.contains(record.code)
     return CrashReport.Signal(
@@ -299,13 +303,13 @@ extension ReportBuilder {
   private func registers(_ record: CrashRecord) -> [String: Address] {
     var registers: [String: Address] = [:]
     for (name, value) in zip(RegisterNames.general, record.registers) { registers[name] = Address(value) }
-    // A bare record has no registers.
+    // A record without registers has no flags, either.
     if !registers.isEmpty { registers[RegisterNames.flags] = Address(record.flags) }
     return registers
   }
 }
 
-/// Caches the frames of the last record for all steps of a report.
+/// Caches the frames of the last record for all steps of building a report.
 private final class ExpandedFrames<Symbols: SymbolLookup>: Sendable {
   typealias Result = FrameExpansion<Symbols>.Result
 
@@ -319,7 +323,7 @@ private final class ExpandedFrames<Symbols: SymbolLookup>: Sendable {
   }
 }
 
-/// The names of the registers by their DWARF numbers.
+/// The names of the registers, indexed by their DWARF numbers.
 enum RegisterNames {
   #if arch(x86_64)
     static let general = [

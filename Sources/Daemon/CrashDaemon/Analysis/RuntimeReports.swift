@@ -1,11 +1,11 @@
 import CrashReport
 
-/// The Swift runtime's messages, split into the message of the crash and the earlier messages.
+/// The messages of the Swift runtime, divided into the message of the crash and the earlier messages.
 ///
-/// The text grows while the process runs, so a warning about a leaked continuation may precede a trap that occurs days
-/// later.
+/// The runtime appends messages as long as the process runs. For example, a warning about a leaked continuation may
+/// precede a trap by days.
 struct RuntimeReports: Sendable, Equatable {
-  /// The last message; empty if it is a warning.
+  /// The last message; empty if the last message is a warning.
   var last: String
   /// Whether the last message is one that ends the process.
   var isFatal: Bool
@@ -13,7 +13,7 @@ struct RuntimeReports: Sendable, Equatable {
   var earlier: String
 
   init(_ text: String) {
-    // A message may have several lines. The last message extends from its first line to the end of the text.
+    // A message may have several lines. The last message begins at its first line and ends at the end of the text.
     let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     let start = lines.lastIndex(where: Self.beginsFatal)
     if let start {
@@ -28,7 +28,7 @@ struct RuntimeReports: Sendable, Equatable {
       return
     }
     if lines[...end].contains(where: Self.beginsWarning) {
-      // If there is no fatal message, the whole text is treated as warnings.
+      // If there is no fatal message, all lines are treated as warnings.
       (last, earlier) = ("", Self.joined(lines[...]))
     } else {
       (last, earlier) = (Self.joined(lines[...]), "")
@@ -41,9 +41,9 @@ struct RuntimeReports: Sendable, Equatable {
     return lines.joined(separator: "\n")
   }
 
-  /// The messages of the standard library's checks, which may have a file and a line before them.
+  /// The prefixes of the standard library's fatal messages, which may follow a file and a line.
   private static let fatalWords = ["Fatal error", "Precondition failed", "Assertion failed"]
-  /// The runtime's other messages that end the process.
+  /// The beginnings of other messages that end the process.
   private static let fatalBeginnings = [
     "Could not cast value of type ", "Fatal access conflict detected", "Incorrect actor executor assumption",
     "Object 0x", "Attempted to read an unowned reference", "Attempted to retain object",
@@ -53,7 +53,8 @@ struct RuntimeReports: Sendable, Equatable {
     "SWIFT TASK CONTINUATION MISUSE: ", "warning: ", "Warning: ", "Simultaneous accesses to ",
   ]
 
-  /// Whether a line begins a fatal message, such as `File.swift:12: Fatal error: …` or `Fatal error: …`.
+  /// Whether the line is the first line of a fatal message, such as `File.swift:12: Fatal error: …` or `Fatal error:
+  /// …`.
   private static func beginsFatal(_ line: Substring) -> Bool {
     if fatalBeginnings.contains(where: line.hasPrefix) { return true }
     for word in fatalWords {
@@ -67,13 +68,13 @@ struct RuntimeReports: Sendable, Equatable {
 
   private static func beginsWarning(_ line: Substring) -> Bool { warningBeginnings.contains(where: line.hasPrefix) }
 
-  /// The source location before a message of the standard library, such as `shop/Cart.swift:12: `.
+  /// The source location in front of a message of the standard library, such as `shop/Cart.swift:12: `.
   struct SourcePlace: Sendable, Equatable {
     /// The last component of the file's path.
     var file: String
     var line: Int
 
-    /// - Parameter text: A text that ends with the location.
+    /// - Parameter text: The beginning of a message, which must end with the location.
     init?(_ text: Substring) {
       guard text.hasSuffix(": ") else { return nil }
       let place = text.dropLast(2)
@@ -85,7 +86,7 @@ struct RuntimeReports: Sendable, Equatable {
     }
   }
 
-  /// The source location of the last message; nil if it has none.
+  /// The source location of the last message; nil if the message has no location.
   var place: SourcePlace? {
     let line = last.prefix { !$0.isNewline }
     for word in Self.fatalWords {
@@ -96,9 +97,9 @@ struct RuntimeReports: Sendable, Equatable {
 }
 
 extension CrashFacts {
-  /// The runtime error message of this crash; empty if no part of the runtime's text belongs to the crash.
+  /// Selects the runtime error message of this crash; empty if no message belongs to the crash.
   ///
-  /// A trap instruction with its own reason did not call a function that reports a message.
+  /// A trap instruction that has its own reason does not call a function that reports a message.
   static func cause(
     in reports: RuntimeReports, isStop: Bool, isTrapWithReason: Bool, frames: [CrashReport.Frame]
   ) -> String {
@@ -106,8 +107,8 @@ extension CrashFacts {
     if frames.isEmpty { return reports.last }
     for frame in frames.prefix(reportingReach) {
       if reportingFunctions.contains(where: frame.mangled.contains) { return reports.last }
-      // Without names, the function that stopped the program is unknown. Only a fatal message then counts as the
-      // reason.
+      // If frames have no names, the function that stopped the program is unknown. In this case, only a fatal message
+      // is used.
       if frame.mangled.isEmpty, !isImage(frame, "libc.so") {
         return reports.isFatal || isImage(frame, "libswift") ? reports.last : ""
       }
@@ -116,13 +117,13 @@ extension CrashFacts {
     return ""
   }
 
-  /// The lines of earlier messages for the report; nil if there are none.
+  /// The lines of earlier messages, for the report; nil if there are none.
   var earlierWarnings: [String]? {
     let lines = CleanText.clean(earlierMessages).split(whereSeparator: \.isNewline).map(String.init)
     return lines.isEmpty ? nil : lines
   }
 
-  /// The number of innermost frames that are searched for a function that reports a message.
+  /// The number of innermost frames in which a function that reports a message is searched.
   private static let reportingReach = 12
 
   private static func isImage(_ frame: CrashReport.Frame, _ name: String) -> Bool {

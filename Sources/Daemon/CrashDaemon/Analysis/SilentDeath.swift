@@ -2,23 +2,25 @@ import CrashReport
 import CrashRing
 import Glibc
 
-/// An unreported exit: a process that ended abnormally without a crash record, where other evidence shows the reason.
+/// An unreported exit: the process ended abnormally without a crash record.
+///
+/// Other evidence shows the reason.
 struct SilentDeath: Sendable {
   var death: CrashReport.Death
   var diagnosis: CrashReport.Diagnosis
   /// The beginning of the group's key and title.
   var title: String
 
-  /// The signals by which operators and service managers stop a healthy program.
+  /// The signals with which operators and service managers stop a healthy program.
   private static let stops: Set<Int32> = [SIGTERM, SIGINT, SIGHUP]
   private static let memoryConfidence = 0.9
-  /// The confidence if other processes of the same control group were killed at that time.
+  /// The confidence if other processes of the same control group were killed at the same time.
   private static let sharedConfidence = 0.5
   private static let crashSignals: Set<Int32> = [SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE, SIGSYS]
 
-  /// Whether the end can be an unreported exit.
+  /// Whether the end of the process can be an unreported exit.
   ///
-  /// This check does not read the ring, because most exits are normal.
+  /// This check does not read the ring, because most processes end normally.
   static func isPossible(_ ended: EndedProcess, hasCrashed: Bool) -> Bool {
     switch ended.end {
     case .goesOn: return false
@@ -26,17 +28,19 @@ struct SilentDeath: Sendable {
     case .status(let status):
       let signal = status & 0x7f
       guard signal != 0, !stops.contains(signal) else { return false }
-      // A process that crashed and then ended by a crash signal ended because of that crash, even if handlers ran in
+      // A process that crashed and then ended by a crash signal ended because of this crash, even if handlers ran in
       // between.
       return !(hasCrashed && crashSignals.contains(signal))
     }
   }
 
-  /// Evaluates the end of a process; nil if it still runs, exited by itself, was stopped, or if nothing shows an
-  /// abnormal end.
+  /// Evaluates how a process ended.
+  ///
+  /// Returns nil if the process still runs, exited by itself, or was stopped. Also returns nil if there is no evidence
+  /// of an abnormal end.
   /// - Parameters:
-  ///   - ended: The process and how it ended.
-  ///   - losses: The losses that the ring counts.
+  ///   - ended: The process, and how it ended.
+  ///   - losses: The numbers of lost records that the ring contains.
   ///   - hasCrashed: Whether a report of a crash of this process exists.
   init?(_ ended: EndedProcess, losses: [String: Int], hasCrashed: Bool = false) {
     guard Self.isPossible(ended, hasCrashed: hasCrashed) else { return nil }
@@ -44,8 +48,8 @@ struct SilentDeath: Sendable {
     switch ended.end {
     case .goesOn: return nil
     case .unknown:
-      // Most processes end normally, so evidence is required. An OOM kill in the control group is not evidence, because
-      // it may have hit any process of the group.
+      // Require evidence, because most processes end normally. An OOM kill in the control group is not evidence,
+      // because the kernel may have killed another process of the group.
       guard (losses["torn"] ?? 0) > 0 else { return nil }
     case .status(let status):
       death.signal = Int(status & 0x7f)
@@ -58,7 +62,7 @@ struct SilentDeath: Sendable {
     self.init(death, losses: losses)
   }
 
-  /// Evaluates stored evidence again.
+  /// Evaluates evidence that was stored in a report before.
   init(_ death: CrashReport.Death, losses: [String: Int]) {
     self.death = death
     guard let signal = death.signal.flatMap({ Int32(exactly: $0) }) else {
@@ -76,7 +80,7 @@ struct SilentDeath: Sendable {
     if death.afterCrash == true { diagnosis.sentence = diagnosis.sentence.dropLast() + ", after it had crashed." }
   }
 
-  /// The rules of unreported exits, and their evidence.
+  /// The rules for unreported exits, with their evidence.
   func explanation(losses: [String: Int]) -> [CrashReport.RuleOutcome] {
     let unit = death.unitResult.map { "the unit's result: \($0)" } ?? "how the unit ended is unknown"
     let candidates = "processes that the OOM kills can have hit: \(death.oomCandidates ?? 0)"
@@ -122,7 +126,7 @@ struct SilentDeath: Sendable {
         : "\(title)."
       return (
         title,
-        // Without a counter, the kill may have been an OOM kill, so the confidence is lower.
+        // Without a counter of OOM kills, the reason is less certain, so the confidence is lower.
         CrashReport.Diagnosis(
           cause: .init("killed"), sentence: sentence, rule: "silent-kill",
           confidence: isDoubtful ? sharedConfidence : death.oomKills == nil ? 0.8 : 1)
@@ -163,7 +167,7 @@ struct SilentDeath: Sendable {
 }
 
 extension ReportBuilder {
-  /// The report of an unreported exit.
+  /// Builds the report of an unreported exit.
   func report(id: String, of death: SilentDeath, at time: Moment) -> CrashReport? {
     let number = death.death.signal
     var report = CrashReport(

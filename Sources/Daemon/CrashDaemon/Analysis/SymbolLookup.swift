@@ -1,11 +1,11 @@
 import CrashRing
 import CrashSymbols
 
-/// Symbolicates addresses of an image.
+/// Symbolicates the addresses of an image.
 protocol SymbolLookup: Sendable {
-  /// The functions at an address, including inlined functions, innermost first; empty if they are unknown.
+  /// Returns the functions at an address, including inlined functions, innermost first; empty if they are unknown.
   func frames(buildID: String, linkAddress: UInt64) -> [SourceFrame]
-  /// Why the symbols of a build are incomplete; nil if no gap is known.
+  /// Returns the reason why the symbols of a build are incomplete; nil if no reason is known.
   func gap(buildID: String) -> SymbolGap?
 }
 
@@ -13,13 +13,13 @@ extension SymbolLookup {
   func gap(buildID: String) -> SymbolGap? { nil }
 }
 
-/// Symbolicates with open caches.
+/// Symbolicates addresses with open symbol caches.
 struct OpenCaches: SymbolLookup {
-  /// The requested link addresses by build id, including those without a symbol.
+  /// The requested link addresses, with and without a symbol, by build id.
   var asked: [String: Set<UInt64>] = [:]
   var caches: [String: SymbolCache] = [:]
   var gaps: [String: SymbolGap] = [:]
-  /// The names that crashd must not demangle.
+  /// The names that crashd must not demangle, because demangling them failed or took too long.
   var unreadable: Set<String> = []
 
   /// The names of the functions at the requested addresses.
@@ -34,7 +34,7 @@ struct OpenCaches: SymbolLookup {
 
   /// Whether all these addresses were requested.
   ///
-  /// A partial cache covers only the requested addresses, and only their names were checked.
+  /// A cache for one crash covers only the requested addresses, and crashd checked only the names at these addresses.
   func cover(_ wanted: [String: Set<UInt64>]) -> Bool {
     wanted.allSatisfy { buildID, addresses in
       guard let known = asked[buildID] else { return false }
@@ -43,7 +43,7 @@ struct OpenCaches: SymbolLookup {
   }
 
   func frames(buildID: String, linkAddress: UInt64) -> [SourceFrame] {
-    // Names at other addresses were not checked, so they are not returned.
+    // Return no names for other addresses, because crashd did not check these names.
     guard asked[buildID]?.contains(linkAddress) == true, let cache = caches[buildID] else { return [] }
     return cache.framesWithNearestLines(at: linkAddress).map { frame in
       guard unreadable.contains(frame.mangled) else { return frame }
@@ -58,18 +58,19 @@ struct OpenCaches: SymbolLookup {
 }
 
 extension CrashRecord.Frame {
-  /// The address to symbolicate.
+  /// The address in the image that is symbolicated.
   ///
-  /// A return address is after its call. The address one byte before is used, because that byte still belongs to the
-  /// call.
+  /// A return address follows its call. The address one byte before it is used, because this byte belongs to the call.
   func linkAddress(in image: RingContents.Image) -> UInt64 {
     (isExact ? pc : pc &- 1) &- image.bias
   }
 }
 
 extension RingContents {
-  /// The link addresses by build id of the frames in records, in the stacks of guard pages and the quarantine, in
-  /// earlier incidents, and of replaced handlers.
+  /// The link addresses of all frames in the ring, by build id.
+  ///
+  /// These are the frames in records, in the stacks of guard pages and the quarantine, in earlier incidents, and of
+  /// replaced handlers.
   var addressesOfFrames: [String: Set<UInt64>] {
     let images = Dictionary(images.map { ($0.index, $0) }) { first, _ in first }
     var addresses: [String: Set<UInt64>] = [:]

@@ -4,17 +4,17 @@ import CrashRing
 import Glibc
 import LinuxSystem
 
-/// Checks the first message of a process (its hello), which brings the ring and the images.
+/// Checks the first message of a process (its hello), which contains the descriptors of the ring and of the images.
 enum AttachGreeting {
   /// Checks the content of a hello and maps the ring.
   /// - Parameters:
   ///   - message: The hello.
   ///   - peer: The credentials of the process, from the kernel.
-  ///   - pidfd: The pidfd of the process; nil if the kernel provides none.
-  ///   - number: The number of the connection.
-  ///   - census: Counts the ring.
-  /// - Returns: The process, and its images.
-  /// - Throws: `AttachRefusal`. The descriptors of the message are closed when the message is released.
+  ///   - pidfd: The pidfd of the process; nil if the kernel does not provide pidfds.
+  ///   - number: The number of the process's connection.
+  ///   - census: Counts the ring; nil if rings are not counted.
+  /// - Returns: The process, and the files of its images.
+  /// - Throws: `AttachRefusal`. Releasing the message closes its descriptors.
   static func check(
     _ message: AttachSocket.Message, from peer: Peer, pidfd: Descriptor?, number: UInt64, census: RingCensus?
   ) throws(AttachRefusal) -> (AttachedProcess, [ImageFile]) {
@@ -24,7 +24,7 @@ enum AttachGreeting {
     let ring: RingSource
     do {
       ring = try RingSource(memory: memory)
-      // The ring is a sealed memfd, so closing its descriptor cannot block.
+      // The ring is a sealed memfd. Closing its descriptor cannot block.
       memory.closeAtOnce()
     } catch {
       throw AttachRefusal(error)
@@ -42,20 +42,20 @@ enum AttachGreeting {
   }
 }
 
-/// The facts from `/proc` about an attaching process.
+/// The facts about an attaching process that crashd reads from `/proc`.
 struct Surroundings: Sendable {
   var unit: String?
   var memory: MemoryEvents?
   var startTime: UInt64?
   var pidfdInode: UInt64?
   var image: ProcessImage?
-  /// Whether the kernel would refuse the connecting user a core dump of the process.
+  /// Whether the kernel would refuse to give the connecting user a core dump of the process.
   var isRestricted = false
   var context = ProcessContext()
 
   /// Reads the facts.
   ///
-  /// If the process was already reaped, only the pidfd's inode is reported, because the pid may belong to another
+  /// If the parent has already reaped the process, the result has only the pidfd's inode. The pid may belong to another
   /// process by now.
   static func of(_ peer: Peer, _ pidfd: Descriptor?) -> Surroundings {
     let unknown = ProcessContext(machine: MachineFacts.here)
@@ -72,7 +72,7 @@ struct Surroundings: Sendable {
       startTime: stat?.startTime, pidfdInode: pidfdInode, image: ProcessImage.of(pid: pid, pidfd),
       isRestricted: ProcessOwner.isRestricted(owner, stat, user: peer.uid),
       context: groups.map { ProcessContext(machine: MachineFacts.here, cgroups: $0) } ?? unknown)
-    // Check after the reads: if the process still exists, the pid was its own during all of them.
+    // Check this after the reads. If the process still exists, the pid belonged to it during all reads.
     return cd_process_exists(pidfd.number) ? found : Surroundings(pidfdInode: pidfdInode, context: unknown)
   }
 }
@@ -91,26 +91,27 @@ extension ProcessFacts {
   }
 }
 
-/// The owner of a process's files in `/proc` (proc(5); the directory itself always belongs to its user).
+/// The owner of a process's files in `/proc` (proc(5)).
 ///
-/// The owner is the effective user, or root (of the process's user namespace) if the process is not dumpable. A process
-/// is not dumpable if it was started with set-user-id or file capabilities, has changed its user, or has called
-/// `prctl(PR_SET_DUMPABLE, 0)`. This check does not depend on what the library in the process reports.
+/// For a dumpable process, the owner is the effective user. Otherwise, the owner is root (of the process's user
+/// namespace). The directory of the process itself always belongs to the effective user. A process is not dumpable if
+/// it was started with set-user-id or file capabilities, has changed its user, or has called `prctl(PR_SET_DUMPABLE,
+/// 0)`. This check does not trust the library in the process.
 enum ProcessOwner {
   static func of(pid: Int32) -> UInt32? {
     var status = stat()
-    // stat writes one struct stat.
+    // stat writes at most one struct stat.
     return unsafe stat("/proc/\(pid)/stat", &status) == 0 ? status.st_uid : nil
   }
 
-  /// Whether the kernel would refuse `user` a core dump of the process.
+  /// Whether the kernel would refuse to give `user` a core dump of the process.
   ///
   /// - Parameters:
   ///   - owner: The owner of the process's files; nil if `/proc` hides the process.
-  ///   - stat: The state, which must be read after the owner. The files of an exiting process always belong to root, so
-  ///     their owner proves nothing.
+  ///   - stat: The state of the process, which must be read after the owner. The files of an exiting process always
+  ///     belong to root, so their owner has no meaning.
   ///   - user: The user that connected.
-  /// - Returns: False if it cannot be determined.
+  /// - Returns: Whether the core dump is refused; false if this cannot be determined.
   static func isRestricted(_ owner: UInt32?, _ stat: ProcessStat?, user: UInt32) -> Bool {
     guard let owner, let stat, !stat.isExiting else { return false }
     return owner != user
@@ -119,14 +120,15 @@ enum ProcessOwner {
 
 /// The systemd unit of a process.
 enum ProcessUnit {
-  /// The innermost `….service` in systemd's hierarchy, which is the line `0::PATH` for cgroup v2 and `name=systemd` for
-  /// v1.
+  /// The name of the innermost `….service` in systemd's hierarchy.
+  ///
+  /// The hierarchy is the line `0::PATH` for cgroup v2, and the line `name=systemd` for cgroup v1.
   static func parse(_ text: String) -> String? {
     let named = ControlGroup.list(text).filter { $0.controllers.isEmpty || $0.controllers == "name=systemd" }
     for group in named.sorted(by: { $0.controllers.utf8.count > $1.controllers.utf8.count }) {
       let names = group.path.utf8.split(separator: UInt8(ascii: "/")).map(Substring.init)
       let unit = names.last { $0.hasSuffix(".service") }
-      // Clean the name, because users choose the names of the groups below their own session.
+      // Sanitize the name, because users choose the names of the groups below their own session.
       if let unit { return CleanText.line(String(unit)) }
     }
     return nil

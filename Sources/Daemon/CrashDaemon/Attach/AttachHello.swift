@@ -1,11 +1,13 @@
 import CShimRing
 import CrashRing
 
-/// Why crashd refuses a process.
+/// The reason why crashd refuses a process.
 struct AttachRefusal: Error, Equatable {
   var status: cs_attach_status
   var reason: String
-  /// Whether the program has overwritten its ring, so that its crash will not be read.
+  /// Whether the program has overwritten its ring.
+  ///
+  /// crashd cannot read a crash from this ring.
   var isLoss = false
 
   static func malformed(_ reason: String) -> AttachRefusal { AttachRefusal(status: .malformed, reason: reason) }
@@ -16,7 +18,7 @@ struct AttachRefusal: Error, Equatable {
     self.reason = reason
   }
 
-  /// Describes a defect of the ring.
+  /// Makes a refusal from a defect of the ring.
   init(_ error: RingError) {
     switch error {
     case .unsealed: self.init(status: .unsealed, reason: error.description)
@@ -36,11 +38,11 @@ extension cs_attach_status {
   static let limit = CS_ATTACH_STATUS_LIMIT
 }
 
-// The text "CSATTCH" and a zero byte as a little-endian number. It is repeated here because Swift does not import
-// UINT64_C.
+// The magic number is the string "CSATTCH" and a zero byte, read as a little-endian number. It is repeated here because
+// Swift does not import UINT64_C.
 let attachMagic: UInt64 = 0x0048_4354_5441_5343
 
-/// The checked first message of a process.
+/// The first message of a process, after its content was checked.
 struct AttachHello: Equatable {
   /// For each descriptor after the first, the index of its image in the ring's image table.
   var images: [Int]
@@ -48,14 +50,14 @@ struct AttachHello: Equatable {
   /// Checks a message.
   /// - Parameters:
   ///   - message: The bytes of the message.
-  ///   - descriptorCount: The number of descriptors that came with it.
+  ///   - descriptorCount: The number of descriptors in the message.
   ///   - isTruncated: Whether the kernel dropped bytes or descriptors.
   /// - Throws: `AttachRefusal`.
   init(message: [UInt8], descriptorCount: Int, isTruncated: Bool) throws(AttachRefusal) {
     let size = MemoryLayout<cs_attach_hello>.size
     guard message.count == size else { throw .malformed("the hello has \(message.count) bytes, expected \(size)") }
-    // Truncation means lost descriptors here. Lost bytes are excluded, because the size was checked and the receive
-    // buffer is larger.
+    // If the message is truncated, descriptors were lost. No bytes were lost, because the size was checked and the
+    // receive buffer is larger.
     if isTruncated { throw .limit("descriptors of the hello were lost: crashd has too many open descriptors") }
     // The message has exactly the size of the structure, and any bytes are a valid cs_attach_hello.
     let hello = unsafe message.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_attach_hello.self) }
@@ -83,7 +85,7 @@ struct AttachHello: Equatable {
     let count = Int(hello.image_count)
     let images = unsafe message.withUnsafeBytes { bytes in
       (0..<count).map { index in
-        // index is below CS_ATTACH_IMAGE_LIMIT, the length of the array at this offset of the checked message.
+        // index is below CS_ATTACH_IMAGE_LIMIT, which is the length of the array at this offset of the checked message.
         Int(unsafe bytes.loadUnaligned(fromByteOffset: Self.imagesOffset + 2 * index, as: UInt16.self))
       }
     }
@@ -93,12 +95,12 @@ struct AttachHello: Equatable {
     }
   }
 
-  // The offset of the image array in cs_attach_hello. MemoryLayout has no offset for an imported array, so
-  // AttachHelloTests checks this number.
+  // The offset of the image array in cs_attach_hello. MemoryLayout cannot return the offset of an imported array.
+  // AttachHelloTests compares this number with the C header.
   static let imagesOffset = 32
 }
 
-/// crashd's reply to a hello.
+/// Builds crashd's reply to a hello.
 enum AttachReply {
   static func bytes(status: cs_attach_status, text: String, controlCount: Int = 0) -> [UInt8] {
     var reply = cs_attach_reply()
@@ -110,12 +112,12 @@ enum AttachReply {
     reply.flags = UInt32(CS_ATTACH_TAKES_INCIDENTS)
     let text = cut(text, to: Int(CS_ATTACH_TEXT_LIMIT_BYTES))
     reply.text_bytes = UInt32(text.count)
-    // The text was cut to the size of the array that it is copied to.
+    // `cut` shortened the text to the size of the array into which it is copied.
     unsafe withUnsafeMutableBytes(of: &reply.text) { unsafe $0.copyBytes(from: text) }
     return unsafe withUnsafeBytes(of: reply) { unsafe Array($0) }
   }
 
-  /// The longest prefix of whole characters that fits into `limit` bytes.
+  /// Returns the longest prefix that has at most `limit` bytes and ends at a character's end.
   private static func cut(_ text: String, to limit: Int) -> [UInt8] {
     var bytes: [UInt8] = []
     for character in text {

@@ -1,6 +1,6 @@
 // Sends plans and other control messages to processes.
 extension AttachLoop {
-  /// Sends each process its plan and whether its memory may be stored, if either has changed.
+  /// Sends each process its plan and whether crashd may store its memory, if one of the two has changed.
   mutating func control() {
     let (version, rules) = (configuration.board.version, configuration.settings.current.noMemory)
     guard version != boardVersion || rules != memoryRules else { return }
@@ -15,7 +15,7 @@ extension AttachLoop {
     }
   }
 
-  /// Sends the notices of last crashes that the pipeline has found.
+  /// Sends the last-crash notices that the pipeline has read from the store.
   mutating func tellLastCrashes() {
     for (number, notice) in configuration.lastCrashes.take() {
       guard let connection = connections[number], connection.process != nil, let socket = connection.socket,
@@ -26,12 +26,12 @@ extension AttachLoop {
     }
   }
 
-  /// Handles a process's answer to a message, and sends the next messages.
+  /// Handles a process's answer to a control message, and sends the next messages.
   mutating func take(_ answer: ControlAnswer, of process: AttachedProcess, _ number: UInt64) {
     guard let socket = connections[number]?.socket,
       connections[number]?.control.take(answer, outcome: process.control) == true
     else {
-      configuration.ledger.refuse("message", from: process.facts.peer, because: "the answer matches no sent message")
+      configuration.ledger.refuse("message", from: process.facts.peer, because: "the answer is not for a sent message")
       close(number)
       return
     }

@@ -3,11 +3,11 @@ import Glibc
 import LinuxSystem
 import Synchronization
 
-// Handles the ends of connections and of their processes.
+// Handles closed connections and the ends of their processes.
 extension AttachLoop {
   mutating func processEnded(_ number: UInt64) {
     if connections[number] == nil, let ended = endings.look(at: number | 1) { tell(ended) }
-    // The socket may still hold the last messages of the process.
+    // The socket may still contain the last messages of the process.
     receive(number)
     close(number)
   }
@@ -22,7 +22,8 @@ extension AttachLoop {
     guard let process = connection.process else { return }
     process.control.end()
     memory.hangUp(number)
-    // Announce the process even if `isAnnounced` is set, because the pipeline may already ignore its wake-ups.
+    // Announce the process even if `isAnnounced` is set. The pipeline may have ignored the earlier wake-up because of
+    // the limit of empty wake-ups.
     process.hasEnded.store(true, ordering: .releasing)
     configuration.events.yield(.announced(process))
     if connection.isSuperseded {
@@ -30,26 +31,25 @@ extension AttachLoop {
       return tell(EndedProcess(process: process, end: .goesOn))
     }
     if let ended = endings.begin(process, pidfd: connection.pidfd, token: number | 1) { return tell(ended) }
-    // The process may have replaced its program (`execve`) before it ended. The end then belongs to the new program,
-    // whose hello may still be queued.
+    // The process may have replaced its program (`execve`) before it ended. In this case, the ended program is the new
+    // one, and its hello may still be queued.
     takeWaiting()
     if let ended = endings.look(at: number | 1) { tell(ended) }
   }
 
-  /// Reports how a process ended, with the counter of its control group.
+  /// Sends the end of a process to the pipeline, with the counter of its control group.
   mutating func tell(_ ended: EndedProcess) {
     var ended = ended
     ended.memory = memory.end(ended.process.number, wasKilled: ended.end.signal == SIGKILL)
     configuration.events.yield(.ended(ended))
   }
 
-  /// Handles a second hello of a process.
+  /// Handles a second hello of a process, which has replaced its program.
   ///
-  /// Its earlier connections belong to the program that it ran before.
-  ///
-  /// A child that was not created by `fork` may hold the earlier connections open after the process has replaced its
-  /// program. Without this step, crashd would report the end of the process for the earlier program as well.
-  /// - Returns: The name under which the ring is already stored, and the stored names that belong to the earlier
+  /// The earlier connections of the process belong to its former program. A child process that was not created by
+  /// `fork` may hold these connections open. Without this function, crashd would report the end of the process for the
+  /// former program, too.
+  /// - Returns: The name under which the ring is already stored, and the stored names that belong to the former
   ///   program.
   mutating func supersede(_ facts: ProcessFacts) -> (kept: String?, stale: [String]) {
     var names: (kept: String?, stale: [String]) = (nil, [])
@@ -60,7 +60,7 @@ extension AttachLoop {
         let isSameRing = connection.process?.facts.identity.ringID == facts.identity.ringID
         if isSameRing && names.kept == nil { names.kept = name } else { names.stale.append(name) }
       }
-      // From now on, the new connection owns the stored descriptors.
+      // The new connection now owns the stored descriptors.
       connection.process?.keptName = nil
       if connection.process?.facts.image != facts.image || connection.socket == nil { close(number) }
     }
@@ -68,7 +68,7 @@ extension AttachLoop {
     return names
   }
 
-  /// Whether a process now runs another program than the one that attached, although its connection is still open.
+  /// Whether a process now runs another program than at its attach, although its connection is still open.
   func hasBecomeAnother(_ number: UInt64) -> Bool {
     guard let connection = connections[number], let before = connection.process?.facts.image,
       let pidfd = connection.pidfd, let now = ProcessImage.of(pid: connection.peer.pid, pidfd)
@@ -76,10 +76,10 @@ extension AttachLoop {
     return now != before
   }
 
-  /// Whether a process neither has ended nor is being killed.
+  /// Whether a process has not ended and is not being killed.
   func isWell(_ number: UInt64) -> Bool {
     guard let connection = connections[number], let pidfd = connection.pidfd, !pidfd.isReadable else { return false }
-    // If /proc does not show the state, an existing process counts as running.
+    // If /proc does not show the state of an existing process, assume that the process runs.
     return ProcessStat.read(pid: connection.peer.pid, of: pidfd)?.isBeingKilled != true
   }
 }

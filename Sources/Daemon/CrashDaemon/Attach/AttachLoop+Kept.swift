@@ -2,11 +2,11 @@ import CrashRing
 import Glibc
 import LinuxSystem
 
-// Hands attached processes over from one crashd to the next. In between, systemd stores their descriptors.
+// Hands attached processes over from one crashd to the next. Between the two, systemd stores the descriptors.
 extension AttachLoop {
-  /// Resumes attached processes of an earlier crashd.
+  /// Resumes the attached processes of an earlier crashd.
   ///
-  /// The pidfd shows whether a process has ended in the meantime. Everything else is in its ring.
+  /// A pidfd shows whether its process ended while no crashd ran. All other facts are in the ring.
   mutating func takeKept() {
     for kept in configuration.kept {
       configuration.heartbeat.beat()
@@ -33,15 +33,15 @@ extension AttachLoop {
       configuration.events.yield(.attached(process, ImageFile.list(images)))
       announce(process)
     }
-    // The connections without a hello follow the processes, because a stored process may have sent a second hello.
+    // Read these connections after the stored processes, because a hello may be the second hello of a stored process.
     var trials = configuration.trials
     for kept in configuration.keptConnections {
       configuration.heartbeat.beat()
       switch trials?.begin(kept.name) ?? .look {
       case .look:
         accepted(kept.socket, keptName: kept.name)
-        // The connection stays stored until its hello is read. `trials` therefore counts hellos that crash crashd at
-        // each start.
+        // `accepted` reads the hello. If the hello crashes crashd, `end` is not called, and the count stays in the
+        // file. systemd then passes the connection to the next crashd.
         trials?.end(kept.name)
       case .skip: _ = leave(kept)
       case .giveUp:
@@ -52,9 +52,9 @@ extension AttachLoop {
     }
   }
 
-  /// Leaves a hello unread for a later crashd.
+  /// Leaves a hello unread for a later crashd, and hangs up the connection.
   ///
-  /// crashd hangs up the connection, so that a live process that crashes later detects that there is no reader.
+  /// If the live process crashes later, it detects that its connection has no reader.
   /// - Returns: The peer.
   private func leave(_ kept: KeptConnection) -> Peer {
     let peer = (try? UnixSocket.peer(of: kept.socket.descriptor.number)) ?? Peer(pid: 0, uid: geteuid())
@@ -64,9 +64,9 @@ extension AttachLoop {
     return peer
   }
 
-  /// Stores a process's descriptors for the next crashd.
+  /// Stores a process's descriptors in systemd for the next crashd.
   ///
-  /// systemd does not store the same descriptor twice, so a ring that is already stored keeps its name.
+  /// systemd does not store a descriptor twice. A ring that is already stored keeps its name.
   func keep(_ process: AttachedProcess, _ pidfd: Descriptor?, under name: String?) {
     guard let store = configuration.store else { return }
     process.keptName = name
@@ -76,7 +76,7 @@ extension AttachLoop {
     store.keep(process, pidfd: pidfd, as: name)
   }
 
-  /// Removes a stored connection, because its hello was read or its deadline has passed.
+  /// Removes a stored connection after its hello was read or its deadline has passed.
   mutating func forgetConnection(_ number: UInt64) {
     guard let name = connections[number]?.keptName else { return }
     connections[number]?.keptName = nil

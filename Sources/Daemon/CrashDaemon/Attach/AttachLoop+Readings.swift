@@ -1,22 +1,26 @@
 import LinuxSystem
 
-// Reads the resource use of processes when they attach, periodically, and when they crash.
+// Reads the resource use of processes: when they attach, at intervals, and when they crash.
 extension AttachLoop {
   /// The schedule of readings.
   struct Readings {
     var last_ns: UInt64 = 0
     var next_ns: UInt64 = 0
-    /// The numbers of the connections that this round has not read yet.
+    /// The numbers of the connections whose processes the current round has not read yet.
     var left: [UInt64] = []
 
-    /// Readings in one turn of the loop.
+    /// The maximum number of readings in one turn of the loop.
     ///
-    /// Messages of processes wait for at most so many readings.
+    /// A message from a process waits at most for this number of readings.
     static let perTurn = 64
     static let period_ns: UInt64 = 10_000_000_000
-    /// Limits the readings to about a thousandth of the attach thread's time, because one reading takes about 50 µs.
+    /// The minimum period for each attached process.
+    ///
+    /// One reading takes about 50 µs, so readings use at most about a thousandth of the attach thread's time.
     static let periodPerProcess_ns: UInt64 = 50_000_000
-    /// Limits the readings to about a fortieth of the thread's time when a control group reaches its limit.
+    /// The minimum period for each attached process while a control group is at its memory limit.
+    ///
+    /// Readings then use at most about a fortieth of the attach thread's time.
     static let hurryPerProcess_ns: UInt64 = 2_000_000
   }
 
@@ -40,9 +44,9 @@ extension AttachLoop {
     process.readings.measure(process.facts, pidfd, isOfCrash: true)
   }
 
-  /// Reads the resource use of all processes when it is due.
+  /// Reads the resource use of all processes, if the next reading is due.
   ///
-  /// After a SIGKILL, the last reading is the only one that exists.
+  /// After a SIGKILL, crashd has only the last reading of the process.
   mutating func readDue() {
     let now = Moment.monotonic_ns()
     if readings.left.isEmpty {
@@ -62,8 +66,9 @@ extension AttachLoop {
     readings.next_ns = now + max(Readings.period_ns, UInt64(connections.count) * Readings.periodPerProcess_ns)
   }
 
-  /// Schedules the next readings earlier, because a control group reached its limit and one of its processes may be
-  /// killed soon.
+  /// Schedules the next readings earlier after a control group reached its memory limit.
+  ///
+  /// The kernel may kill a process of the group soon.
   mutating func readSoon() {
     readings.next_ns = min(
       readings.next_ns, readings.last_ns + UInt64(connections.count) * Readings.hurryPerProcess_ns)

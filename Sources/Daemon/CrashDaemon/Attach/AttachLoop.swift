@@ -4,26 +4,26 @@ import Glibc
 import LinuxSystem
 import Synchronization
 
-/// An event from the attach thread for the pipeline.
+/// An event that the attach thread sends to the pipeline.
 enum PipelineEvent: Sendable {
   case attached(AttachedProcess, [ImageFile])
   /// The process wrote a record, or ended.
   case announced(AttachedProcess)
   /// The process recorded incidents.
   case recordedIncidents(AttachedProcess)
-  /// The connection of the process is closed, and its end is known.
+  /// The connection of the process is closed, and crashd knows how the process ended or that the process goes on.
   ///
-  /// This event follows the last `announced`.
+  /// This event follows the process's last `announced`.
   case ended(EndedProcess)
-  /// New files in the spool directory; nil if the pipeline must list the directory.
+  /// New files are in the spool directory; nil if the pipeline must list the directory.
   case spooled([String]?)
-  /// A request of the watchdog, which checks that the pipeline handles events.
+  /// A request of the watchdog, which checks that the pipeline still handles events.
   case asked
-  /// The pipeline resumes the continuation after it has handled every earlier event.
+  /// Asks the pipeline to resume the continuation after it has handled all earlier events.
   case settled(CheckedContinuation<Void, Never>)
 }
 
-/// The state of the attach thread, which waits with one epoll instance and never blocks on a process.
+/// The state of the attach thread, which waits in one epoll instance and never blocks on a process.
 struct AttachLoop {
   struct Configuration: Sendable {
     var listener: Descriptor
@@ -33,21 +33,21 @@ struct AttachLoop {
     var ledger: Ledger
     var events: AsyncStream<PipelineEvent>.Continuation
     var census = RingCensus()
-    /// Stores rings while crashd does not run.
+    /// Stores rings in systemd while crashd does not run.
     var store: DescriptorStore?
     /// Processes that an earlier crashd stored.
     var kept: [KeptProcess] = []
-    /// Connections without a hello that an earlier crashd stored.
+    /// Connections without a read hello that an earlier crashd stored.
     var keptConnections: [KeptConnection] = []
-    /// The record of hellos that crash crashd; nil if they are not recorded.
+    /// Counts the attempts to read hellos that crash crashd; nil if the attempts are not counted.
     var trials: (any HelloBook)?
-    /// The plans in force.
+    /// The plans that are in force.
     var board = ProtectionBoard()
-    /// Notices of last crashes for processes.
+    /// The last-crash notices for processes.
     var lastCrashes = LastCrashBox()
-    /// The settings, which say whose memory must not be stored.
+    /// The settings, which contain the rules about processes whose memory must not be stored.
     var settings = LiveSettings()
-    /// The heartbeat of the loop for the watchdog.
+    /// The heartbeat of this loop for the watchdog.
     var heartbeat = Heartbeat("attach")
   }
 
@@ -57,29 +57,29 @@ struct AttachLoop {
     var peer: Peer
     /// The account whose limits apply.
     var account: UInt32
-    /// The deadline of the hello.
+    /// The time when the hello must have arrived.
     var deadline_ns: UInt64
     var process: AttachedProcess?
     var pidfd: Descriptor?
-    /// The name under which the connection is stored until its hello is read.
+    /// The name under which systemd stores the connection until its hello is read.
     var keptName: String?
-    /// Whether the process has sent another hello.
+    /// Whether the process has sent another hello, on another connection.
     ///
     /// The other connection then reports the end of the process.
     var isSuperseded = false
-    /// Control messages to the process.
+    /// The control messages that crashd sends to the process.
     var control = ControlQueue()
   }
 
-  // The tokens of the poller. Token 0 is its wake-up. A connection has an even token for its socket and an odd one for
-  // its pidfd.
+  // These are tokens of the poller. Token 0 is the wake-up. A connection has an even token for its socket, and the next
+  // odd token for its pidfd.
   private static let listenerToken: UInt64 = 1
   private static let spoolToken: UInt64 = 2
   private static let memoryToken: UInt64 = 3
   private static let firstToken: UInt64 = 4
   private static let messagesPerTurn = 32
   private static let acceptsPerTurn = 64
-  /// This limit is higher than the length of the listener's queue.
+  /// This limit is higher than the maximum length of the listener's queue.
   private static let acceptsAtOnce = 2_048
   private static let pause_ms: Int32 = 100
 
@@ -91,15 +91,15 @@ struct AttachLoop {
   private var rate: AttachRate
   var nextToken = Self.firstToken
   private var isListening = false
-  /// The time to accept again after crashd had no free descriptor.
+  /// The time at which crashd accepts connections again after it had no free descriptor.
   ///
-  /// Until then, the poller would report the same connection again and again.
+  /// If it accepted earlier, the poller would report the same connection repeatedly.
   private var listensAgain_ns: UInt64 = 0
   /// The version of the board whose plans were sent last.
   var boardVersion: UInt64 = 0
   /// The schedule for reading the resource use of processes.
   var readings = Readings()
-  /// The rules that were applied last.
+  /// The memory rules that were applied last.
   var memoryRules: [MemoryRule] = []
 
   init(_ configuration: Configuration, poller: Poller) throws(SystemError) {
@@ -112,13 +112,13 @@ struct AttachLoop {
     try poller.add(configuration.spool.descriptor, token: Self.spoolToken)
   }
 
-  /// The number of connections, with and without a hello.
+  /// The number of connections, with and without a read hello.
   var connectionCount: Int { connections.count }
 
-  /// Serves until it is stopped.
+  /// Runs the loop until a command stops it.
   mutating func run(commands: () -> [AttachServer.Command]) throws(SystemError) {
     takeKept()
-    // List the files that were left before this start. Connections are accepted first, see `spooled`.
+    // List the files that were in the spool before this start. Accept connections first; `spooled` explains why.
     takeWaiting()
     configuration.events.yield(.spooled(nil))
     // Commands may have arrived before the loop began.
@@ -134,10 +134,10 @@ struct AttachLoop {
           configuration.events.yield(.settled(continuation))
         case .stop:
           try settleAll()
-          // Announce every ring once more, in case a wake-up was lost.
+          // Announce every ring once more, because a wake-up may have been lost.
           for connection in connections.values { connection.process.map(announce) }
           for ended in endings.lookAll() { tell(ended) }
-          // With a descriptor store, the next crashd handles the processes whose end is not known yet.
+          // If systemd stores the descriptors, the next crashd handles the processes whose end is not known yet.
           if configuration.store == nil { for ended in endings.giveUp() { tell(ended) } }
           return
         }
@@ -164,17 +164,17 @@ struct AttachLoop {
     }
   }
 
-  /// Reads all connections now, even those that the poller has not reported yet.
+  /// Reads all connections now, including those that the poller has not reported yet.
   private mutating func settleAll() throws(SystemError) {
     for token in try poller.wait(timeout_ms: 0) { handle(token) }
     settle(nil)
   }
 
-  /// Reads the connections of one process now, or of all with nil.
+  /// Reads the connections of one process now.
   ///
-  /// A request for one process does not read the others.
+  /// If the pid is nil, all connections are read.
   private mutating func settle(_ pid: Int32?) {
-    // The connection of a process that has ended may still be in the listener's queue, with all its messages.
+    // The connection of a process that has ended may still be in the listener's queue, together with all its messages.
     takeWaiting()
     spooled()
     for number in connections.keys.sorted() where pid == nil || connections[number]?.peer.pid == pid {
@@ -187,8 +187,8 @@ struct AttachLoop {
 
   /// Reads the names of new spool files.
   ///
-  /// A process that crashes while it connects also leaves its ring in the spool. Connections are accepted first,
-  /// because the pipeline must receive the process before its file.
+  /// A process that crashes while it connects also leaves its ring in the spool. Accept connections first, because the
+  /// pipeline must receive the process before the process's file.
   private mutating func spooled() {
     let news = configuration.spool.read()
     if news.overflowed || !news.names.isEmpty { takeWaiting() }
@@ -199,7 +199,7 @@ struct AttachLoop {
 
 // Handles new connections.
 extension AttachLoop {
-  /// Accepts the queued connections, and reads hellos that have arrived.
+  /// Accepts the connections in the listener's queue, and reads the hellos that have arrived.
   mutating func takeWaiting() {
     acceptAll(limit: Self.acceptsAtOnce)
     for (number, connection) in connections where connection.process == nil { receive(number) }
@@ -219,7 +219,8 @@ extension AttachLoop {
       case 0: accepted(AttachSocket(descriptor: Descriptor(owning: number)))
       case EINTR, ECONNABORTED: continue
       case EMFILE, ENFILE, ENOMEM, ENOBUFS:
-        // The connection stays queued, and the poller would report it again at once. Accepting pauses for this reason.
+        // The connection stays in the queue, and the poller would report it again immediately. Therefore, stop
+        // accepting for some time.
         configuration.ledger.refuse("connection", from: Peer(pid: 0, uid: geteuid()), because: SystemError.text(code))
         poller.remove(configuration.listener)
         isListening = false
@@ -230,12 +231,13 @@ extension AttachLoop {
     }
   }
 
-  /// Adds an accepted connection, or one that an earlier crashd stored.
+  /// Adds a connection that was just accepted, or that an earlier crashd stored, and reads its hello if it has arrived.
   mutating func accepted(_ socket: AttachSocket, keptName: String? = nil) {
     configuration.heartbeat.beat()
     let number = nextToken
     nextToken += 2
-    // Store the connection first. It has left the listener's queue, and would be lost if crashd ended now.
+    // Store the connection first. The connection is no longer in the listener's queue and would be lost if crashd ended
+    // now.
     let name = keptName ?? configuration.store?.keep(connection: socket.descriptor, number: number)
     do {
       let peer = try UnixSocket.peer(of: socket.descriptor.number)
@@ -251,8 +253,8 @@ extension AttachLoop {
         if let name { configuration.store?.forget(name) }
         return
       }
-      // Refuse a user whose file systems do not answer. The hang-up makes the kernel discard the sent descriptors
-      // without calling a file system.
+      // Refuse the connection if the user's file systems do not answer. After `hangUp`, the kernel discards the sent
+      // descriptors without a call to a file system.
       if ForeignFileWork.shared.isFull(peer.uid) {
         refuse(socket, peer, .limit("too many files of uid \(peer.uid) are on file systems that do not answer"))
         socket.hangUp()
@@ -273,7 +275,7 @@ extension AttachLoop {
 
   func refuse(_ socket: AttachSocket, _ peer: Peer, _ refusal: AttachRefusal, as kind: String = "attach") {
     configuration.ledger.refuse(kind, from: peer, because: refusal.reason)
-    // A failure is ignored: a peer that cannot receive the reply detects the closed socket.
+    // Ignore a failure. A peer that cannot receive the reply detects that the socket is closed.
     _ = socket.send(AttachReply.bytes(status: refusal.status, text: refusal.reason))
   }
 
@@ -303,7 +305,7 @@ extension AttachLoop {
     for _ in 0..<Self.messagesPerTurn {
       guard let connection = connections[number], let socket = connection.socket else { return }
       do {
-        // A hello of a stored connection stays in the socket until its descriptors are stored.
+        // The hello of a stored connection stays in the socket until crashd has stored its descriptors.
         guard
           let message = try socket.receive(
             isPeek: connection.keptName != nil, of: connection.peer.uid)
@@ -313,8 +315,8 @@ extension AttachLoop {
         } else if let process = connection.process {
           handle(message, of: process, number)
         } else {
-          // The further messages of the process are read in a later turn. A hello that is read while a connection
-          // closes must not close another connection.
+          // A later turn reads the other messages of the process. If this hello is read while a connection is being
+          // closed, it must not close another connection.
           return greet(message, number, connection, socket)
         }
       } catch {
@@ -335,7 +337,7 @@ extension AttachLoop {
       readAtCrash(number)
       announce(process)
     case [UInt8(CS_ATTACH_INCIDENTS)]:
-      // Ordering: as in `announce`.
+      // Ordering: the same as in `announce`.
       if !process.hasNewIncidents.exchange(true, ordering: .acquiringAndReleasing) {
         configuration.events.yield(.recordedIncidents(process))
       }
@@ -349,8 +351,8 @@ extension AttachLoop {
   }
 
   func announce(_ process: AttachedProcess) {
-    // release: pairs with the pipeline, which clears the flag before it reads. The pipeline therefore reads everything
-    // that the process wrote before it sent the message.
+    // release: pairs with the pipeline, which clears the flag before it reads the ring. The pipeline therefore reads
+    // everything that the process wrote before it sent the message.
     if !process.isAnnounced.exchange(true, ordering: .acquiringAndReleasing) {
       configuration.events.yield(.announced(process))
     }
@@ -361,7 +363,7 @@ extension AttachLoop {
   ) {
     do throws(AttachRefusal) {
       try checkLimits(connection.peer)
-      // The socket also reports the end of the process, but a forked child may hold the socket open.
+      // The hang-up of the socket also reports the end of the process, but a forked child may hold the socket open.
       let pidfd = try? UnixSocket.process(of: socket.descriptor.number, pid: connection.peer.pid)
       let (process, images) = try AttachGreeting.check(
         message, from: connection.peer, pidfd: pidfd, number: number, census: configuration.census)
@@ -372,8 +374,8 @@ extension AttachLoop {
         forgetConnection(number)
         _ = try? socket.receive(of: connection.peer.uid)
       }
-      // A process that crashed before this point cannot read the reply. It is attached all the same, because its ring
-      // has arrived.
+      // A process that has already crashed cannot read the reply. The process is attached nevertheless, because crashd
+      // has its ring.
       let plan = configuration.board.plan(of: ServiceKey(process.facts))
       let isWithheld = configuration.settings.current.noMemory.hold(for: process.facts)
       if plan != nil || isWithheld {
@@ -388,7 +390,7 @@ extension AttachLoop {
       readFirst(process, pidfd)
       if let events = process.facts.memory { memory.join(number, events) }
       configuration.events.yield(.attached(process, images))
-      // Announce the process, because it may have crashed before it attached.
+      // Announce the process now, because it may have crashed before it attached.
       announce(process)
     } catch {
       refuse(socket, connection.peer, error)
@@ -400,7 +402,7 @@ extension AttachLoop {
   private mutating func checkLimits(_ peer: Peer) throws(AttachRefusal) {
     let limits = configuration.limits
     let (uid, account) = (peer.uid, limits.account(of: peer.uid))
-    // Count without copying, because there may be thousands of connections and every attach counts them.
+    // Count without a copy. There may be thousands of connections, and each attach counts them.
     let all = limits.places(limits.processes, for: uid)
     guard connections.values.count(where: { $0.process != nil }) < all else {
       throw .limit("\(all) processes are attached")

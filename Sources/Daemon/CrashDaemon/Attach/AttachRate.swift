@@ -1,6 +1,6 @@
-/// Limits how often a user's processes may attach: a token bucket.
+/// Limits how often the processes of a user may attach, with a token bucket.
 ///
-/// Root has no limit. A refused process loses no crash, because a process that crashes unattached writes its ring to
+/// Root has no limit. No crash is lost if a process is refused: a process that crashes unattached writes its ring to
 /// the spool.
 struct AttachRate {
   private struct Bucket {
@@ -11,14 +11,16 @@ struct AttachRate {
   private let perMinute: Int
   private var buckets: [UInt32: Bucket] = [:]
   private static let minute_ns = 60_000_000_000.0
-  /// The limit of remembered users.
+  /// The maximum number of users in `buckets`.
   ///
-  /// A user with a full bucket need not be remembered.
+  /// A user with a full bucket does not need an entry.
   private static let limit = 4_096
 
   init(perMinute: Int) { self.perMinute = max(1, perMinute) }
 
-  /// Whether one more process of a user may attach now, for an `account`.
+  /// Whether one more process of a user may attach now.
+  ///
+  /// The limit applies to `account`.
   mutating func admit(_ uid: UInt32, as account: UInt32, at now_ns: UInt64) -> Bool {
     guard uid != 0 else { return true }
     let full = Double(perMinute)
@@ -35,8 +37,8 @@ struct AttachRate {
 
   private mutating func forgetSome(at now_ns: UInt64) {
     buckets = buckets.filter { now_ns &- $0.value.time_ns < UInt64(Self.minute_ns) }
-    // Only one user with many uids can attach under so many uids within a minute. The number of its processes is
-    // limited separately.
+    // Within a minute, only one user with many uids can attach under so many uids. Another limit applies to the number
+    // of its processes.
     if buckets.count > Self.limit { buckets.removeAll() }
   }
 }

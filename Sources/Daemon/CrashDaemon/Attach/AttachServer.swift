@@ -3,12 +3,14 @@ import LinuxSystem
 import ServiceLifecycle
 import Synchronization
 
-/// Owns the attach socket.
+/// Owns the attach socket and the thread that serves it.
 ///
-/// It starts the thread that serves the socket, and passes commands to that thread.
+/// Commands are passed to this thread.
 final class AttachServer: Service {
   enum Command: Sendable {
-    /// Reads the connections of a process now, and resumes when all its earlier messages are in the pipeline.
+    /// Reads the connections of a process now.
+    ///
+    /// Resumes the continuation when all earlier messages of the process are in the pipeline.
     case settle(pid: Int32, CheckedContinuation<Void, Never>)
     case stop
   }
@@ -35,7 +37,7 @@ final class AttachServer: Service {
 
   /// Serves until a graceful stop.
   ///
-  /// When this function returns, all messages that were sent before are in the pipeline.
+  /// When this function returns, all messages that processes sent before the stop are in the pipeline.
   func run() async throws {
     try Thread.start(named: "attach") { [self] in
       var failure: SystemError?
@@ -54,10 +56,10 @@ final class AttachServer: Service {
     }
   }
 
-  /// Wakes the attach thread for one turn of its loop.
+  /// Wakes the attach thread, which then runs one turn of its loop.
   func nudge() { poller.wake() }
 
-  /// Returns when all messages that a process has sent so far are in the pipeline.
+  /// Waits until all messages that a process has sent so far are in the pipeline.
   func settle(pid: Int32) async {
     await withCheckedContinuation { post(.settle(pid: pid, $0)) }
   }

@@ -6,48 +6,50 @@ import LinuxSystem
 struct AttachSocket {
   let descriptor: Descriptor
 
-  /// A message and the descriptors that came with it.
+  /// A message with the descriptors that were sent with it.
   struct Message {
     var bytes: [UInt8]
     var descriptors: [Descriptor]
     var isTruncated: Bool
 
-    /// Whether the other end has closed the connection.
+    /// Whether this is the end of the connection, which the other side has closed.
     var isEnd: Bool { bytes.isEmpty && descriptors.isEmpty }
   }
 
   private static let messageLimit = 1_024
   private static let descriptorLimit = 253  // SCM_MAX_FD
 
-  /// Receives the next message; nil if none is available now.
+  /// Receives the next message; nil if there is no message yet.
   ///
-  /// With `isPeek`, the message stays in the socket. `user` is the user who chose the files of the descriptors.
+  /// If `isPeek` is true, the message stays in the socket. `user` is the user who chose the files of the descriptors.
   func receive(isPeek: Bool = false, of user: UInt32 = 0) throws(SystemError) -> Message? {
     var bytes = [UInt8](repeating: 0, count: Self.messageLimit)
     var numbers = [Int32](repeating: -1, count: Self.descriptorLimit)
     var message = cd_message()
-    // The call writes at most as many elements as its arguments say, which are the sizes of both arrays.
+    // The call writes at most the numbers of elements in its arguments, which are the sizes of the two arrays.
     let code = unsafe cd_socket_receive(
       descriptor.number, isPeek, &bytes, bytes.count, &numbers, numbers.count, &message)
     if code == EAGAIN { return nil }
     if code == ECONNRESET { return Message(bytes: [], descriptors: [], isTruncated: false) }
     try SystemError.check(code, "receive a message")
-    // Take ownership of the descriptors before the message is checked, so that none can leak.
+    // Take ownership of all descriptors before the message is checked, because an unowned descriptor would leak.
     let descriptors = numbers.prefix(message.descriptor_count).map { Descriptor(foreign: $0, of: user) }
     return Message(
       bytes: Array(bytes.prefix(message.byte_count)), descriptors: descriptors, isTruncated: message.truncated)
   }
 
-  /// Ends the connection at once, even if other processes hold it open.
+  /// Ends the connection immediately, even if other processes hold it open.
   ///
-  /// These are systemd, until crashd removes the stored descriptor, and the process that started crashd. Messages that
-  /// were already sent can still be read. A refused process that crashes later detects that there is no reader, and
-  /// leaves its ring in the spool.
+  /// The other processes are systemd, until crashd removes the stored descriptor, and the process that started crashd.
+  /// Messages that were already sent can still be read. If a refused process crashes later, it detects that there is no
+  /// reader, and writes its ring to the spool.
   func hangUp() { shutdown(descriptor.number, Int32(SHUT_RDWR)) }
 
-  /// Sends a message without blocking; false if the socket does not accept it.
+  /// Sends a message without blocking.
+  ///
+  /// Returns false if the socket does not accept the message.
   func send(_ bytes: [UInt8]) -> Bool {
-    // send reads as many bytes as the array has.
+    // send reads `bytes.count` bytes, which is the size of the array.
     unsafe Glibc.send(descriptor.number, bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
       == bytes.count
   }

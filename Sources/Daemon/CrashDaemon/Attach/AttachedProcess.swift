@@ -2,34 +2,35 @@ import CrashRing
 import LinuxSystem
 import Synchronization
 
-/// The facts about a process: its credentials from the kernel, its environment from `/proc`, and its identity from the
-/// ring.
+/// The facts about a process.
+///
+/// The credentials come from the kernel, the environment from `/proc`, and the identity from the ring.
 struct ProcessFacts: Sendable {
   var peer: Peer
   var identity: RingContents.Identity
   /// The build id of the executable.
   var buildID: String
   var unit: String?
-  /// The counter of OOM kills in the process's control group.
+  /// The counter of OOM kills in the control group of the process.
   var memory: MemoryEvents?
-  /// The start time in the kernel's ticks since boot; nil if `/proc` did not show it.
+  /// The start time in ticks of the kernel since boot; nil if `/proc` did not contain it.
   var startTime: UInt64?
-  /// The inode of the pidfd, which stays the same after the process's end; nil before Linux 6.9.
+  /// The inode of the pidfd, which stays the same after the process has ended; nil before Linux 6.9.
   var pidfdInode: UInt64?
-  /// The program that the process ran when it attached.
+  /// The program file that the process ran when it attached.
   var image: ProcessImage?
-  /// Whether the kernel would have refused its user a core dump when the process attached.
+  /// Whether the kernel would have refused to give the user a core dump of the process when it attached.
   var isRestricted = false
-  /// Whether the pid comes only from the ring, because no process has connected.
+  /// Whether only the ring contains the pid, because the process did not connect.
   var isPIDClaimed = false
-  /// The times at which the events in the ring can have happened; nil if any time is possible.
+  /// The range of times at which the events in the ring may have happened; nil if any time is possible.
   var times: TimeBounds?
-  /// The environment of the process, as read at the attach.
+  /// The environment of the process, as it was at the attach.
   var context = ProcessContext()
 
-  /// Whether both describe the same process.
+  /// Whether both values describe the same process.
   ///
-  /// Two processes never share pid and start time, or the pidfd inode.
+  /// Two processes never have the same pid and start time, and never the same pidfd inode.
   func isSameProcess(as other: ProcessFacts) -> Bool {
     peer.pid != 0 && peer.pid == other.peer.pid
       && ((startTime != nil && startTime == other.startTime)
@@ -40,7 +41,7 @@ struct ProcessFacts: Sendable {
 extension ProcessFacts {
   /// Sets the time bounds.
   ///
-  /// A stored report needs none, because its times were checked before it was stored.
+  /// A stored report does not need bounds, because crashd checked its times before it stored the report.
   fileprivate func bounded(isStored: Bool) -> ProcessFacts {
     var facts = self
     if facts.times == nil { facts.times = isStored ? TimeBounds() : .attached(startTime: startTime) }
@@ -48,14 +49,14 @@ extension ProcessFacts {
   }
 }
 
-/// Counts the rings that crashd holds, each of which costs a descriptor.
+/// Counts the rings that crashd holds, because each ring needs a descriptor.
 ///
 /// These are the rings of attached processes, of ended processes whose exit status is not known yet, and of processes
-/// that are being analyzed.
+/// that crashd is analyzing.
 final class RingCensus: Sendable {
   private let held = Mutex<[UInt32: Int]>([:])
 
-  /// The number of all rings, and of the rings whose uid `isOwn` accepts.
+  /// Returns the number of all rings, and the number of rings for whose uid `isOwn` returns true.
   func count(of isOwn: (UInt32) -> Bool) -> (all: Int, own: Int) {
     held.withLock { held in
       (held.values.reduce(0, +), held.reduce(0) { isOwn($1.key) ? $0 + $1.value : $0 })
@@ -70,38 +71,39 @@ final class RingCensus: Sendable {
   }
 }
 
-/// The file with a process's ring: its memfd, or a spool file.
+/// The file that contains a process's ring: its memfd, or a spool file.
 struct RingSource: Sendable {
   let descriptor: Descriptor
   let mapping: RingMapping
 
-  /// Reads the current contents of the ring, without touching its unused parts.
+  /// Reads the current contents of the ring, without reading its unused parts.
   func contents(hasEnded: Bool = true) -> RingContents {
     mapping.contents(usedBy: descriptor.number, hasEnded: hasEnded)
   }
 
-  /// How much of the process's memory its records currently store.
+  /// Returns how much of the process's memory its records currently contain.
   func memoryMode() -> RingContents.MemoryFacts.Mode { mapping.memoryMode() }
 
-  /// Whether the process wakes crashd for incidents.
+  /// Whether the process sends a wake-up to crashd when it records incidents.
   ///
-  /// An older library cannot do that.
+  /// An older version of the library does not send these wake-ups.
   func announcesIncidents() -> Bool { mapping.announcesIncidents() }
 
-  /// Whether the library in the process accepts the message about the last crash.
+  /// Whether the library in the process accepts the last-crash notice.
   func takesLastCrash() -> Bool { mapping.takesLastCrash() }
 
-  /// The result of the last guard self-test; nil if none has run.
+  /// The result of the last self-test of the guards; nil if the process has not run the test.
   func guardSelfTest() -> GuardSelfTest? { mapping.guardSelfTest() }
 
-  /// The identity of the process, and its images.
+  /// Reads the identity of the process and its images.
   func introduction() -> (identity: RingContents.Identity, images: [RingContents.Image]) { mapping.introduction() }
 
-  /// The stamp of the ring, which changes when a record changes.
+  /// The stamp of the ring, which changes whenever a record changes.
   func stamp() -> RingStamp { mapping.stamp(usedBy: descriptor.number) }
 
-  /// Keeps the pages that `body` reads resident until `body` ends, because releasing pages after each reading is
-  /// expensive.
+  /// Keeps the pages that `body` reads resident until `body` returns.
+  ///
+  /// Releasing the pages after each reading would be expensive.
   func withPages<Value>(_ body: () async -> Value) async -> Value {
     mapping.keepPages()
     defer { mapping.letGoOfPages() }
@@ -110,14 +112,14 @@ struct RingSource: Sendable {
 
   /// Releases the pages while `body` runs.
   ///
-  /// Use it only inside `withPages`.
+  /// Precondition: the caller runs inside `withPages`.
   func withoutPages<Value>(_ body: () async -> Value) async -> Value {
     mapping.letGoOfPages()
     defer { mapping.keepPages() }
     return await body()
   }
 
-  /// Reads only the non-fatal incidents, and the classes and images that they need.
+  /// Reads only the non-fatal incidents, and the classes and images that these incidents need.
   func observations() -> (incidents: [Incident], classes: [ProtectedClass], images: [RingContents.Image]) {
     mapping.observations(usedBy: descriptor.number)
   }
@@ -143,31 +145,34 @@ final class AttachedProcess: Sendable {
   let facts: ProcessFacts
   let ring: RingSource
   let attachTime = Moment.now()
-  /// The reported times of the process's crashes and incidents.
+  /// The times that the process reported for its crashes and incidents.
   let crashTimes = CrashTimes()
-  /// The readings of its resource use.
+  /// The readings of the process's resource use.
   let readings = ProcessReadings()
-  /// The attach thread sets this flag at a wake-up, and the pipeline clears it before it reads the ring.
+  /// The attach thread sets this flag at a wake-up.
   ///
-  /// The flag limits the pipeline's queue to one event for each process, however many wake-ups a process sends.
+  /// The pipeline clears it before it reads the ring.
+  ///
+  /// Because of the flag, the pipeline's queue contains at most one event for each process, even if the process sends
+  /// many wake-ups.
   let isAnnounced = Atomic(false)
-  /// Like `isAnnounced`, for a wake-up for incidents.
+  /// The same flag as `isAnnounced`, but for wake-ups that announce incidents.
   let hasNewIncidents = Atomic(false)
-  /// Set when the socket was closed or the process has ended.
+  /// Set after the socket was closed or the process has ended.
   ///
-  /// The ring is then complete.
+  /// From then on, crashd treats the ring as complete.
   let hasEnded = Atomic(false)
   /// The answers of the process to crashd's control messages.
   let control = ControlOutcome()
-  /// The name under which the descriptors are stored.
+  /// The name under which systemd stores the descriptors.
   private let kept = Mutex<String?>(nil)
   private let census: RingCensus?
-  /// Whether the ring comes from a stored record, from which withheld memory is already removed.
+  /// Whether the ring comes from a stored report, which no longer contains withheld memory.
   let isStored: Bool
 
   /// The environment of the process, with its resource use at the last crash.
   var context: ProcessContext { readings.added(to: facts.context) }
-  /// The environment of the process, with its last resource use.
+  /// The environment of the process, with its last known resource use.
   var endContext: ProcessContext { readings.added(to: facts.context, isOfCrash: false) }
 
   var keptName: String? {

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Records whether a process has applied its plan.
 ///
-/// The attach thread writes it, and calls of clients read it.
+/// The attach thread writes the outcome. Calls of clients read it.
 final class ControlOutcome: Sendable {
   /// A part of a plan.
   enum Subject: Sendable, Equatable {
@@ -13,18 +13,18 @@ final class ControlOutcome: Sendable {
 
   /// The current state.
   struct State: Sendable, Equatable {
-    /// The plan that is sent to the process; nil if there is none.
+    /// The plan that was sent to the process; nil if there is no plan.
     var plan: ControlPlan?
     /// Whether the process has answered all messages of the plan.
     var isComplete = true
-    /// Whether the process has ended, or gets no more messages.
+    /// Whether the process has ended, or receives no further messages.
     var isOver = false
-    /// The number of classes that the process has set as planned.
+    /// The number of classes that the process has set as the plan requires.
     var done = 0
-    /// The refusals of the process, by class.
+    /// The reasons of the process's refusals, by class.
     var refused: [String: String] = [:]
 
-    /// The process's answer when it refused its guard modes.
+    /// The answer with which the process refused its guard modes; nil if it did not refuse them.
     var guardsRefused: String?
 
     /// Whether the process has applied this part of the plan.
@@ -51,7 +51,7 @@ final class ControlOutcome: Sendable {
     var waiters: [UInt64: Waiter] = [:]
     var nextWaiter: UInt64 = 0
 
-    /// The waiters that can be resumed.
+    /// Removes and returns the waiters whose plan is reached.
     mutating func ready() -> [Waiter] {
       let ready = waiters.filter { state.hasReached($0.value.plan) }
       for number in ready.keys { waiters[number] = nil }
@@ -69,12 +69,12 @@ final class ControlOutcome: Sendable {
     change { state in
       if isLast { state.isComplete = true }
       if kind == .CS_CONTROL_WITHHOLD {
-        // A refusal is harmless, because crashd discards the memory anyway.
+        // Ignore a refusal, because crashd discards the memory in any case.
       } else if kind == .CS_CONTROL_GUARDS {
         let isDone = answer.result == cs_control_result.CS_CONTROL_DONE.rawValue
         state.guardsRefused = isDone ? nil : ControlAnswer.word(answer.result)
       } else if kind == .CS_CONTROL_SWEEP, state.plan?.budgetBytes == nil {
-        // The plan has no classes, so a process without a quarantine has refused nothing.
+        // The plan contains no classes. A process without a quarantine has therefore refused nothing.
       } else if answer.result == cs_control_result.CS_CONTROL_DONE.rawValue {
         if !subject.isEmpty { state.done += 1 }
       } else {
@@ -83,17 +83,17 @@ final class ControlOutcome: Sendable {
     }
   }
 
-  /// Records that the process sends no more answers.
+  /// Records that the process sends no further answers.
   func end() { change { $0.isOver = true } }
 
-  /// Waits until the process has answered all messages of a plan or has ended, for at most `timeout_ms`.
+  /// Waits until the process has answered all messages of a plan or has ended, but not longer than `timeout_ms`.
   func reached(_ plan: ControlPlan?, timeout_ms: Int) async {
     await withCheckedContinuation { continuation in
       let isReady = guarded.withLock { guarded in
         if guarded.state.hasReached(plan) { return true }
         guarded.nextWaiter += 1
         let number = guarded.nextWaiter
-        // Create the alarm under the lock, so that it finds the waiter even if it fires at once.
+        // Create the alarm while the lock is held. Even an alarm that fires immediately then finds its waiter.
         let alarm = Task { [weak self] in
           try await Task.sleep(for: .milliseconds(timeout_ms))
           self?.giveUp(number)

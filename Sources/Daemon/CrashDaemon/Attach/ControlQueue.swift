@@ -2,11 +2,11 @@ import CShimRing
 
 /// The control messages for one process.
 ///
-/// It keeps at most as many messages unanswered as fit into the process's socket.
+/// The number of unanswered messages is limited to the number that fits into the process's socket.
 struct ControlQueue {
   private struct Message {
     var number: UInt32
-    /// The round that the message belongs to.
+    /// The number of the round to which the message belongs.
     var round: UInt32
     var subject: String
     var kind: cs_control_kind
@@ -16,27 +16,27 @@ struct ControlQueue {
   private static let window = Int(CS_CONTROL_UNANSWERED_LIMIT)
 
   private(set) var plan: ControlPlan?
-  /// Whether none of the process's memory may be stored.
+  /// Whether crashd must not store any of the process's memory.
   ///
-  /// This is not part of the plan, which all processes of a program share.
+  /// This is not part of the plan, because all processes of a program have the same plan.
   private(set) var isWithheld = false
   private var waiting: ArraySlice<Message> = []
   private var unanswered: [UInt32: Message] = [:]
   private var nextNumber: UInt32 = 1
   private var round: UInt32 = 0
 
-  /// The number of messages that can be sent at once.
+  /// The number of messages that can be sent now.
   var firstCount: Int { min(waiting.count, Self.window - min(unanswered.count, Self.window)) }
 
   /// Replaces the plan.
   ///
-  /// Unsent messages of the last plan are dropped, because the new plan repeats everything.
+  /// Unsent messages of the former plan are dropped, because the new plan contains all settings.
   mutating func take(_ plan: ControlPlan?, isWithheld: Bool = false, outcome: ControlOutcome) {
     (self.plan, self.isWithheld) = (plan, isWithheld)
     // A random round differs, with high probability, from every round that an earlier crashd began.
     round = UInt32.random(in: 1...UInt32.max)
     waiting = waiting.filter { $0.kind == .CS_CONTROL_LAST_CRASH }
-    // The withhold message is sent first, because the process may crash at any moment.
+    // Send the withhold message first, because the process may crash at any time.
     let withhold = isWithheld ? [ControlPlan.withhold(round: round)] : []
     for message in withhold + ControlPlan.messages(of: plan, round: round) {
       waiting.append(
@@ -47,7 +47,7 @@ struct ControlQueue {
     outcome.begin(plan)
   }
 
-  /// Adds a notice of the last crash, which is not part of a plan.
+  /// Adds a last-crash notice, which is not part of a plan.
   mutating func add(_ notice: LastCrashNotice) {
     let message = notice.message
     waiting.append(
@@ -56,24 +56,24 @@ struct ControlQueue {
     nextNumber &+= 1
   }
 
-  /// Sends waiting messages, up to the limit of unanswered messages.
+  /// Sends waiting messages until the limit of unanswered messages is reached.
   mutating func send(to socket: AttachSocket) {
     while unanswered.count < Self.window, let message = waiting.first {
       let bytes = ControlPlan.message(message.kind, number: message.number, payload: message.payload)
-      // The socket is full. The next answer makes room and continues sending.
+      // The socket is full. The process frees space when it reads a message, and its answer continues the sending.
       guard socket.send(bytes) else { return }
       waiting.removeFirst()
       unanswered[message.number] = message
     }
   }
 
-  /// Handles an answer; false if no message with its number is unanswered.
+  /// Handles an answer; returns false if no unanswered message has its number.
   mutating func take(_ answer: ControlAnswer, outcome: ControlOutcome) -> Bool {
     guard let message = unanswered.removeValue(forKey: answer.number) else { return false }
-    // An answer to an earlier round is obsolete, and an answer to a notice belongs to no round. Neither changes the
-    // outcome.
+    // Ignore an answer to an earlier round, because it is obsolete. Ignore an answer to a last-crash notice, because it
+    // is not part of a round.
     guard message.round == round, message.kind != .CS_CONTROL_LAST_CRASH else { return true }
-    // The sweep message is the last of its round.
+    // The sweep message is the last message of its round.
     outcome.note(answer, of: message.subject, message.kind, isLast: message.kind == .CS_CONTROL_SWEEP)
     return true
   }

@@ -1,34 +1,37 @@
 import Glibc
 import LinuxSystem
 
-/// Records which hello crashd is reading.
+/// Records which hello crashd is about to read.
 protocol HelloBook: Sendable {
-  /// Called before a hello is read.
+  /// Call this function before a hello is read.
   mutating func begin(_ name: String) -> HelloTrials.Verdict
-  /// Called after the hello was read.
+  /// Call this function after the hello was read.
   mutating func end(_ name: String)
 }
 
-/// Counts the attempts to read each hello that an earlier crashd left, as a guard against crash loops.
+/// Counts the attempts to read each hello that an earlier crashd left, because a hello that crashes crashd would cause
+/// a crash loop.
 ///
 /// A hello that crashes crashd several times stays unread until another version of crashd runs.
 ///
-/// Before a hello is read, its count is written to a file. After the read, the count is removed. Hellos are read one
-/// after the other, so at the next start the file names the hello that crashed crashd.
+/// crashd writes the count of a hello to a file before it reads the hello, and removes the count afterwards. crashd
+/// reads one hello at a time. If crashd crashed, the file therefore contains the hello that it was reading.
 struct HelloTrials: HelloBook {
   enum Verdict: Equatable {
     case look
-    /// crashd has crashed too often at this hello.
+    /// crashd has crashed too often while it read this hello.
     ///
-    /// It stays unread in systemd's descriptor store.
+    /// The hello stays unread in systemd's descriptor store.
     case skip
-    /// There are too many such hellos, so this one is removed from systemd's descriptor store.
+    /// There are too many unread hellos.
+    ///
+    /// This hello is removed from systemd's descriptor store.
     case giveUp
   }
 
-  /// The attempts to read one stored hello, in addition to the attempt before it was stored.
+  /// The maximum number of attempts to read a stored hello, without the attempt before the hello was stored.
   static let limit = 3
-  /// The number of unread hellos that stay in the descriptor store.
+  /// The maximum number of unread hellos that stay in the descriptor store.
   static let skipLimit = 16
   private static let limitBytes = 256 << 10
 
@@ -42,7 +45,7 @@ struct HelloTrials: HelloBook {
 
   /// Reads the counts that an earlier crashd wrote for these connections.
   ///
-  /// The counts of another executable, such as the version before an upgrade, are ignored.
+  /// The counts of another executable file, such as the version before an upgrade, are ignored.
   init(
     path: String, kept names: Set<String>, program: String = Self.ownProgram(),
     tell: (@Sendable (SystemError) -> Void)? = nil
@@ -60,10 +63,10 @@ struct HelloTrials: HelloBook {
     }
   }
 
-  /// Identifies the executable file of this crashd.
+  /// Returns a string that identifies the executable file of this crashd.
   static func ownProgram() -> String {
     var status = stat()
-    // stat writes one struct stat.
+    // stat writes at most one struct stat.
     guard unsafe stat("/proc/self/exe", &status) == 0 else { return "unknown" }
     let time = status.st_mtim
     return "\(status.st_dev):\(status.st_ino):\(status.st_size):\(time.tv_sec).\(time.tv_nsec)"
@@ -87,14 +90,14 @@ struct HelloTrials: HelloBook {
 
   private mutating func write() {
     if counts.isEmpty {
-      // A missing file means that there are no counts.
+      // Remove the file, because a missing file means that there are no counts.
       _ = unsafe unlink(path)
       return
     }
     let list = counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)\n" }.joined()
     do throws(SystemError) { try SmallFile.replace(path, by: "\(program)\n\(list)") } catch {
-      // Read the hellos without counts, as the best effort. If the old file stayed, its counts would grow although
-      // crashd does not crash.
+      // If the counts cannot be written, read the hellos without counts. Remove the old file, because its counts would
+      // increase at each start although crashd does not crash.
       _ = unsafe unlink(path)
       counts = [:]
       if !isTold { tell?(error) }

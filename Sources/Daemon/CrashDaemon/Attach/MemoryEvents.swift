@@ -1,32 +1,32 @@
 import CrashReport
 
-/// The counter of OOM kills in one control group.
+/// The counter of OOM kills of one control group.
 struct MemoryEvents: Sendable, Equatable {
-  /// The path of the group below the root of its hierarchy.
+  /// The path of the control group, relative to the root of its hierarchy.
   var cgroup: String
-  /// The file of the counter.
+  /// The path of the file that contains the counter.
   var path: String
-  /// The key before the number in the file.
+  /// The key in front of the number in the file.
   private static let word = "oom_kill"
 
-  /// The counter when the process attached.
+  /// The value of the counter when the process attached.
   var oomKills: Int
 
-  /// Finds the counter of the first control group that has one.
+  /// Finds the counter of the first control group of a process that has such a counter.
   /// - Parameters:
   ///   - text: The content of `/proc/PID/cgroup`.
   ///   - read: Reads a file.
-  /// - Returns: The counter; nil if no group has one.
+  /// - Returns: The counter; nil if no control group of the process has one.
   static func of(cgroups text: String, read: (String) -> String?) -> MemoryEvents? {
     for found in ControlGroup.list(text) {
-      // A path outside crashd's cgroup namespace begins with `/..`.
+      // A path outside of crashd's cgroup namespace begins with `/..`.
       guard !found.path.utf8.split(separator: UInt8(ascii: "/")).contains(where: { $0.elementsEqual("..".utf8) }) else {
         continue
       }
       let group = found.path == "/" ? "" : String(found.path)
       let files: [String]
       if found.controllers.isEmpty {
-        // The file with `.local` counts the kills in the group alone, without the groups below it.
+        // The file with the suffix `.local` counts only the kills in the group itself, and not in the groups below it.
         files = ["", "/unified"].flatMap { root in
           ["memory.events.local", "memory.events"].map { "/sys/fs/cgroup\(root)\(group)/\($0)" }
         }
@@ -44,12 +44,12 @@ struct MemoryEvents: Sendable, Equatable {
     return nil
   }
 
-  /// Whether inotify reports a change of the file.
+  /// Whether inotify reports changes of the file.
   ///
-  /// The kernel supports this for cgroup version 2 only.
+  /// The kernel supports inotify only for the files of cgroup version 2.
   var tellsOfChanges: Bool { !path.hasSuffix("/memory.oom_control") }
 
-  /// The current counter in a file; nil if the file no longer exists, because the group was removed.
+  /// Reads the counter from a file; nil if the file no longer exists because the group was removed.
   static func count(at path: String) -> Int? { SmallFile.text(at: path).flatMap { count(in: $0) } }
 
   private static func count(in text: String) -> Int? {
@@ -62,9 +62,10 @@ struct MemoryEvents: Sendable, Equatable {
   }
 }
 
-/// A line of `/proc/PID/cgroup`: `HIERARCHY:CONTROLLERS:PATH` (cgroups(7)).
+/// A line of `/proc/PID/cgroup`, which has the form `HIERARCHY:CONTROLLERS:PATH` (cgroups(7)).
 ///
-/// The line is split by bytes, because a path may contain any bytes, and because every attach parses these lines.
+/// The code splits the line by bytes, because a path may contain any bytes. Splitting by bytes is also faster than
+/// splitting by characters, and each attach parses these lines.
 struct ControlGroup {
   /// The controllers; empty for the hierarchy of version 2.
   var controllers: Substring

@@ -1,71 +1,73 @@
 import Glibc
 
-/// The evidence from a control group's counter of OOM kills about one ended process.
+/// The evidence about one ended process from the OOM kill counter of its control group.
 struct MemoryShare: Sendable, Equatable {
-  /// The path of the group.
+  /// The path of the control group.
   var cgroup: String
-  /// The number of OOM kills that can have hit this process.
+  /// The number of OOM kills that may have killed this process.
   var kills: Int
-  /// The number of processes that these kills can have hit, including this one.
+  /// The number of processes that these OOM kills may have killed, including this process.
   ///
-  /// Candidates were killed, or their exit status is not known yet.
+  /// These processes were killed, or their exit status is not known yet.
   var candidates = 1
-  /// Whether one of the kills is attributed to this process.
+  /// Whether one of the OOM kills is attributed to this process.
   var isVictim = false
 }
 
 /// Decides which killed processes the OOM killer killed, by the counters of their control groups.
 ///
-/// The kernel increments the counter before it kills, and the counter covers the whole group. Each process therefore
-/// has a baseline: the counter when the process was last found running. Only kills between the baseline and the hang-up
-/// of its connection can have hit the process, and each kill hits at most one process.
+/// The counter of a group counts the OOM kills of all its processes. The kernel increments the counter before it kills.
+/// Each process therefore has a baseline, which is the counter's value when the process was last found running. An OOM
+/// kill may have killed the process only if it was counted after the baseline and before the hang-up of the connection.
+/// Each OOM kill kills at most one process.
 struct MemoryGroups {
   private struct Member {
     var group: String
     var baseline: Int
-    /// The counter when the connection closed; nil while it is open.
+    /// The value of the counter when the connection closed; nil while the connection is open.
     var atHangUp: Int?
 
-    /// The kills that can have hit this process; nil while its connection is open.
+    /// The OOM kills that may have killed this process; nil while its connection is open.
     var rangeAtHangUp: Range<Int>? { atHangUp.map { baseline..<max(baseline, $0) } }
   }
 
-  /// A process that was killed.
+  /// A process that ended by SIGKILL.
   private struct Killed {
     var range: Range<Int>
-    /// The kill that is attributed to the process.
+    /// The OOM kill that is attributed to the process.
     var kill: Int?
   }
 
   private struct Group {
     var events: MemoryEvents
-    /// The last value of the counter, and the time when it was first read.
+    /// The last value of the counter, and the time at which this value was first read.
     var count: Int
     var time_ns: UInt64
     var members: Set<UInt64> = []
     var killed: [Killed] = []
   }
 
-  /// A process that still runs this long after the counter rose is not the victim, because the kernel kills within
-  /// microseconds of counting.
+  /// The time after which a process that still runs is not the victim of a counted OOM kill.
+  ///
+  /// The kernel kills the victim within microseconds after it increments the counter.
   static let settling_ns: UInt64 = 100_000_000
-  /// How long the group is read more often after its counter has risen.
+  /// How long crashd reads a group's counter more often after the counter has increased.
   private static let attention_ns: UInt64 = 10_000_000_000
-  /// Killed processes that are remembered for a group whose processes are never found running.
+  /// The maximum number of killed processes that are remembered for a group without running processes.
   private static let killedLimit = 64
 
   private let count: @Sendable (String) -> Int?
   private var members: [UInt64: Member] = [:]
   private var groups: [String: Group] = [:]
 
-  /// - Parameter count: Reads the counter in a group's file; returns nil if the file no longer exists.
+  /// - Parameter count: Reads the counter in the file of a group; returns nil if the file no longer exists.
   init(count: @escaping @Sendable (String) -> Int? = MemoryEvents.count(at:)) { self.count = count }
 
-  /// The files of the groups that have processes.
+  /// The paths of the counter files of all groups that have processes.
   var paths: [String] { Array(groups.keys) }
 
   /// Adds an attached process.
-  /// - Returns: Whether the process is the first of its group.
+  /// - Returns: Whether the process is the first process of its group.
   mutating func join(_ number: UInt64, _ events: MemoryEvents, at now_ns: UInt64) -> Bool {
     let isFirst = groups[events.path] == nil
     var group = groups[events.path] ?? Group(events: events, count: events.oomKills, time_ns: now_ns)
@@ -76,15 +78,15 @@ struct MemoryGroups {
     return isFirst
   }
 
-  /// Reads a group's counter.
+  /// Reads the counter of a group.
   ///
-  /// Kills that were counted at least `settling_ns` ago did not hit the processes that still run, so the baselines of
-  /// these processes move.
+  /// OOM kills that were counted at least `settling_ns` ago did not kill the processes that still run. The baselines of
+  /// these processes are increased.
   /// - Parameters:
-  ///   - path: The file of the group.
-  ///   - now_ns: The time.
-  ///   - isWell: Whether a process neither has ended nor is being killed.
-  /// - Returns: Whether another reading, `settling_ns` later, may move baselines.
+  ///   - path: The path of the group's counter file.
+  ///   - now_ns: The current time.
+  ///   - isWell: Whether a process has not ended and is not being killed.
+  /// - Returns: Whether the baselines may increase if the counter is read again after `settling_ns`.
   mutating func look(at path: String, at now_ns: UInt64, isWell: (UInt64) -> Bool) -> Bool {
     guard var group = groups[path] else { return false }
     if now_ns >= group.time_ns + Self.settling_ns {
@@ -101,10 +103,10 @@ struct MemoryGroups {
     return mayMove(path, at: now_ns)
   }
 
-  /// Whether the baseline of a process in the group may still move, because it was not found running since the counter
-  /// rose.
+  /// Whether the baseline of a process in the group may still increase, because the process was not found running after
+  /// the last OOM kill.
   ///
-  /// The answer is false after `attention_ns`, because a victim that waits for a disk may exit late.
+  /// The result is false after `attention_ns`, because a victim that waits for a disk may exit late.
   func mayMove(_ path: String, at now_ns: UInt64) -> Bool {
     guard let group = groups[path], now_ns < group.time_ns + Self.attention_ns else { return false }
     return group.members.contains { number in
@@ -112,12 +114,12 @@ struct MemoryGroups {
     }
   }
 
-  /// The file of a process's group.
+  /// The path of the counter file for a process's group.
   func path(of number: UInt64) -> String? { members[number]?.group }
 
   func contains(_ path: String) -> Bool { groups[path] != nil }
 
-  /// Reads the counter when a connection closes, because the group may disappear with its last process.
+  /// Reads the counter when a connection is closed, because the group may be removed with its last process.
   mutating func hangUp(_ number: UInt64, at now_ns: UInt64) {
     guard let member = members[number], member.atHangUp == nil, var group = groups[member.group] else { return }
     if let now = count(member.group), now > group.count { (group.count, group.time_ns) = (now, now_ns) }
@@ -127,9 +129,9 @@ struct MemoryGroups {
 
   /// Handles the end of a process and attributes a kill to it.
   /// - Parameters:
-  ///   - number: The number of the process's connection. `hangUp` must be called before.
+  ///   - number: The number of the process's connection. Call `hangUp` for this number before.
   ///   - wasKilled: Whether the process ended by SIGKILL.
-  /// - Returns: The evidence from the counter of the group; nil if the process has no group.
+  /// - Returns: The evidence from the counter of the group; nil if the process belongs to no group.
   mutating func end(_ number: UInt64, wasKilled: Bool) -> MemoryShare? {
     guard let member = members.removeValue(forKey: number), let group = groups[member.group] else { return nil }
     defer { leave(number, member.group) }
@@ -150,7 +152,7 @@ struct MemoryGroups {
     if groups[path]?.members.isEmpty == true { groups[path] = nil } else { forgetOldDeaths(path) }
   }
 
-  /// Forgets killed processes whose kills cannot have hit any remaining process.
+  /// Forgets killed processes if their OOM kills cannot have killed any remaining process.
   private mutating func forgetOldDeaths(_ path: String) {
     guard let group = groups[path], !group.killed.isEmpty else { return }
     let first = group.members.compactMap { members[$0]?.baseline }.min() ?? group.count

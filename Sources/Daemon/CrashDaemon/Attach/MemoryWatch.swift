@@ -2,21 +2,26 @@ import CLinux
 import Glibc
 import LinuxSystem
 
-/// Watches the OOM counters of the control groups that have processes, by inotify if the kernel supports it, otherwise
-/// by polling.
+/// Watches the OOM kill counters of the control groups that have processes.
+///
+/// The watch uses inotify if the kernel supports it, and otherwise polls the counters.
 struct MemoryWatch {
-  /// The polling interval of counters without notifications.
+  /// The polling interval of counters that inotify does not watch.
   ///
-  /// It is longer if there are many.
+  /// The interval is longer if there are many counters.
   private static let period_ns: UInt64 = 1_000_000_000
-  /// Limits polling to about a thousandth of the attach thread's time.
+  /// The minimum interval for each counter, which limits polling to about a thousandth of the attach thread's time.
   private static let periodPerGroup_ns: UInt64 = 16_000_000
 
   private(set) var groups: MemoryGroups
-  /// The inotify descriptor; nil if inotify is not available and every group is polled.
+  /// The inotify descriptor; nil if inotify is not available.
+  ///
+  /// In this case, all counters are polled.
   let descriptor: Descriptor?
   private var watches: [String: Int32] = [:]
-  /// The groups whose counter rose and that must be read again.
+  /// The groups whose counter increased recently.
+  ///
+  /// Their counters must be read again.
   private var risen: Set<String> = []
   private var next_ns: UInt64?
 
@@ -30,7 +35,7 @@ struct MemoryWatch {
     let now = Moment.monotonic_ns()
     guard groups.join(number, events, at: now) else { return }
     if events.tellsOfChanges, let descriptor {
-      // The string is not used after the call returns.
+      // inotify_add_watch copies the path, so the string is not used after the call returns.
       let watch = unsafe inotify_add_watch(descriptor.number, events.path, UInt32(IN_MODIFY))
       if watch >= 0 { watches[events.path] = watch }
     }
@@ -57,19 +62,19 @@ struct MemoryWatch {
     return share
   }
 
-  /// The time until `look` is due; nil if it is due only when the descriptor becomes readable.
+  /// The time until `look` is due; nil if it is due only after the descriptor becomes readable.
   func timeout_ns(at now_ns: UInt64) -> UInt64? { next_ns.map { $0 <= now_ns ? 0 : $0 - now_ns } }
 
-  /// Handles the event that the inotify descriptor is readable.
+  /// Reads the counters after the inotify descriptor became readable.
   mutating func changed(isWell: (UInt64) -> Bool) {
     var bytes = [UInt8](repeating: 0, count: 4_096)
-    // read writes at most as many bytes as the array has. The events are discarded and all groups are read, because
-    // changes are rare.
+    // read writes at most `bytes.count` bytes, which is the size of the array. Discard the events and read the counters
+    // of all groups, because changes are rare.
     while let number = descriptor?.number, unsafe read(number, &bytes, bytes.count) > 0 {}
     look(at: Array(watches.keys), isWell)
   }
 
-  /// Reads the groups that are due.
+  /// Reads the counters of the groups that are due.
   mutating func look(isWell: (UInt64) -> Bool) {
     guard let next = next_ns, next <= Moment.monotonic_ns() else { return }
     look(at: groups.paths.filter { watches[$0] == nil || risen.contains($0) }, isWell)

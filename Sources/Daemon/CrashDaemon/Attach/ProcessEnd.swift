@@ -2,15 +2,13 @@ import CLinux
 import Glibc
 import LinuxSystem
 
-/// How an attached process ended or disconnected, as far as the kernel reports.
+/// The reason why a process's connection was closed, as far as the kernel reports it.
 enum ProcessEnd: Sendable, Equatable {
-  /// The process did not end.
-  ///
-  /// It replaced its program, or closed the connection.
+  /// The process has not ended, but replaced its program or closed the connection.
   case goesOn
-  /// The process has ended with this status, in the format of wait(2).
+  /// The process has ended with this exit status, in the format of wait(2).
   case status(Int32)
-  /// The process has ended, but the kernel does not report how.
+  /// The process has ended, but the kernel does not report the exit status.
   case unknown
 
   /// The signal that ended the process; nil if it exited.
@@ -19,10 +17,10 @@ enum ProcessEnd: Sendable, Equatable {
     return status & 0x7f
   }
 
-  /// Determines how the process of a pidfd ended; nil if that is not known yet.
+  /// Determines how the process of a pidfd ended; nil if this is not known yet.
   ///
-  /// The kernel reports the end after the parent has reaped the process. If the parent never reaps it, the process
-  /// stays a zombie. `/proc` then shows the status to every process that may trace it.
+  /// The kernel reports the exit status after the parent has reaped the process. If the parent never reaps it, the
+  /// process stays a zombie. A process that may trace the zombie can read the status from `/proc`.
   static func of(pidfd: Descriptor, pid: Int32) -> ProcessEnd? {
     var status: Int32 = 0
     // The call writes one number.
@@ -36,8 +34,8 @@ enum ProcessEnd: Sendable, Equatable {
 
   private static func zombie(_ pidfd: Descriptor, _ pid: Int32) -> ProcessEnd? {
     guard let stat = ProcessStat.read(pid: pid, of: pidfd), stat.state == "Z" else { return nil }
-    // The status reads as 0 if crashd may not trace the process. This applies to root in a container, and to processes
-    // that had more rights than crashd's user.
+    // The kernel shows the exit status 0 if crashd may not trace the process. This applies to root in a container, and
+    // to processes with more privileges than crashd's user.
     guard stat.exitStatus != 0 else { return nil }
     return .status(stat.exitStatus)
   }

@@ -1,21 +1,21 @@
 import LinuxSystem
 
-/// A process whose connection is closed, together with how it ended.
+/// A process whose connection is closed, and how the process ended.
 struct EndedProcess: Sendable {
   var process: AttachedProcess
   var end: ProcessEnd
-  /// The evidence from the counter of its control group; nil if there is none.
+  /// The evidence from the counter of the process's control group; nil if there is no evidence.
   var memory: MemoryShare?
 }
 
-/// Holds processes whose connection is closed until the kernel reports how they ended.
+/// Holds processes with a closed connection until the kernel reports how they ended.
 struct ProcessEndings {
   private struct Ending {
     var process: AttachedProcess
     var pidfd: Descriptor
     /// The account whose limits apply.
     var account: UInt32 = 0
-    /// The end, if it was already known when the connection closed.
+    /// How the process ended, if this was already known when the connection closed.
     var end: ProcessEnd?
 
     func ended(_ end: ProcessEnd) -> EndedProcess { EndedProcess(process: process, end: end) }
@@ -34,24 +34,24 @@ struct ProcessEndings {
   /// Handles a closed connection.
   /// - Parameters:
   ///   - process: The process of the connection.
-  ///   - pidfd: The pidfd of the process, watched under `token`; nil if the kernel provides none.
-  ///   - token: The token that the poller reports.
-  /// - Returns: How the process ended, if no later hello can change that; nil if `look(at:)` returns the end later.
+  ///   - pidfd: The pidfd of the process, which is watched under `token`; nil if the kernel does not provide pidfds.
+  ///   - token: The token that the poller reports for the pidfd.
+  /// - Returns: How the process ended, if a later hello cannot change this; nil if `look(at:)` returns the end later.
   mutating func begin(_ process: AttachedProcess, pidfd: Descriptor?, token: UInt64) -> EndedProcess? {
     guard let pidfd else { return EndedProcess(process: process, end: .unknown) }
     let peer = process.facts.peer
     var ending = Ending(process: process, pidfd: pidfd, end: ProcessEnd.of(pidfd: pidfd, pid: peer.pid))
-    // The kernel closes the descriptors of an exiting process before its end is visible. A process that is not exiting
-    // has only closed the connection.
+    // The kernel closes the descriptors of an exiting process before the process is a zombie. If the process is not
+    // exiting, it has only closed the connection.
     if ending.end == nil, let stat = ProcessStat.read(pid: peer.pid, of: pidfd), !stat.isExiting {
-      // Check again, because the process may have ended since the first check.
+      // Check again, because the process may have ended after the first check.
       ending.end = ProcessEnd.of(pidfd: pidfd, pid: peer.pid)
       if ending.end == nil && !pidfd.isReadable {
         poller.remove(pidfd)
         return ending.ended(.goesOn)
       }
     }
-    // Each user has a separate limit, because a user's processes may never reap their children.
+    // Each user has a separate limit, because a user's parent processes may never reap their children.
     let account = limits.account(of: peer.uid)
     let count = counts[account, default: 0]
     guard
@@ -69,15 +69,17 @@ struct ProcessEndings {
     return nil
   }
 
-  /// Handles a second hello of a process.
+  /// Handles a second hello of a process, which has replaced its program.
   ///
-  /// Its earlier endings belong to the program that it replaced.
+  /// The earlier endings of the process belong to the former program.
   mutating func supersede(_ facts: ProcessFacts) -> [EndedProcess] {
     let tokens = endings.filter { $0.value.process.facts.isSameProcess(as: facts) }.keys
     return tokens.sorted().compactMap { finish($0, .goesOn) }
   }
 
-  /// Handles a token of the poller; returns the process and its end as soon as the end is known.
+  /// Handles a token of the poller.
+  ///
+  /// Returns the process and how it ended, as soon as this is known.
   mutating func look(at token: UInt64) -> EndedProcess? {
     guard let ending = endings[token] else { return nil }
     guard let end = ending.end ?? ProcessEnd.of(pidfd: ending.pidfd, pid: ending.process.facts.peer.pid) else {
@@ -95,21 +97,25 @@ struct ProcessEndings {
     return ending.ended(end)
   }
 
-  /// Removes and returns the processes whose ends are known now; with `pid`, only those with this pid.
+  /// Removes and returns the processes whose end is known now.
+  ///
+  /// If `pid` is not nil, only processes with this pid are checked.
   mutating func lookAll(pid: Int32? = nil) -> [EndedProcess] {
     let tokens = endings.filter { pid == nil || $0.value.process.facts.peer.pid == pid }.keys
     return tokens.sorted().compactMap { look(at: $0) }
   }
 
-  /// Removes and returns all remaining processes with an unknown end, because their parents have not reaped them.
+  /// Removes and returns all other processes with an unknown end.
+  ///
+  /// The parents of these processes have not reaped them.
   mutating func giveUp() -> [EndedProcess] {
     defer { (endings, counts) = ([:], [:]) }
     return endings.values.map { $0.ended(.unknown) }
   }
 
-  /// Waits only for the hang-up of a readable pidfd.
+  /// Waits for the hang-up of the pidfd if the pidfd is readable.
   ///
-  /// The pidfd stays readable until the parent reaps the process, and the poller would report it again and again.
+  /// The pidfd stays readable until the parent reaps the process. The poller would report a readable pidfd repeatedly.
   private func awaitParent(_ pidfd: Descriptor, _ token: UInt64) {
     if pidfd.isReadable { poller.awaitHangUp(pidfd, token: token) }
   }

@@ -2,21 +2,19 @@ import CLinux
 import Glibc
 import LinuxSystem
 
-/// The fields of `/proc/PID/stat`.
+/// The fields of `/proc/PID/stat` that crashd uses.
 struct ProcessStat: Equatable {
-  /// The letter of the state in proc(5), such as `Z` for a zombie.
+  /// The letter of the process state in proc(5), such as `Z` for a zombie.
   var state: Character
-  /// The `PF_…` flags of the first thread.
+  /// The flags (`PF_…`) of the first thread.
   var flags: UInt64
-  /// The start time in ticks since boot.
-  ///
-  /// Together with the pid, it identifies the process.
+  /// The start time in ticks since boot, which identifies the process together with the pid.
   var startTime: UInt64
-  /// The signals that are pending for the first thread, with bit 0 for signal 1.
+  /// The signals that are pending for the first thread; bit 0 is signal 1.
   ///
-  /// While a process is being killed, SIGKILL is pending.
+  /// If a process is being killed, SIGKILL is pending.
   var pending: UInt64
-  /// The status in the format of wait(2); 0 if the reader may not trace the process.
+  /// The exit status in the format of wait(2); 0 if the reader may not trace the process.
   var exitStatus: Int32
 
   /// Whether the first thread is exiting (PF_EXITING).
@@ -25,11 +23,12 @@ struct ProcessStat: Equatable {
   /// Whether the process is exiting, or a SIGKILL is pending.
   var isBeingKilled: Bool { isExiting || pending & (1 << (UInt64(SIGKILL) - 1)) != 0 }
 
-  /// Reads `/proc` for the process of a pidfd; nil if the process was reaped, because its pid may then belong to
-  /// another process.
+  /// Reads `/proc` for the process of a pidfd.
+  ///
+  /// Returns nil if the process was reaped, because its pid may then belong to another process.
   static func read(pid: Int32, of pidfd: Descriptor) -> ProcessStat? {
     let stat = read(pid: pid)
-    // Check after the read: if the process still exists, the pid was its own during the read.
+    // Check this after the read. If the process still exists, the pid belonged to it during the read.
     return cd_process_exists(pidfd.number) ? stat : nil
   }
 
@@ -38,11 +37,13 @@ struct ProcessStat: Equatable {
     SmallFile.text(at: "/proc/\(pid)/stat").flatMap(parse)
   }
 
-  /// Parses `PID (NAME) STATE …`, in which the name may contain any characters, including parentheses.
+  /// Parses `PID (NAME) STATE …`.
+  ///
+  /// NAME may contain any characters, including parentheses.
   static func parse(_ text: String) -> ProcessStat? {
-    // Search by bytes, because the last bytes of a name may combine with the parenthesis into one character.
+    // Search for the byte, because the last bytes of a name and the parenthesis may form one character.
     guard let end = text.utf8.lastIndex(of: UInt8(ascii: ")")) else { return nil }
-    // The rest consists of ASCII numbers and letters that are separated by one space, and a line end.
+    // The rest consists of ASCII numbers and letters with one space between them, and of a line end.
     let fields = text.utf8[text.utf8.index(after: end)...]
       .split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }.map(Substring.init)
     guard fields.count >= 50, let state = fields[0].first, let flags = UInt64(fields[6]),
@@ -57,10 +58,10 @@ struct ProcessImage: Equatable, Sendable {
   var device: UInt64
   var inode: UInt64
 
-  /// Identifies the program of a process; nil if crashd may not read the link, or if the process has ended.
+  /// Identifies the program file of a process; nil if crashd may not read the link, or if the process has ended.
   static func of(pid: Int32, _ pidfd: Descriptor) -> ProcessImage? {
     var facts = cd_file_facts()
-    // The call writes one structure. It does not call the program's file system, which may never answer.
+    // The call writes one structure. It does not call the file system of the program, which may never answer.
     guard unsafe cd_process_look_at_program(pid, &facts) == 0, cd_process_exists(pidfd.number) else { return nil }
     return ProcessImage(device: facts.device, inode: facts.inode)
   }

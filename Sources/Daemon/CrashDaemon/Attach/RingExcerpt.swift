@@ -4,22 +4,22 @@ import LinuxSystem
 
 /// A ring without its empty parts.
 ///
-/// The store keeps it with a report, so that the crash can be analyzed again.
+/// The store stores the excerpt with a report, so that crashd can analyze the crash again.
 ///
-/// The format begins with the text `CSRAW1`, two zero bytes, and the ring's size (8 bytes). Pieces follow, each with
-/// its offset (8 bytes), its size (8 bytes) and its bytes. All numbers are little-endian. Bytes outside the pieces are
-/// zero.
+/// The format begins with the string `CSRAW1`, two zero bytes, and the ring's size (8 bytes). Pieces follow. Each piece
+/// consists of its offset (8 bytes), its size (8 bytes) and its bytes. All numbers are little-endian. All bytes of the
+/// ring outside the pieces are zero.
 enum RingExcerpt {
   static let magic = Array("CSRAW1\0\0".utf8)
   private static let block = 512
 
   /// Reads the used parts of a ring's file.
   ///
-  /// These are the header, the counted images and classes, the parts between them, and the slots and threads before the
-  /// first unused one.
+  /// The used parts are the header, the used entries of the image and class tables, the parts between these tables, and
+  /// the used slots and threads. The used slots and threads end at the first unused slot or thread.
   /// - Parameters:
-  ///   - descriptor: The file's descriptor.
-  ///   - withoutMemory: Whether the program's memory is omitted.
+  ///   - descriptor: The descriptor of the ring's file.
+  ///   - withoutMemory: Whether the memory of the program is omitted.
   /// - Returns: The excerpt.
   /// - Throws: `SystemError` if the file cannot be read.
   static func read(descriptor: Int32, withoutMemory: Bool = false) throws(SystemError) -> [UInt8] {
@@ -38,7 +38,7 @@ enum RingExcerpt {
     for (first, end, size) in [(slots, threads, slot), (threads, MemoryLayout<cs_ring>.size, thread)] {
       for offset in stride(from: first, to: end, by: size) {
         var element = try bytes(of: descriptor, from: offset, to: offset + size)
-        // Slots and threads begin with their state, which is zero if unused, and are used in order.
+        // A slot or thread begins with its state, which is zero if it is unused. Slots and threads are used in order.
         guard element.prefix(8).contains(where: { $0 != 0 }) else { break }
         if withoutMemory, size == slot { unsafe edit(&element) { unsafe cs_ring_slot_withhold($0) } }
         packed += pieces(element, at: offset)
@@ -49,11 +49,11 @@ enum RingExcerpt {
 
   /// The used parts of the tables.
   ///
-  /// The unused parts are holes of the file. Reading them would cost as much as reading all the rest.
+  /// The unused parts are holes of the file. Reading the holes would take as long as reading the rest of the file.
   private static func tables(of header: [UInt8], before slots: Int) -> [Range<Int>] {
     func place<Layout>(_ field: PartialKeyPath<Layout>) -> Int {
       guard let offset = MemoryLayout<Layout>.offset(of: field) else {
-        preconditionFailure("BUG: \(field) is no stored field")
+        preconditionFailure("BUG: \(field) is not a stored field")
       }
       return offset
     }
@@ -70,25 +70,25 @@ enum RingExcerpt {
 
   /// Changes the structure at the start of `bytes`.
   ///
-  /// Empties `bytes` if the file is truncated.
+  /// If the file is truncated, `bytes` becomes empty.
   private static func edit<Structure>(_ bytes: inout [UInt8], _ change: (UnsafeMutablePointer<Structure>?) -> Void) {
     guard bytes.count >= MemoryLayout<Structure>.size else {
       bytes = []
       return
     }
-    // The array has at least as many bytes as the structure. Its storage is aligned for any structure, and any bytes
-    // are a valid structure.
+    // The array has at least as many bytes as the structure. The storage of the array is aligned for any structure, and
+    // any bytes are a valid structure.
     unsafe bytes.withUnsafeMutableBytes { buffer in
       unsafe change(buffer.baseAddress?.assumingMemoryBound(to: Structure.self))
     }
   }
 
-  /// Reads a range of the file, or fewer bytes at the end of the file.
+  /// Reads a range of the file; the result is shorter if the file ends before the end of the range.
   private static func bytes(of descriptor: Int32, from start: Int, to end: Int) throws(SystemError) -> [UInt8] {
     var code: Int32 = 0
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: end - start) { buffer, initialized in
       while initialized < end - start {
-        // pread writes at most as many bytes as the rest of the buffer has.
+        // pread writes at most the number of bytes that remain in the buffer.
         let count = unsafe pread(
           descriptor, buffer.baseAddress?.advanced(by: initialized), end - start - initialized,
           off_t(start + initialized))
@@ -104,10 +104,12 @@ enum RingExcerpt {
 
   private static var start: [UInt8] { magic + number(UInt64(MemoryLayout<cs_ring>.size)) }
 
-  /// Packs a ring without its blocks of zeros.
+  /// Packs a ring without the blocks that contain only zeros.
   static func pack(_ ring: [UInt8]) -> [UInt8] { start + pieces(ring, at: 0) }
 
-  /// Packs the bytes that are at `offset` in the ring into pieces.
+  /// Packs bytes into pieces.
+  ///
+  /// The first byte has the offset `offset` in the ring.
   private static func pieces(_ ring: [UInt8], at offset: Int) -> [UInt8] {
     var packed: [UInt8] = []
     unsafe ring.withUnsafeBytes { bytes in
@@ -129,10 +131,10 @@ enum RingExcerpt {
 
   /// Whether the block at `start` contains only zeros.
   ///
-  /// `start` is before the end.
+  /// Precondition: `start` is before the end of the bytes.
   private static func isZero(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Bool {
     guard let base = bytes.baseAddress else { return true }
-    // Both buffers have the compared bytes, because the last block ends where the buffer ends.
+    // Both buffers contain the compared bytes, because the last block ends at the end of the buffer.
     return unsafe zeros.withUnsafeBytes { zeros in
       guard let zero = zeros.baseAddress else { return true }
       return unsafe memcmp(base + start, zero, min(block, bytes.count - start)) == 0

@@ -5,24 +5,28 @@ import Glibc
 import LinuxSystem
 import Synchronization
 
-/// The bounds of a reported time, from the kernel and from crashd's clock.
+/// The bounds of a time that a process reported.
 ///
-/// The process writes the times in its ring, and its clock may have been wrong. crashd replaces an impossible time by
-/// the time when it first read the record. Otherwise a time in the future would stay the newest forever, and a time in
-/// the far past would be pruned at once.
+/// The bounds come from the kernel and from crashd's clock.
+///
+/// The process writes the times into its ring, and its clock may have been wrong. crashd replaces an impossible time by
+/// the time at which it first read the record. Without this replacement, a report with a time in the future would
+/// always be the newest report, and a report with a time in the far past would be pruned immediately.
 struct TimeBounds: Sendable, Equatable {
-  /// The earliest possible CLOCK_BOOTTIME, which is the start of the process or 0; nil if the time may be before this
-  /// boot.
+  /// The earliest possible CLOCK_BOOTTIME; nil if the time may be before the last boot.
+  ///
+  /// The value is the start of the process, or 0 if the start is unknown.
   var earliestBoot_ns: UInt64?
-  /// The last change of the spool file, from the kernel; nil for a ring that is not in a file.
+  /// The time of the spool file's last change, from the kernel; nil for a ring that is not in a file.
   var changed_ns: UInt64?
 
-  /// The earliest accepted time: 2023-01-01, because no program with this shield ran earlier.
+  /// The earliest accepted time is 2023-01-01, because no program used this shield before.
   static let floor_ns: UInt64 = 1_672_531_200_000_000_000
-  /// The tolerance: the kernel counts the start of a process in ticks, and clocks are corrected by small amounts.
+  /// The tolerance, because the kernel counts the start of a process in ticks, and because small clock corrections
+  /// occur.
   private static let slack_ns: UInt64 = 1_000_000_000
 
-  /// Both clocks, read at the same moment.
+  /// The values of both clocks, read at the same time.
   struct Clocks: Sendable {
     var real_ns: UInt64
     var boot_ns: UInt64
@@ -30,18 +34,18 @@ struct TimeBounds: Sendable, Equatable {
     static func now() -> Clocks { Clocks(real_ns: Moment.now().nanoseconds, boot_ns: ClockWatch.boot_ns()) }
   }
 
-  /// The bounds of an attached process.
+  /// Returns the bounds for an attached process.
   ///
-  /// `startTime` is in the kernel's ticks since boot; nil if it is unknown.
+  /// `startTime` is in ticks of the kernel since boot; nil if it is unknown.
   static func attached(startTime: UInt64?) -> TimeBounds {
     let ticks = UInt64(clamping: max(1, sysconf(Int32(_SC_CLK_TCK))))
     let (product, isTooLarge) = (startTime ?? 0).multipliedReportingOverflow(by: 1_000_000_000 / ticks)
     return TimeBounds(earliestBoot_ns: isTooLarge ? 0 : product)
   }
 
-  /// The bounds of a file.
+  /// Returns the bounds for a file.
   ///
-  /// Files on a file system in memory were written since boot.
+  /// A file on a file system in memory was written after the last boot.
   static func file(_ descriptor: Descriptor) -> TimeBounds {
     guard let status = try? descriptor.status() else { return TimeBounds() }
     let seconds = UInt64(clamping: status.st_ctim.tv_sec)
@@ -51,7 +55,7 @@ struct TimeBounds: Sendable, Equatable {
       changed_ns: isTooLarge ? nil : changed &+ UInt64(clamping: status.st_ctim.tv_nsec))
   }
 
-  /// The possible wall-clock times, by the current clock.
+  /// Returns the possible wall-clock times, relative to the current clock.
   func range(at now: Clocks) -> ClosedRange<UInt64> {
     var earliest = Self.floor_ns
     if let earliestBoot_ns {
@@ -62,8 +66,9 @@ struct TimeBounds: Sendable, Equatable {
     return min(earliest, now.real_ns)...now.real_ns
   }
 
-  /// The claimed time if it is possible; otherwise the time of the file or, if that is impossible too, the current
-  /// time.
+  /// Returns the claimed time if it is possible.
+  ///
+  /// Otherwise, returns the time of the file's last change. If that time is impossible, too, returns the current time.
   func possible(_ claimed_ns: UInt64, at now: Clocks) -> UInt64 {
     let range = range(at: now)
     if range.contains(claimed_ns) { return claimed_ns }
@@ -72,7 +77,9 @@ struct TimeBounds: Sendable, Equatable {
   }
 }
 
-/// Remembers the times that one process reported, so that a later reading uses the same corrected times as the first.
+/// Remembers the times that one process reported.
+///
+/// A later reading then uses the same corrected times as the first.
 final class CrashTimes: Sendable {
   private struct Known {
     var records: [Int: (generation: UInt64, claimed_ns: UInt64, time_ns: UInt64)] = [:]
@@ -80,7 +87,9 @@ final class CrashTimes: Sendable {
   }
 
   private let known = Mutex(Known())
-  /// The limit allows for all incidents of a ring, and for incidents whose entries were reused.
+  /// The maximum number of incidents.
+  ///
+  /// It covers all incidents of a ring, and incidents whose entries were reused.
   private static let incidentLimit = 1_024
 
   /// Replaces impossible times in the contents of a ring.
@@ -120,9 +129,9 @@ final class CrashTimes: Sendable {
 }
 
 extension CrashReport {
-  /// Takes over the times of the report that this report replaces.
+  /// Copies the times of the report that this report replaces.
   ///
-  /// They were checked when that report was stored.
+  /// These times were checked when the former report was stored.
   mutating func keepTimes(of old: CrashReport) {
     time = old.time
     noteUptime()

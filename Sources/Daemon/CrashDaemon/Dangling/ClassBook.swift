@@ -1,11 +1,11 @@
 import CrashRing
 import DanglingStatistics
 
-/// The statistics of the classes of one service, by build.
+/// The statistics of the classes of one service, for each build.
 struct ClassBook: Codable, Sendable {
-  /// The limit of entries.
+  /// The maximum number of entries.
   ///
-  /// Entries with the fewest hits are evicted.
+  /// If there are more, the entries with the fewest hits are evicted.
   static let limit = 512
 
   private struct Key: Hashable, Codable {
@@ -16,24 +16,24 @@ struct ClassBook: Codable, Sendable {
   private struct Entry: Codable {
     var key: Key
     var statistics: ClassStatistics
-    /// The deallocations of one process, averaged over the processes of the build.
+    /// The number of deallocations in one process, averaged over the processes of the build.
     var deallocations = 0.0
-    /// The hits since the last period ended.
+    /// The number of hits since the end of the last period.
     var hits = 0.0
     var attributed = 0.0
-    /// The time of the last reading, in seconds since 1970.
+    /// The time of the last reading of the class, in seconds since 1970.
     var seen_s: Double
   }
 
   private var entries: [Entry] = []
   private var periodStart_s: Double?
 
-  /// All statistics, sorted by class and build.
+  /// All statistics, sorted by class and then by build.
   var all: [ClassStatistics] {
     entries.map(\.statistics).sorted { ($0.className, $0.build) < ($1.className, $1.build) }
   }
 
-  /// The statistics of each class, from the build that was read last.
+  /// The statistics of each class, from the build whose counters were read last.
   var latest: [String: ClassStatistics] {
     var latest: [String: Entry] = [:]
     for entry in entries where (latest[entry.key.className]?.seen_s ?? -1) < entry.seen_s {
@@ -42,12 +42,12 @@ struct ClassBook: Codable, Sendable {
     return latest.mapValues(\.statistics)
   }
 
-  /// Adds what one process has counted for a class since the last reading of the process.
+  /// Adds the counts of a class that one process has made since the last reading of the process.
   /// - Parameters:
   ///   - counted: The class with its current counters.
-  ///   - before: The class with its counters at the last reading; nil if there was none.
+  ///   - before: The class with its counters at the last reading; nil at the first reading.
   ///   - build: The build of the process.
-  ///   - processes: The number of processes of that build.
+  ///   - processes: The number of attached processes of this build.
   ///   - time_s: The current time.
   mutating func read(
     _ counted: ProtectedClass, before: ProtectedClass?, build: String, processes: Int, at time_s: Double
@@ -55,7 +55,8 @@ struct ClassBook: Codable, Sendable {
     let index = self.index(of: Key(build: build, className: counted.name), counted, at: time_s)
     func growth(_ field: (ProtectedClass) -> UInt64) -> Double {
       let (new, old) = (field(counted), before.map(field) ?? 0)
-      // A counter that has decreased was overwritten or belongs to another process, so it adds nothing.
+      // If a counter has decreased, the memory was overwritten or belongs to another process. In this case, add
+      // nothing.
       return new >= old ? Double(new - old) : 0
     }
     let (admitted, budget, busy) = (growth(\.admitted), growth(\.skipped.budget), growth(\.skipped.busy))
@@ -69,7 +70,7 @@ struct ClassBook: Codable, Sendable {
 
   /// Records a use of a deallocated object in the quarantine.
   ///
-  /// Only the first hit of a group has a delay.
+  /// `delay_s` is the time from the last release to the use. It is recorded only for the first hit of a group.
   mutating func hit(
     _ className: String, build: String, kind: ClassStatistics.HitKind, delay_s: Double?, group: String,
     at time_s: Double
@@ -79,22 +80,22 @@ struct ClassBook: Codable, Sendable {
     entries[index].hits += 1
   }
 
-  /// Records that a handle was resolved after its object of the class was deallocated.
+  /// Records that a handle was resolved after its object, which has this class, was deallocated.
   mutating func handleMiss(_ className: String, build: String, at time_s: Double) {
     let index = self.index(of: Key(build: build, className: className), nil, at: time_s)
     entries[index].statistics.observeHandleMiss()
   }
 
-  /// Records a crash that was attributed to a class.
+  /// Records a crash whose cause is a use-after-free of this class.
   mutating func crash(_ className: String, build: String, at time_s: Double) {
     let index = self.index(of: Key(build: build, className: className), nil, at: time_s)
     entries[index].statistics.observeAttributedCrash()
     entries[index].attributed += 1
   }
 
-  /// Ends a round of readings of all processes.
+  /// Ends a round of readings, in which crashd read all processes.
   ///
-  /// After each hour, it also ends a period.
+  /// If an hour has passed since the last period ended, this function also ends the current period.
   mutating func endRound(at time_s: Double) {
     for index in entries.indices {
       let count = UInt64(min(max(entries[index].deallocations, 0), 0x1p62))
@@ -112,7 +113,7 @@ struct ClassBook: Codable, Sendable {
     periodStart_s = time_s
   }
 
-  /// Splits a budget among classes by their evidence.
+  /// Divides a budget among classes according to their evidence.
   ///
   /// Each class gets at least the standard number of slots.
   func split(
@@ -149,7 +150,7 @@ struct ClassBook: Codable, Sendable {
     return entries.count - 1
   }
 
-  /// The bytes of an object, of malloc's overhead, and of the quarantine's record.
+  /// The bytes of an object, of the overhead of malloc, and of the quarantine's record.
   private static func bytesPerSlot(_ counted: ProtectedClass?) -> Double {
     Double(counted?.instanceBytes ?? 64) + 16 + 64
   }

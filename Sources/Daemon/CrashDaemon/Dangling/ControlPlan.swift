@@ -2,7 +2,7 @@ import CShimRing
 
 /// The policy that crashd sends to a process: the classes to quarantine, and the modes of the guards.
 struct ControlPlan: Sendable, Equatable {
-  /// The policy of one class or of all classes.
+  /// The quarantine policy for one class or for all classes.
   struct Word: Sendable, Equatable {
     /// The name of the class; nil for all classes that the program defines.
     var name: String?
@@ -15,35 +15,35 @@ struct ControlPlan: Sendable, Equatable {
   }
 
   static let standardLimit = 50
-  /// The limit of entries, because a process stores no more.
+  /// The maximum number of entries in `words`, which is the number that a process stores.
   static let wordLimit = 512
   static let nameLimitBytes = Int(CS_CONTROL_NAME_LIMIT_BYTES)
 
-  /// The budget of the quarantine; nil if the plan does not change the quarantine.
+  /// The memory budget of the quarantine; nil if the plan does not change the quarantine.
   var budgetBytes: UInt64?
-  /// Whether the budget is an operator's override.
+  /// Whether the budget is an override of the operator.
   var isOperator = false
-  /// Whether no class is protected, regardless of all requests.
+  /// Whether no class is protected, even if the program or another part of the plan requests it.
   var isOff = false
   var words: [Word] = []
   var guards = GuardWords()
 
-  /// A message of a round, with the class that it is about.
+  /// A message of a round, with the name of the class that the message concerns.
   typealias Message = (subject: String, kind: cs_control_kind, payload: [UInt8])
 
-  /// The messages of one round.
+  /// Returns the messages of one round.
   static func messages(of plan: ControlPlan?, round: UInt32) -> [Message] {
     guard let plan else { return [("", .CS_CONTROL_SWEEP, sweep(round))] }
     let guards: [Message] =
       plan.guards.isEmpty ? [] : [("", .CS_CONTROL_GUARDS, bytes(of: plan.guards.message(round: round)))]
-    // Guards first: the messages that directly follow the reply take effect before the library reports to the program
-    // that it is attached.
+    // Send the guard modes first. The messages that directly follow the reply take effect before the library reports to
+    // the program that it is attached.
     return guards + protection(plan, round: round) + [("", .CS_CONTROL_SWEEP, sweep(round))]
   }
 
-  /// The message that no memory of the process may be stored.
+  /// Returns the message after which the process must not record its memory.
   ///
-  /// This message belongs to a process and not to a plan.
+  /// The message belongs to one process. It is not a part of a plan, because all processes of a program share the plan.
   static func withhold(round: UInt32) -> Message {
     ("", .CS_CONTROL_WITHHOLD, bytes(of: cs_control_withhold(round: round, reserved: 0)))
   }
@@ -54,7 +54,7 @@ struct ControlPlan: Sendable, Equatable {
     let settings = cs_control_settings(
       budget_bytes: budgetBytes, flags: flags, round: round,
       stack_frames: UInt32(CS_RING_INCIDENT_FRAME_LIMIT), reserved: 0)
-    // Send the entry for all classes before the entries of single classes, which are more specific.
+    // Send the entry for all classes first. The entries for single classes are more specific and must follow it.
     let words = plan.words.prefix(wordLimit).sorted { $0.name == nil && $1.name != nil }
     return [("", .CS_CONTROL_SETTINGS, bytes(of: settings))]
       + words.compactMap { word in
@@ -69,7 +69,7 @@ struct ControlPlan: Sendable, Equatable {
       }
   }
 
-  /// A complete message, with its header.
+  /// Returns a complete message, which consists of a header and the payload.
   static func message(_ kind: cs_control_kind, number: UInt32, payload: [UInt8]) -> [UInt8] {
     let header = cs_control_header(
       magic: magic, version: CS_CONTROL_VERSION, kind: kind.rawValue, number: number,
@@ -77,14 +77,16 @@ struct ControlPlan: Sendable, Equatable {
     return bytes(of: header) + payload
   }
 
-  /// The magic number, repeated here because Swift does not import UINT64_C().
+  /// The magic number.
+  ///
+  /// It is repeated here because Swift does not import UINT64_C().
   private static let magic: UInt64 = 0x0052_544e_4f43_5343
 
   private static func sweep(_ round: UInt32) -> [UInt8] { bytes(of: cs_control_sweep(round: round, reserved: 0)) }
 
-  /// The bytes of a C structure.
+  /// Returns the bytes of a C structure.
   ///
-  /// The structure must have no padding, so that all bytes are initialized.
+  /// Precondition: the structure has no padding, so all its bytes are initialized.
   private static func bytes<Structure>(of structure: Structure) -> [UInt8] {
     unsafe withUnsafeBytes(of: structure) { unsafe Array($0) }
   }
@@ -105,7 +107,7 @@ enum DanglingMode: String, Sendable, Codable, CaseIterable {
   }
 }
 
-/// The answer of a process to one of crashd's messages.
+/// The answer of a process to a control message of crashd.
 struct ControlAnswer: Sendable, Equatable {
   var number: UInt32
   var result: UInt32
@@ -122,10 +124,10 @@ struct ControlAnswer: Sendable, Equatable {
     (number, result, count) = (answer.number, answer.result, answer.count)
   }
 
-  /// The answer of a process that has no class of this name.
+  /// The answer of a process that does not have a class of this name.
   static let noSuchClass = "no such class"
 
-  /// The result as text.
+  /// Returns the result of an answer as text.
   static func word(_ result: UInt32) -> String {
     switch cs_control_result(rawValue: result) {
     case .CS_CONTROL_DONE: "done"

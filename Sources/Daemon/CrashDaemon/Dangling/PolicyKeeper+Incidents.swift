@@ -8,13 +8,15 @@ extension PolicyKeeper {
   struct News: Sendable {
     var incident: Incident
     var isFirst: Bool
-    /// The group, which is equal for uses from the same call site.
+    /// The group of the incident.
+    ///
+    /// Uses from the same call site are in the same group.
     var group: String
   }
 
-  /// Records the incidents since the last reading.
+  /// Records the incidents that are new since the last reading.
   ///
-  /// Each incident counts once, because repeated uses in a loop are no stronger evidence than one use.
+  /// Each incident counts once, because repeated uses in a loop are not stronger evidence than one use.
   func saw(_ news: [News], _ classes: [ProtectedClass], of process: AttachedProcess) {
     if news.isEmpty && classes.isEmpty { return }
     let key = ServiceKey(process.facts)
@@ -32,8 +34,8 @@ extension PolicyKeeper {
       services[key]?.policy.count(at: now_s) { $0.hits += 1 }
       switch use {
       case .handleMiss:
-        // This case does not count as a hit, because a handle never reaches the object and a larger quarantine would
-        // not help.
+        // A handle miss does not count as a hit. A handle never accesses a deallocated object, so a larger quarantine
+        // would have no effect.
         services[key]?.book.handleMiss(className, build: build, at: now_s)
       case .hit(let kind, let hasDelay):
         let delay_s = found.isFirst && hasDelay ? found.incident.record.map { Double($0.age_ns) / 1e9 } : nil
@@ -46,17 +48,19 @@ extension PolicyKeeper {
   }
 }
 
-/// The evidence of an incident for use-after-free of its class.
+/// The evidence that an incident gives about use-after-free of its class.
 enum DanglingUse: Equatable {
   /// A deallocated object was used.
   ///
-  /// With `hasDelay`, the age of the quarantined object is a sample for estimating the delay between deallocation and
-  /// use.
+  /// If `hasDelay` is true, the age of the object in quarantine is a sample of the delay between deallocation and use.
   case hit(ClassStatistics.HitKind, hasDelay: Bool)
-  /// A handle returned nil, because its object was deallocated.
+  /// A handle returned nil, because its object had been deallocated.
   case handleMiss
 
-  /// Classifies an incident; nil if it is of another kind, or if a crash follows, which counts instead.
+  /// Classifies an incident.
+  ///
+  /// Returns nil for other kinds of incidents. Also returns nil if a crash follows the incident, because the crash
+  /// counts instead.
   init?(_ incident: Incident) {
     guard incident.mode != .crash else { return nil }
     switch incident.source {
@@ -64,7 +68,8 @@ enum DanglingUse: Equatable {
       switch cs_ring_dangling(rawValue: incident.kind) {
       case .CS_RING_DANGLING_HANDLE: self = .handleMiss
       case .CS_RING_DANGLING_OVER_RELEASE: self = .hit(.release, hasDelay: true)
-      // These are detected when the object leaves the quarantine, so the time of the use is unknown.
+      // The quarantine detects these uses only when the object leaves the quarantine. The time of the use is therefore
+      // unknown.
       case .CS_RING_DANGLING_DRIFT, .CS_RING_DANGLING_WRITE: self = .hit(.audit, hasDelay: false)
       default: self = .hit(.call, hasDelay: true)
       }
@@ -72,7 +77,8 @@ enum DanglingUse: Equatable {
       switch cs_ring_pages(rawValue: incident.kind) {
       case .CS_RING_PAGES_READ, .CS_RING_PAGES_WRITE: self = .hit(.access, hasDelay: false)
       case .CS_RING_PAGES_DOUBLE_FREE: self = .hit(.release, hasDelay: false)
-      // Accesses out of bounds, and accesses to memory that is not an object, are not lifetime errors.
+      // Out-of-bounds accesses, and accesses to memory that is not an object, are not caused by an object's
+      // deallocation.
       default: return nil
       }
     case .guarding, .isolated, .other: return nil

@@ -4,9 +4,7 @@ import CrashStore
 import DanglingStatistics
 import Logging
 
-/// An operator's changes to the rules of a service.
-///
-/// Nil fields change nothing.
+/// The changes that an operator makes to the rules of a service; nil fields remain unchanged.
 struct RuleChange: Sendable, Equatable {
   var pin: Pin?
   var allowsAutomaticProtection: Bool?
@@ -15,26 +13,25 @@ struct RuleChange: Sendable, Equatable {
   var crashLoop_s: Double?
   var alarmThreshold_days: Double?
 
-  /// The text of the event that records the change.
+  /// The text of the stored decision that describes the change.
   var text: String {
     [
       pin.map { "pin \($0.rawValue)" },
       allowsAutomaticProtection.map { $0 ? "automatic protection allowed" : "automatic protection forbidden" },
       baseBudgetBytes.map { "base budget \($0) bytes" }, raisedBudgetBytes.map { "raised budget \($0) bytes" },
       crashLoop_s.map { $0 == 0 ? "each restart counts" : "crashes within \(Int($0)) s count once" },
-      alarmThreshold_days.map { "one false alarm in \(Int($0)) days at most" },
+      alarmThreshold_days.map { "at most one false alarm in \(Int($0)) days" },
     ].compactMap { $0 }.joined(separator: ", ")
   }
 }
 
-// Handles the overrides of operators. They take precedence over the statistics and over the program's own settings.
+// Handles the overrides of operators, which take precedence over the statistics and over the program's own settings.
 extension PolicyKeeper {
-  /// Finds the visible services whose name or executable's name contains `name`, or whose program equals it.
+  /// Finds the visible services that match a name.
   ///
-  /// With nil, finds all.
-  ///
-  /// The name of a process may differ from that of its executable. The process that attached last gives the service its
-  /// name.
+  /// A service matches if its name or the name of its executable contains `name`, or if the path of its program equals
+  /// `name`. If `name` is nil, all visible services match. The name of a process may differ from the name of its
+  /// executable. The name of a service is the name of the process that attached last.
   func find(_ name: String?, _ visibility: Visibility) -> [ServiceKey] {
     services.keys.sorted().filter { key in
       guard visibility.includes(key) else { return false }
@@ -74,9 +71,7 @@ extension PolicyKeeper {
     }
   }
 
-  /// Excludes a class from protection.
-  ///
-  /// The class is not protected until an operator lists it again or resets it.
+  /// Excludes a class from protection, until an operator protects or resets the class.
   func release(_ keys: [ServiceKey], _ className: String, by uid: UInt32? = nil) {
     for key in keys {
       guard var rules = services[key]?.policy.loop.rules else { continue }
@@ -87,7 +82,9 @@ extension PolicyKeeper {
     }
   }
 
-  /// Removes the override of a class, so that the program and the statistics decide again.
+  /// Removes the override of a class.
+  ///
+  /// The program's settings and the statistics then apply again.
   func reset(_ keys: [ServiceKey], _ className: String, by uid: UInt32? = nil) {
     for key in keys {
       guard let now = current(key, of: className), now != Override() else { continue }
@@ -95,7 +92,7 @@ extension PolicyKeeper {
     }
   }
 
-  /// An operator's override for one class in one service.
+  /// The override of an operator for one class in one service.
   struct Override: Equatable {
     var isListed = false
     var isReleased = false
@@ -114,10 +111,10 @@ extension PolicyKeeper {
       wish: policy.wishes[className])
   }
 
-  /// Restores the earlier overrides of a class, because no process has the class.
+  /// Restores the former overrides of a class, because no process has this class.
   func restore(_ overrides: [ServiceKey: Override], of className: String) {
     for (key, before) in overrides.sorted(by: { $0.key < $1.key }) {
-      put(before, key, className, "taken back: no process has the class \(className)", by: nil)
+      put(before, key, className, "withdrawn: no process has the class \(className)", by: nil)
     }
   }
 
@@ -131,7 +128,7 @@ extension PolicyKeeper {
     decide(key, text, rules, classes: [], by: uid)
   }
 
-  /// The services whose attached processes have all answered that they have no such class.
+  /// Returns the services whose attached processes have all answered that they do not have this class.
   func services(_ keys: [ServiceKey], denying className: String) -> Set<ServiceKey> {
     Set(
       keys.filter { key in
@@ -140,23 +137,23 @@ extension PolicyKeeper {
       })
   }
 
-  /// Whether one of the services has an attached process.
+  /// Whether at least one of the services has an attached process.
   func hasProcesses(_ keys: [ServiceKey]) -> Bool { keys.contains { !attached($0).isEmpty } }
 
   private func attached(_ key: ServiceKey) -> [ControlOutcome.State] {
     (services[key]?.processes.values.map(\.outcome.now) ?? []).filter { !$0.isOver }
   }
 
-  /// Waits until the attached processes have answered their plans, for at most `timeout_ms`.
-  /// - Returns: The number of attached processes, and the number of those that have applied this part of the plan.
+  /// Waits until the attached processes have answered their plans, but not longer than `timeout_ms`.
+  /// - Returns: The number of attached processes, and the number of processes that have applied this part of the plan.
   func settle(
     _ keys: [ServiceKey], about subject: ControlOutcome.Subject, timeout_ms: Int
   ) async -> (processes: Int, applied: Int) {
     let outcomes = keys.flatMap { key in
       (services[key]?.processes.values.map { ($0.outcome, board.plan(of: key)) } ?? [])
     }.filter { !$0.0.now.isOver }
-    // Wait for one process after the other, with one common deadline. A process that has already answered costs no
-    // time.
+    // Wait for one process after the other until a common deadline. There is no wait for a process that has already
+    // answered.
     let deadline_ns = Moment.monotonic_ns() + UInt64(timeout_ms) * 1_000_000
     for (outcome, plan) in outcomes {
       let now_ns = Moment.monotonic_ns()
@@ -168,7 +165,7 @@ extension PolicyKeeper {
     )
   }
 
-  /// Whether the plan has room for an override of the class.
+  /// Whether the plan can contain another override for this class.
   func hasRoom(_ key: ServiceKey, for className: String) -> Bool {
     guard let rules = services[key]?.policy.loop.rules else { return false }
     let spoken = rules.listedClasses.union(rules.releasedClasses)
@@ -184,9 +181,9 @@ extension PolicyKeeper {
     save(key)
   }
 
-  /// Stores the service and the operator's change.
+  /// Stores the service and the operator's decision.
   ///
-  /// `uid` is the uid of the caller.
+  /// `uid` is the uid of the operator.
   func note(_ key: ServiceKey, _ text: String, classes: [String] = [], by uid: UInt32? = nil) {
     guard let service = services[key] else { return }
     let text = text + (uid.map { " (uid \($0))" } ?? "")

@@ -3,7 +3,7 @@ import CrashReport
 import CrashStore
 import DanglingStatistics
 
-// Describes the policies to clients.
+// Builds the descriptions of policies that clients receive.
 extension PolicyKeeper {
   func reports(_ keys: [ServiceKey]) -> [DanglingPolicyReport] { keys.compactMap(report) }
 
@@ -48,7 +48,7 @@ extension PolicyKeeper {
       counted: day.counted, hits: day.hits, processHours: day.processHours, builds: day.builds ?? [:])
   }
 
-  /// The figures of all classes of the given services.
+  /// Returns the statistics of all classes of the given services.
   func summaries(_ keys: [ServiceKey]) -> [(service: ServiceKey, name: String, summary: ClassSummary)] {
     keys.flatMap { key in
       (services[key]?.book.all ?? []).map { (key, services[key]?.policy.name ?? "", ClassSummary($0)) }

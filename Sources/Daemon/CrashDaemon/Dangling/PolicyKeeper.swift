@@ -8,37 +8,36 @@ import Logging
 
 /// Decides which classes of each service are protected.
 ///
-/// It feeds crashes and counters into the statistics, stores their state, and publishes the plans for processes on the
-/// board.
-///
-/// Processes that crash in a loop or report false values affect only services of their own user.
+/// The policy keeper adds crashes and counters to the statistics and stores their state. It writes the plans for
+/// processes to the board. Processes that crash repeatedly or report false counters affect only services of their own
+/// user.
 actor PolicyKeeper {
   struct Configuration: Sendable {
-    /// Whether an alarm may protect classes of services without an operator's override.
+    /// Whether an alarm may protect classes of a service without an override of the operator.
     var allowsAutomaticProtection = false
     var limits = Limits()
   }
 
-  /// A service in memory.
+  /// The state of a service in memory.
   struct Service {
     var policy: ServicePolicy
     var book = ClassBook()
-    /// The attached processes, with their builds and the last counters of their classes.
+    /// The attached processes, with their builds and with the last read counters of their classes.
     private(set) var processes: [UInt64: Attached] = [:]
-    /// The number of processes of each build.
+    /// The number of attached processes of each build.
     private(set) var loads: [String: Double] = [:]
-    /// Whether the service has changed since it was stored.
+    /// Whether the service has changed since it was last stored.
     var isDirty = false
-    /// The time when process hours were last added up, in seconds since 1970.
+    /// The time when process hours were last added, in seconds since 1970.
     var counted_s: Double
-    /// The time when the budget was last split.
+    /// The time when the budget was last divided among the classes.
     var split_s: Double?
     /// The ring ids of the processes whose crashes were counted last.
     var crashed: [String] = []
 
     init(policy: ServicePolicy, counted_s: Double) { (self.policy, self.counted_s) = (policy, counted_s) }
 
-    /// Adds, changes or removes a process.
+    /// Adds, replaces or removes a process.
     mutating func set(_ process: Attached?, at number: UInt64) {
       if let old = processes[number] {
         let left = loads[old.build, default: 1] - 1
@@ -52,9 +51,10 @@ actor PolicyKeeper {
       processes[number]?.classes[counted.name] = counted
     }
 
-    /// Whether no crash of this process was counted yet.
+    /// Whether the statistics have not counted a crash of this process yet.
     ///
-    /// The same crash may be stored again, because its report is rebuilt when more threads have been recorded.
+    /// crashd may store a report of the same crash again, because it rebuilds the report when more threads have been
+    /// recorded.
     mutating func isNew(_ incarnation: String) -> Bool {
       guard !crashed.contains(incarnation) else { return false }
       if crashed.count == PolicyKeeper.rememberedCrashes { crashed.removeFirst() }
@@ -69,11 +69,11 @@ actor PolicyKeeper {
     var outcome: ControlOutcome
   }
 
-  /// The lowest confidence of a diagnosis that counts as a use-after-free crash.
+  /// The minimum confidence of a diagnosis that is counted as a use-after-free crash.
   static let leastConfidence = 0.8
   private static let rememberedCrashes = 64
   private static let splitEvery_s = 3_600.0
-  /// Smaller relative changes of a limit are ignored, because a change empties the quarantine.
+  /// Smaller relative changes of a limit are not applied, because each change empties the quarantine.
   private static let limitChange = 0.25
 
   let store: ReportStore
@@ -84,7 +84,7 @@ actor PolicyKeeper {
   private let clock: @Sendable () -> Double
   var services: [ServiceKey: Service] = [:]
 
-  /// Resumes with the state of an earlier crashd.
+  /// Loads the state that an earlier crashd stored.
   init(
     store: ReportStore, board: ProtectionBoard, ledger: Ledger, logger: Logger,
     configuration: Configuration = Configuration(),
@@ -97,12 +97,13 @@ actor PolicyKeeper {
     self.configuration = configuration
     self.clock = clock
     services = Self.stored(in: store, at: clock(), logger: logger)
-    // Publish the stored plans before any process attaches.
+    // Publish the stored plans before a process can attach.
     for (key, service) in services { board.set(service.policy.plan, for: key) }
   }
 
-  /// Loads the stored services that are not in memory yet, for the case that the store could not be opened at the
-  /// start.
+  /// Loads the stored services that are not in memory yet.
+  ///
+  /// This is needed if the store could not be opened when crashd started.
   func load() {
     let found = Self.stored(in: store, at: clock(), logger: logger)
     for (key, service) in found where services[key] == nil {
@@ -122,7 +123,7 @@ actor PolicyKeeper {
           let key = ServiceKey(uid: state.uid, program: state.program, isRestricted: state.isRestricted)
           services[key] = service
         } catch {
-          // Another version of crashd wrote this state. The statistics of the service start from zero.
+          // Another version of crashd wrote this state. Start the statistics of the service from zero.
           logger.warning(
             "cannot read the dangling statistics of '\(state.program)' (uid \(state.uid)), ignoring: \(error)")
         }
@@ -155,9 +156,9 @@ extension PolicyKeeper {
     receive(.load(loads(of: key)), key)
   }
 
-  /// Whether a report counts for the statistics.
+  /// Whether the statistics count a report.
   ///
-  /// Most reports do not. The caller can check this without waiting for the actor.
+  /// Most reports are not counted. This function does not need the actor, so the caller need not wait.
   static func counts(_ report: CrashReport) -> Bool {
     report.diagnosis.cause == .dangling && report.diagnosis.confidence >= leastConfidence
   }
@@ -189,7 +190,7 @@ extension PolicyKeeper {
     save(key)
   }
 
-  /// The name of a class, if it fits into a plan; otherwise nil.
+  /// Returns the name of a class if a plan can contain it; otherwise nil.
   static func usable(_ name: String) -> String? {
     name.isEmpty || name.utf8.count > ControlPlan.nameLimitBytes ? nil : name
   }
@@ -197,11 +198,11 @@ extension PolicyKeeper {
   static func build(_ facts: ProcessFacts) -> String { facts.buildID.isEmpty ? "unknown" : facts.buildID }
 }
 
-// Handles the passage of time, and applies and stores decisions.
+// Handles the passing of time, and applies and stores decisions.
 extension PolicyKeeper {
-  /// Ends a round of readings of all processes.
+  /// Ends a round of readings, in which crashd read all processes.
   ///
-  /// It advances the statistics' clocks, and stores the changed services.
+  /// The function advances the time in the statistics and stores the changed services.
   func tick() {
     for key in services.keys.sorted() {
       addHours(of: key)
@@ -212,7 +213,7 @@ extension PolicyKeeper {
     }
   }
 
-  /// Feeds an input to the policy loop, stores its events, and publishes the resulting plan.
+  /// Passes an input to the policy loop, stores the resulting events, and publishes the resulting plan.
   func receive(_ input: PolicyInput, _ key: ServiceKey) {
     guard var service = services[key] else { return }
     let before = service.policy.loop.protection
@@ -226,7 +227,7 @@ extension PolicyKeeper {
     board.set(services[key]?.policy.plan, for: key)
   }
 
-  /// Stores the service and the decisions.
+  /// Stores the service and its new decisions.
   func save(_ key: ServiceKey, _ decisions: [DanglingDecision] = []) {
     guard let service = services[key] else { return }
     do {
@@ -242,13 +243,14 @@ extension PolicyKeeper {
       try store.put(dangling: state, events: events)
       services[key]?.isDirty = false
     } catch {
-      // The decision stays in force while this crashd runs. The next change of the service stores it again.
+      // The decision remains in force while this crashd runs. It is stored together with the next change of the
+      // service.
       logger.error("cannot store the dangling statistics of '\(service.policy.name)' (uid \(key.uid)): \(error)")
       ledger.lose(["policy": 1], of: Peer(pid: 0, uid: key.uid), process: service.policy.name)
     }
   }
 
-  /// Adds a service if it is missing; false if there are too many.
+  /// Adds a service if it does not exist; returns false if there are too many services.
   func makeService(_ key: ServiceKey, name: String, peer: Peer) -> Bool {
     if services[key] != nil {
       if !name.isEmpty { services[key]?.policy.name = name }
@@ -261,10 +263,10 @@ extension PolicyKeeper {
     }
     let isFull = services.count >= limits.places(limits.danglingServices, for: key.uid)
     if isFull || (key.uid != 0 && own.count >= limits.danglingServicesPerUser) {
-      // A user's programs evict only programs of the same user. Programs with an operator's rules are not evicted.
+      // Only programs of the same user are evicted. A program for which an operator has set rules is not evicted.
       let idle = own.filter { $0.value.processes.isEmpty && !$0.value.policy.hasRules }
-      // Services that have guard modes are evicted last. They can be evicted, because `guards set` for all programs
-      // gives each service guard modes.
+      // Services with guard modes are evicted last. They are not exempt, because `guards set` for all programs gives
+      // guard modes to each service.
       let oldest = idle.min { left, right in
         (left.value.policy.guards == nil ? 0 : 1, left.value.policy.lastSeen_s)
           < (right.value.policy.guards == nil ? 0 : 1, right.value.policy.lastSeen_s)
@@ -307,7 +309,7 @@ extension PolicyKeeper {
     services[key]?.isDirty = true
   }
 
-  /// Splits the budget again, at once if the protected classes have changed, otherwise once an hour.
+  /// Divides the budget again if the protected classes have changed or if an hour has passed.
   private func split(_ key: ServiceKey, isForced: Bool = false) {
     guard var service = services[key] else { return }
     let protection = service.policy.loop.protection

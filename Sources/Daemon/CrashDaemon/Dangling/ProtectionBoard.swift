@@ -1,8 +1,9 @@
 import Synchronization
 
-/// The plans in force.
+/// Contains the plans that are in force.
 ///
-/// The policy keeper writes the plans. The attach thread reads them when a process attaches and when a plan changes.
+/// The policy keeper writes the plans. The attach thread reads a plan when a process attaches and when the plan
+/// changes.
 final class ProtectionBoard: Sendable {
   private struct State {
     var plans: [ServiceKey: ControlPlan] = [:]
@@ -12,13 +13,13 @@ final class ProtectionBoard: Sendable {
 
   private let state = Mutex(State())
 
-  /// A number that changes with every change of a plan.
+  /// A number that changes whenever a plan changes.
   var version: UInt64 { state.withLock { $0.version } }
 
-  /// The plan for the processes of a service; nil if crashd has none.
+  /// Returns the plan for the processes of a service; nil if the service has no plan.
   func plan(of key: ServiceKey) -> ControlPlan? { state.withLock { $0.plans[key] } }
 
-  /// Sets the callback that runs, on any thread, after a change.
+  /// Sets the callback that runs on any thread after a plan has changed.
   func onChange(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
 
   func set(_ plan: ControlPlan?, for key: ServiceKey) {

@@ -1,20 +1,20 @@
 import CrashRing
 import CrashStore
 
-/// The scope of one policy: the processes of one user that run one program.
+/// Identifies a service, to which one policy applies: the processes of one user that run one program.
 ///
-/// Processes with more rights than their user have a separate policy under the same uid. The user can neither see nor
-/// change that policy, and the user's other programs do not use up its limits.
+/// A process with more privileges than its user belongs to a separate service with the same uid. The user can neither
+/// see nor change the policy of that service. A separate service also does not count for the user's limits.
 struct ServiceKey: Sendable, Hashable, Comparable {
   var uid: UInt32
-  /// The path of the executable, as the process reports it; the name of the process if it reports no path.
+  /// The path of the executable that the process reports; if it reports no path, the name of the process.
   var program: String
-  /// Whether the processes have more rights than their user.
+  /// Whether the processes have more privileges than their user.
   var isRestricted: Bool
 
   init(uid: UInt32, program: String, isRestricted: Bool = false) {
     (self.uid, self.program) = (uid, program)
-    // Root can see all processes, so root's processes are never kept apart.
+    // Root can see all processes, so root's processes never form a separate service.
     self.isRestricted = isRestricted && uid != 0
   }
 

@@ -1,10 +1,10 @@
 import DanglingStatistics
 
-/// The policy of one service: its policy loop, the operator's overrides, and the counts of each day.
+/// The policy of one service: its policy loop, the overrides of the operator, and the counts of each day.
 ///
-/// All of this state is stored, and survives a restart of crashd.
+/// crashd stores this state, so it remains after a restart of crashd.
 struct ServicePolicy: Codable, Sendable {
-  /// The operator's options for one listed class.
+  /// The options that an operator set for one listed class.
   struct Wish: Codable, Sendable, Equatable {
     var limit: Int?
     var mode: DanglingMode?
@@ -12,17 +12,17 @@ struct ServicePolicy: Codable, Sendable {
 
   /// The counts of one day in UTC.
   struct Day: Codable, Sendable, Equatable {
-    /// The day, as the number of days since 1970.
+    /// The number of days between 1970-01-01 and this day.
     var day: Int
-    /// The reports with use-after-free as their cause.
+    /// The number of reports whose cause is a use-after-free.
     var crashes = 0
-    /// The crashes that the statistics counted: each process once, and a restart loop once an hour.
+    /// The crashes that the statistics counted: one for each process, and one an hour in a restart loop.
     var counted = 0
-    /// The use-after-free incidents of the quarantine.
+    /// The number of use-after-free incidents of the quarantine.
     var hits = 0
-    /// The sum of the hours that all processes were attached.
+    /// The total number of hours for which processes were attached.
     var processHours = 0.0
-    /// The crashes by build, for at most `buildLimit` builds.
+    /// The number of crashes for each build, for at most `buildLimit` builds.
     var builds: [String: Int]? = nil
   }
 
@@ -33,9 +33,9 @@ struct ServicePolicy: Codable, Sendable {
   var name: String
   var loop: PolicyLoop
   var wishes: [String: Wish] = [:]
-  /// The quarantine slots of each class, from the last split of the budget.
+  /// The quarantine slots of each class, from the last division of the budget.
   var limits: [String: Int] = [:]
-  /// Whether the operator has set the budgets.
+  /// Whether an operator has set the budgets.
   var hasOperatorsBudget = false
   /// The operator's guard modes; nil if there are none, or if an older crashd wrote this state.
   var guards: GuardWords?
@@ -49,13 +49,13 @@ struct ServicePolicy: Codable, Sendable {
     lastSeen_s = time_s
   }
 
-  /// Whether an operator has set a rule of the quarantine.
+  /// Whether an operator has set a rule for the quarantine.
   var hasRules: Bool {
     loop.rules.pin != .automatic || !loop.rules.listedClasses.isEmpty || !loop.rules.releasedClasses.isEmpty
       || hasOperatorsBudget
   }
 
-  /// Changes the counts of the day that contains a time.
+  /// Changes the counts of the day that contains the given time.
   mutating func count(at time_s: Double, _ change: (inout Day) -> Void) {
     let day = Int(clamping: Int64(min(max(time_s / 86_400, 0), 1e9)))
     if days.last?.day != day {
@@ -67,14 +67,14 @@ struct ServicePolicy: Codable, Sendable {
 
   /// The classes that crashd protects.
   ///
-  /// Classes that the statistics selected are included only if the operator allows automatic protection.
+  /// The classes that the statistics selected are included only if automatic protection is allowed.
   var protectedClasses: [String] {
     let classes = loop.protection.classes
     let isFree = loop.rules.allowsAutomaticProtection || loop.rules.pin == .on
     return isFree ? classes : classes.filter { loop.rules.listedClasses.contains($0) }
   }
 
-  /// The plan for the processes of the service; nil if it has none.
+  /// The plan for the processes of the service; nil if the service has no plan.
   var plan: ControlPlan? {
     guard let guards, !guards.isEmpty else { return danglingPlan }
     var plan = danglingPlan ?? ControlPlan()

@@ -2,15 +2,15 @@ import CrashReport
 
 /// The arguments of a process, from `/proc/PID/cmdline`.
 enum CommandLine {
-  /// The bytes that are read of a command line.
+  /// The maximum number of bytes that crashd reads of a command line.
   static let readLimitBytes = 4_096
-  /// The characters of a command line in a report.
+  /// The maximum number of characters of a command line in a report.
   private static let limit = 1_024
 
-  /// The arguments as one scrubbed line; nil if there are none.
+  /// Returns the arguments as one line after scrubbing; nil if there are no arguments.
   static func text(_ bytes: String, scrubbedBy scrubber: TextScrubber) -> String? {
     var arguments = bytes.utf8.split(separator: 0, omittingEmptySubsequences: false).map { String(Substring($0)) }
-    // The last argument also ends with a zero byte.
+    // A zero byte follows the last argument, too.
     if arguments.last == "" { arguments.removeLast() }
     let line = CleanText.line(scrubber.scrub(arguments: arguments))
     if line.isEmpty { return nil }

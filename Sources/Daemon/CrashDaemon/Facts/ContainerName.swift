@@ -1,23 +1,27 @@
 import CrashReport
 
-/// Finds the id of a process's container in the names of control groups and mounts, where container engines write it.
+/// Finds the id of a process's container in the names of control groups and mounts, which container engines choose.
 ///
-/// A user who may create control groups can choose their names. For this reason crashd only prints the id in a report,
-/// and decides nothing by it. Of nested containers, the innermost is reported.
+/// A user who may create control groups can choose the names, too. crashd therefore prints the id in the report but
+/// makes no decision with it. If containers are nested, the innermost container is reported.
 enum ContainerName {
   private static let digits = 64
-  /// The prefixes of scopes by engine, such as `cri-containerd-ID.scope`.
+  /// The names of the engines by the prefixes of their scopes.
+  ///
+  /// An example of a scope is `cri-containerd-ID.scope`.
   private static let scopes = [
     "docker": "docker", "cri-containerd": "containerd", "nerdctl": "containerd", "crio": "cri-o", "libpod": "podman",
   ]
-  /// The parent directories of control groups whose whole name is the id, by engine.
+  /// The names of the engines by the parent directories of their control groups.
+  ///
+  /// The whole name of such a group is the id.
   private static let directories = ["docker": "docker", "libpod_parent": "podman"]
-  /// The prefixes of scopes that hold an engine's own processes.
+  /// The prefixes of scopes for the engines' own processes.
   private static let monitors: Set = ["crio-conmon", "libpod-conmon"]
-  /// The directories in which an engine keeps the files that it mounts into its containers.
+  /// The names of the engines by the directories whose files they mount into their containers.
   private static let mounts = ["containers": "docker", "overlay-containers": "podman"]
 
-  /// Finds the container in the text of `/proc/PID/cgroup`: in the innermost part of a path that an engine has named.
+  /// Finds the container in the text of `/proc/PID/cgroup`: the innermost path component that an engine has named.
   static func of(cgroups text: String) -> CrashReport.Container? {
     for group in ControlGroup.list(text) {
       let parts = group.path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
@@ -31,15 +35,13 @@ enum ContainerName {
     return nil
   }
 
-  /// Finds the container in the text of `/proc/PID/mountinfo`, where the control group does not name it.
+  /// Finds the container in the text of `/proc/PID/mountinfo`, if the control group does not name it.
   ///
-  /// A file such as `/var/lib/docker/containers/ID/hostname` is mounted into the container.
-  ///
-  /// Only a crashd inside the container needs this function, for example a sidecar that is not in the host's cgroup
-  /// namespace.
+  /// Engines mount a file such as `/var/lib/docker/containers/ID/hostname` into the container. This function is needed
+  /// if crashd runs inside a container and not in the host's cgroup namespace, for example as a sidecar.
   static func of(mounts text: String) -> CrashReport.Container? {
     for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
-      // ID PARENT DEVICE ROOT MOUNTPOINT … (proc_pid_mountinfo(5)).
+      // The fields of a line are ID PARENT DEVICE ROOT MOUNTPOINT … (proc_pid_mountinfo(5)).
       let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 5)
       guard fields.count > 4, fields[4].elementsEqual("/etc/hostname".utf8) else { continue }
       let parts = fields[3].split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
@@ -52,7 +54,9 @@ enum ContainerName {
     return nil
   }
 
-  /// The id at the end of a name, and the prefix before the `-` or `:` that precedes the id; nil if the name has no id.
+  /// Returns the id at the end of a name, and the prefix before the id; nil if the name does not end with an id.
+  ///
+  /// A `-` or `:` separates the prefix from the id.
   private static func id(in name: String) -> (String, prefix: String)? {
     let scope = Array(".scope".utf8)
     var bytes = Array(name.utf8)
@@ -62,7 +66,7 @@ enum ContainerName {
     let rest = bytes.dropLast(digits)
     guard let mark = rest.last else { return (id, "") }
     guard mark == UInt8(ascii: "-") || mark == UInt8(ascii: ":") else { return nil }
-    // containerd names a group SLICE:PREFIX:ID.
+    // containerd names a control group SLICE:PREFIX:ID.
     let prefix = rest.dropLast().split(separator: UInt8(ascii: ":")).last ?? []
     return (id, String(decoding: prefix, as: UTF8.self))
   }

@@ -1,22 +1,26 @@
 import CrashReport
 import Glibc
 
-/// Reads the facts that describe the machine.
+/// Reads the facts about the machine, for reports.
 enum MachineFacts {
-  /// The facts of this machine, which crashd reads once at its start.
+  /// The facts about this machine.
+  ///
+  /// crashd reads them once, at its start.
   static let here = read { SmallFile.text(at: $0, limitBytes: limitBytes) }
 
   private static let limitBytes = 8_192
-  /// The characters of one text.
+  /// The maximum number of characters in one string.
   private static let textLimit = 128
-  /// crashd's application id, from which the reported machine id is derived.
+  /// The application id of crashd, with which the machine id in reports is derived.
   ///
-  /// machine-id(5) asks applications not to publish the machine id itself.
+  /// machine-id(5) requires that applications do not publish the machine id itself.
   private static let application: [UInt8] = [
     0x74, 0x88, 0xea, 0x2d, 0x53, 0x2d, 0x48, 0x64, 0x92, 0x42, 0x08, 0xae, 0xcf, 0x7a, 0x19, 0x0e,
   ]
 
-  /// Reads the facts with `file`, which returns the beginning of a file.
+  /// Reads the facts.
+  ///
+  /// `file` returns the beginning of a file.
   static func read(file: (String) -> String?) -> CrashReport.Machine {
     var machine = CrashReport.Machine()
     machine.host = text(file("/proc/sys/kernel/hostname"))
@@ -30,8 +34,9 @@ enum MachineFacts {
     return machine
   }
 
-  /// The id that `systemd-id128 machine-id --app-specific=7488ea2d532d4864924208aecf7a190e` prints; nil if the text is
-  /// not 32 hexadecimal digits.
+  /// Returns the id that `systemd-id128 machine-id --app-specific=7488ea2d532d4864924208aecf7a190e` prints.
+  ///
+  /// Returns nil if the text does not consist of 32 hexadecimal digits.
   static func derivedID(_ text: String) -> String? {
     let digits = Array(text.utf8.prefix { $0 != UInt8(ascii: "\n") })
     guard digits.count == 32 else { return nil }
@@ -39,7 +44,7 @@ enum MachineFacts {
     guard values.count == 32, values.contains(where: { $0 != 0 }) else { return nil }
     let key = stride(from: 0, to: 32, by: 2).map { UInt8(values[$0] << 4 | values[$0 + 1]) }
     var id = Array(SHA256.authentication(of: application, by: key).prefix(16))
-    // Set the version and the variant of a random UUID, as systemd does.
+    // Set the version and the variant of a random UUID, because systemd sets them, too.
     id[6] = id[6] & 0x0f | 0x40
     id[8] = id[8] & 0x3f | 0x80
     return id.map { UInt64($0).hexadecimal(digits: 2) }.joined()
@@ -57,7 +62,9 @@ enum MachineFacts {
     return self.text(value.dropFirst().prefix { $0 != first }.filter { $0 != "\\" })
   }
 
-  /// The model of the first processor: its name, or, on arm64, the numbers of its implementer and its part.
+  /// Returns the model of the first processor.
+  ///
+  /// The model is the name of the processor. On arm64, it consists of the numbers of the implementer and the part.
   static func processor(_ text: String) -> String? {
     var values: [String: String] = [:]
     for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
@@ -70,7 +77,7 @@ enum MachineFacts {
     return self.text("ARM implementer \(maker), part \(part)")
   }
 
-  /// One line of bounded length; nil for an empty one.
+  /// Returns the text as one line of limited length; nil if the line is empty.
   static func text(_ text: (some StringProtocol)?, limit: Int = textLimit) -> String? {
     guard let text else { return nil }
     let line = CleanText.line(String(text.prefix(limit)).trimmed)
@@ -79,7 +86,7 @@ enum MachineFacts {
 }
 
 extension String {
-  /// The text without spaces, tabs and line ends at both ends.
+  /// The string without spaces, tabs and newlines at its start and end.
   fileprivate var trimmed: String {
     let isBlank = { (scalar: Unicode.Scalar) in scalar == " " || scalar == "\t" || scalar == "\n" }
     let rest = unicodeScalars.drop(while: isBlank)

@@ -1,28 +1,29 @@
-/// The memory limit of a process: the smallest limit of its control group and of the groups above that group.
+/// The memory limit of a process: the smallest limit of its control group and of that group's ancestors.
 struct MemoryLimit: Sendable, Equatable {
-  /// The directories of the control groups, the innermost first.
+  /// The directories of the control groups, innermost first.
   var directories: [String]
-  /// The names of the file with the limit and of the file with the used memory.
+  /// The name of the file with the memory limit, and the name of the file with the memory use.
   var names: (limit: String, used: String) { isFirstVersion ? Self.firstVersion : Self.secondVersion }
   private var isFirstVersion: Bool
 
   private static let firstVersion = ("memory.limit_in_bytes", "memory.usage_in_bytes")
   private static let secondVersion = ("memory.max", "memory.current")
-  /// Groups below this depth are ignored: they are rare, and crashd would read a file for each level.
+  /// Deeper groups are ignored, because they are rare and because crashd would read a file for each level.
   private static let depthLimit = 16
-  /// Values from here on mean "no limit": cgroup version 1 then prints a size that no machine has.
+  /// The smallest value that is treated as "no limit", for which cgroup version 1 prints a very large number.
   private static let none = 1 << 60
 
-  /// Finds the groups in the text of `/proc/PID/cgroup`; nil if no group counts memory.
+  /// Finds the control groups in the text of `/proc/PID/cgroup`; nil if no group limits memory.
   init?(cgroups text: String) {
     for group in ControlGroup.list(text) {
       let parts = group.path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
-      // A path outside crashd's cgroup namespace begins with `/..`.
+      // A path outside of crashd's cgroup namespace begins with `/..`.
       guard parts.count <= Self.depthLimit, !parts.contains("..") else { continue }
       let isFirstVersion = !group.controllers.isEmpty
       guard !isFirstVersion || group.controllers.split(separator: ",").contains("memory") else { continue }
       let root = isFirstVersion ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup"
-      // The root is included: in a cgroup namespace it is the group of the container, which has these files.
+      // The root group is included. In a cgroup namespace, the root is the group of the container, which has these
+      // files.
       directories = (0...parts.count).reversed().map { ([root] + parts.prefix($0)).joined(separator: "/") }
       self.isFirstVersion = isFirstVersion
       return
@@ -30,7 +31,7 @@ struct MemoryLimit: Sendable, Equatable {
     return nil
   }
 
-  /// The current limit, and the directory of the group that sets it; nil if there is no limit.
+  /// Returns the current limit, and the directory of the group with this limit; nil if there is no limit.
   func smallest(_ read: (String) -> String?) -> (bytes: Int, directory: String)? {
     var found: (bytes: Int, directory: String)?
     for directory in directories {
@@ -40,12 +41,12 @@ struct MemoryLimit: Sendable, Equatable {
     return found
   }
 
-  /// The bytes that the processes of a group use.
+  /// Returns the bytes of memory that the processes of a group use.
   func used(in directory: String, _ read: (String) -> String?) -> Int? {
     read("\(directory)/\(names.used)").flatMap(Self.number)
   }
 
-  /// The number that a file consists of; nil for any other content, such as `max`.
+  /// Parses a file that consists of one number; nil for other contents, such as `max`.
   private static func number(_ text: String) -> Int? {
     Int(text.prefix { $0 != "\n" }).flatMap { $0 >= 0 ? $0 : nil }
   }

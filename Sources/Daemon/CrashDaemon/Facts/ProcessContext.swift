@@ -1,24 +1,24 @@
 import CrashReport
 import CrashRing
 
-/// The part of a report about the environment of its process that does not come from the ring.
+/// The facts about a process in its report that do not come from the ring.
 ///
-/// Most of it can be read only while the process is attached. For a ring from the spool it stays unset.
+/// Most of these facts can be read only while the process is attached. For a ring from the spool, they are nil.
 struct ProcessContext: Sendable, Equatable {
   var machine: CrashReport.Machine?
   var container: CrashReport.Container?
   var cgroup: String?
-  /// The command line, scrubbed.
+  /// The command line after scrubbing.
   var commandLine: String?
   var resources: CrashReport.Resources?
-  /// The files with the memory limit of the process.
+  /// The control groups that limit the memory of the process.
   var memoryLimit: MemoryLimit?
 
   private static let cgroupLimit = 512
 
   init(machine: CrashReport.Machine? = nil) { self.machine = machine }
 
-  /// Makes the context from the text of `/proc/PID/cgroup`.
+  /// Makes the context of a process from the text of `/proc/PID/cgroup`.
   init(machine: CrashReport.Machine?, cgroups text: String) {
     self.machine = machine
     container = ContainerName.of(cgroups: text)
@@ -30,13 +30,13 @@ struct ProcessContext: Sendable, Equatable {
     cgroup = MachineFacts.text((known.first { $0.path != "/" } ?? known.first)?.path, limit: Self.cgroupLimit)
   }
 
-  /// Makes the context that an earlier analysis has stored in a report.
+  /// Makes the context from a report that was stored earlier.
   init(_ report: CrashReport) {
     (machine, container, resources) = (report.machine, report.container, report.resources)
     (cgroup, commandLine) = (report.process.cgroup, report.process.commandLine)
   }
 
-  /// This context, with the missing values taken from a later reading.
+  /// Returns this context, with values from a later reading for its missing values.
   func added(to later: ProcessContext) -> ProcessContext {
     var context = self
     context.machine = machine ?? later.machine
@@ -55,7 +55,8 @@ extension ReportBuilder {
     (report.machine, report.container, report.resources) = (context.machine, context.container, context.resources)
     report.process.cgroup = context.cgroup
     report.process.swiftVersion = process.identity.swiftVersion
-    // Arguments are part of the memory of the process, so a report that must not show memory has no command line.
+    // Arguments are a part of the process's memory. A report that must not contain memory therefore has no command
+    // line.
     let isWithheld = [.none, .withheld].contains(contents.memory.mode) || report.process.isRestricted == true
     report.process.commandLine = isWithheld ? nil : context.commandLine
     report.noteUptime()
@@ -63,7 +64,7 @@ extension ReportBuilder {
 }
 
 extension CrashReport {
-  /// Sets how long the process had run, computed from its start time and the time of the report.
+  /// Sets how long the process had run, which is the difference between its start time and the time of the report.
   mutating func noteUptime() {
     process.uptime_ms = nil
     guard let start = Moment(rfc3339: process.startTime), let end = Moment(rfc3339: time), start.nanoseconds > 0,

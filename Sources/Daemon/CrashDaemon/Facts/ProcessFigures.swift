@@ -1,11 +1,11 @@
 import CrashReport
 import Glibc
 
-/// Parses the figures of a process in `/proc`.
+/// Parses numbers about a process from files in `/proc`.
 ///
-/// The length of each text is limited, so a text may be truncated.
+/// crashd reads only the beginning of a file, so a text may be truncated.
 enum ProcessFigures {
-  /// The number of a line `KEY: NUMBER kB`, converted to bytes.
+  /// Returns the number of a line `KEY: NUMBER kB`, converted to bytes.
   static func kibibytes(_ key: String, in text: String) -> Int? {
     let mark = Array("\(key):".utf8)
     for line in text.utf8.split(separator: UInt8(ascii: "\n")) where line.starts(with: mark) {
@@ -18,8 +18,9 @@ enum ProcessFigures {
     return nil
   }
 
-  /// The soft limit in a line of `/proc/PID/limits`, such as `Max open files`; nil if the line is missing or the limit
-  /// is `unlimited`.
+  /// Returns the soft limit in a line of `/proc/PID/limits`, such as `Max open files`.
+  ///
+  /// Returns nil if the line is missing or the limit is `unlimited`.
   static func limit(_ name: String, in text: String) -> Int? {
     let mark = Array("\(name) ".utf8)
     for line in text.utf8.split(separator: UInt8(ascii: "\n")) where line.starts(with: mark) {
@@ -29,25 +30,26 @@ enum ProcessFigures {
     return nil
   }
 
-  /// The number of open descriptors, which is the size of the directory.
+  /// Returns the number of open descriptors, which is the size that stat reports for the directory `/proc/PID/fd`.
   ///
   /// The kernel reports this size since Linux 6.2.
   static func openDescriptors(pid: Int32) -> Int? {
     var status = stat()
-    // stat writes one struct stat.
+    // stat writes at most one struct stat.
     guard unsafe stat("/proc/\(pid)/fd", &status) == 0, status.st_size > 0 else { return nil }
     return Int(status.st_size)
   }
 
-  /// Reads the memory use, the memory limit and the number of descriptors, from files whose reads never wait for the
-  /// process.
+  /// Reads the memory use, the memory limit and the number of descriptors.
+  ///
+  /// The kernel answers these reads without waiting for the process.
   /// - Parameters:
-  ///   - pid: The pid. The caller checks afterwards that it still belongs to the same process.
+  ///   - pid: The pid. Afterwards, the caller checks that the pid still belongs to the same process.
   ///   - limit: The memory limit of the process's control groups.
   ///   - time: The current time.
   ///   - read: Reads the beginning of a file.
   ///   - descriptors: Counts the open descriptors of a process.
-  /// - Returns: The figures that could be read.
+  /// - Returns: The numbers that could be read.
   static func resources(
     pid: Int32, limit: MemoryLimit?, time: Moment, read: (String) -> String? = { SmallFile.text(at: $0) },
     descriptors: (Int32) -> Int? = openDescriptors

@@ -3,37 +3,37 @@ import CrashReport
 import LinuxSystem
 import Synchronization
 
-/// The last readings of an attached process.
+/// The last readings of an attached process's resource use.
 ///
-/// The attach thread writes them, and the pipeline reads them.
+/// The attach thread writes the readings. The pipeline reads them.
 final class ProcessReadings: Sendable {
   private struct State {
     /// The last reading.
     var resources: CrashReport.Resources?
     /// The reading that was made at the last crash.
     var ofCrash: CrashReport.Resources?
-    /// The time of the last attempt to read at a crash.
+    /// The time of the last attempt to make a reading at a crash.
     var tried_ns: UInt64?
-    /// Whether the files whose reads may block were read, or are queued to be read.
+    /// Whether the slow reads, which may block, were made or are queued.
     var hasSlowRead = false
     var commandLine: String?
     var container: CrashReport.Container?
   }
 
   private let state = Mutex(State())
-  /// Wake-ups within this time count as one crash, because a process wakes crashd twice for one crash.
+  /// Wake-ups within this time are treated as one crash, because a process wakes crashd twice for one crash.
   ///
-  /// A process that wakes crashd all the time costs one reading a second.
+  /// A process that wakes crashd continuously therefore causes only one reading a second.
   private static let sameCrash_ns: UInt64 = 1_000_000_000
 
-  /// Reads the current resource use.
+  /// Reads the current resource use of a process.
   ///
-  /// If the process ends during the read, the last reading is kept.
+  /// If the process ends during the read, the former reading is kept.
   /// - Parameters:
-  ///   - facts: The process.
-  ///   - pidfd: Its pidfd.
+  ///   - facts: The facts about the process.
+  ///   - pidfd: The pidfd of the process.
   ///   - isOfCrash: Whether the process is in its crash handler.
-  /// - Returns: False if the last reading at a crash is less than a second old; then nothing is read.
+  /// - Returns: False if the last reading at a crash is less than one second old. In this case, nothing is read.
   @discardableResult
   func measure(_ facts: ProcessFacts, _ pidfd: Descriptor, isOfCrash: Bool = false) -> Bool {
     let now = Moment.monotonic_ns()
@@ -45,8 +45,8 @@ final class ProcessReadings: Sendable {
     }
     guard isDue else { return false }
     let found = ProcessFigures.resources(pid: facts.peer.pid, limit: facts.context.memoryLimit, time: Moment.now())
-    // Check after the read: if the process still exists, the pid was its own during the whole read. A process that is
-    // exiting has already released its memory.
+    // Check this after the read. If the process still exists, the pid belonged to it during the whole read. If the
+    // process is exiting, it has already released its memory and the reading is not used.
     guard cd_process_exists(pidfd.number), found.residentBytes != nil else { return true }
     state.withLock { state in
       state.resources = found
@@ -55,17 +55,17 @@ final class ProcessReadings: Sendable {
     return true
   }
 
-  /// Reads the command line on a thread that may block, and the container if the control groups do not name it.
+  /// Reads the command line, and reads the container if the control groups do not name it.
   ///
-  /// The kernel reads the arguments from the memory of the process, and may wait for the process or for a file that it
-  /// has mapped. The files are read once for each process. If too many reads of the account are queued, a later call
-  /// tries again.
+  /// The reads run on a thread that may block. The kernel reads the arguments from the memory of the process, and may
+  /// wait for the process or for a file that the process has mapped. The files are read once for each process. If too
+  /// many reads of the account are queued, nothing is read now, and a later call tries again.
   /// - Parameters:
-  ///   - facts: The process.
-  ///   - pidfd: Its pidfd.
+  ///   - facts: The facts about the process.
+  ///   - pidfd: The pidfd of the process.
   ///   - account: The account whose limits apply.
   ///   - privacy: The current privacy rules.
-  ///   - waiting: The count of queued reads.
+  ///   - waiting: Counts the queued reads of each account.
   func readLater(
     _ facts: ProcessFacts, _ pidfd: Descriptor, of account: UInt32, _ privacy: PrivacySettings,
     waiting: WaitingReads = .shared
@@ -82,7 +82,8 @@ final class ProcessReadings: Sendable {
         ? SmallFile.text(at: "/proc/\(peer.pid)/cmdline", limitBytes: CommandLine.readLimitBytes) : nil
       let mounts = needsContainer ? SmallFile.text(at: "/proc/\(peer.pid)/mountinfo", limitBytes: Self.mountBytes) : nil
       guard cd_process_exists(pidfd.number) else { return }
-      // The rules were checked when the settings were read. If they fail here, the command line is dropped.
+      // The privacy rules were checked when the settings were read. If they are invalid nevertheless, drop the command
+      // line.
       let text = (try? TextScrubber(privacy)).flatMap { scrubber in
         bytes.flatMap { CommandLine.text($0, scrubbedBy: scrubber) }
       }
@@ -95,8 +96,8 @@ final class ProcessReadings: Sendable {
   /// Adds the readings to the context that was read when the process attached.
   /// - Parameters:
   ///   - context: The context from the time of the attach.
-  ///   - isOfCrash: Whether to prefer the reading of the last crash over the last reading.
-  /// - Returns: The context with the readings.
+  ///   - isOfCrash: Whether the reading at the last crash is preferred to the last reading.
+  /// - Returns: The context, with the readings.
   func added(to context: ProcessContext, isOfCrash: Bool = true) -> ProcessContext {
     var context = context
     state.withLock { state in
@@ -110,11 +111,11 @@ final class ProcessReadings: Sendable {
 
 /// Counts the queued reads of each account.
 ///
-/// If one read hangs, later reads of the same user are refused instead of piling up.
+/// If one read blocks, further reads of the same user are refused, because the queue would become longer and longer.
 final class WaitingReads: Sendable {
   static let shared = WaitingReads()
 
-  /// The queued reads of one account.
+  /// The maximum number of queued reads of one account.
   static let limit = 64
   private let counts = Mutex<[UInt32: Int]>([:])
 

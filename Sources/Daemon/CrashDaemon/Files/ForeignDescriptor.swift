@@ -1,29 +1,29 @@
-// Descriptors of files that a user chose. Closing such a descriptor calls into the user's file system, which may never
+// Descriptors of files that a user chose. The close of such a descriptor calls the user's file system, which may never
 // answer.
 import CLinux
 import Glibc
 import LinuxSystem
 
 extension Descriptor {
-  /// Takes ownership of a descriptor of a file that a user chose.
+  /// Takes ownership of the descriptor of a file that a user chose.
   ///
-  /// The descriptor is closed on a thread that may block.
+  /// A thread that may block closes the descriptor later.
   convenience init(foreign number: Int32, of user: UInt32) {
     self.init(owning: number) { number in
       ForeignFileWork.shared.submit(of: user, at: FileFacts.place(of: number)) { close(number) }
     }
   }
 
-  /// The file attributes that the kernel has without asking the file system.
+  /// Returns the attributes of the file that the kernel provides without a call to the file system.
   func facts() throws(SystemError) -> FileFacts { try FileFacts(of: number) }
 }
 
-/// The attributes of an open file that the kernel has without asking the file system.
+/// The attributes of an open file that the kernel provides without a call to the file system.
 struct FileFacts {
   var device: UInt
   var inode: UInt
   var size: UInt64
-  /// The time of the last change, by the kernel's clock.
+  /// The time of the last change, according to the kernel's clock.
   var changed_s: Int64
   var changed_ns: Int64
   var mode: UInt32
@@ -38,12 +38,12 @@ struct FileFacts {
   }
 
   var isRegular: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFREG) }
-  /// Whether users other than the owner can change the file.
+  /// Whether users other than the owner can write to the file.
   var isSharedWritable: Bool { mode & 0o022 != 0 }
 
-  /// The device of the file.
+  /// Returns a string that identifies the device of the file.
   ///
-  /// Files on one device are expected to block together.
+  /// If one file of a device blocks, all files of the device are expected to block.
   static func place(of number: Int32) -> String {
     guard let facts = try? FileFacts(of: number) else { return "" }
     return "device \(facts.device)"
@@ -53,6 +53,6 @@ struct FileFacts {
 extension stat {
   var isRegular: Bool { st_mode & S_IFMT == S_IFREG }
   var isDirectory: Bool { st_mode & S_IFMT == S_IFDIR }
-  /// Whether users other than the owner can change the file.
+  /// Whether users other than the owner can write to the file.
   var isSharedWritable: Bool { st_mode & 0o022 != 0 }
 }

@@ -3,16 +3,16 @@ import Glibc
 import LinuxSystem
 import Synchronization
 
-/// Runs work that may block on a file system that crashd does not trust.
+/// Runs work that may block in a file system that crashd does not trust.
 ///
-/// Such work opens a path that a process named, or closes a descriptor that a process sent. A file system that a user
-/// provides, or a network file system whose server is down, may never answer.
+/// The work opens a path that a process named, or closes a descriptor that a process sent. A file system that a user
+/// provides may never answer. The same is true for a network file system whose server is down.
 ///
-/// The work runs on separate threads, never on Swift's cooperative pool or on the attach thread. Each account has a few
-/// threads, and at most one of them works at a place (a device or a directory). A place that blocks holds one thread,
-/// and the user's work at other places continues.
+/// The work runs on separate threads, and never in Swift's cooperative pool or on the attach thread. Each account has a
+/// few threads. At each device or directory (`place`), at most one of these threads works at a time. If a device
+/// blocks, it blocks one thread, and the user's work on other devices continues.
 final class ForeignFileWork: Sendable {
-  /// Work that waits or runs.
+  /// A piece of work that waits or runs.
   struct Piece: Sendable {
     fileprivate var account: UInt32
     fileprivate var place: String
@@ -20,14 +20,14 @@ final class ForeignFileWork: Sendable {
     fileprivate var run: @Sendable () -> Void
   }
 
-  /// The work of one account.
+  /// The queued work of one account.
   private struct Queue {
-    /// The waiting pieces by place, in the order of their submission.
+    /// The waiting pieces of each device or directory, in the order of their submission.
     var waiting: [String: [Piece]] = [:]
-    /// The places with waiting work and no running work, in the order in which they are served.
+    /// The devices and directories with waiting work but without running work, in the order in which they are served.
     var ready: [String] = []
     var running: Set<String> = []
-    /// The number of waiting pieces.
+    /// The number of all waiting pieces.
     var count = 0
 
     var isIdle: Bool { count == 0 && running.isEmpty }
@@ -51,7 +51,7 @@ final class ForeignFileWork: Sendable {
       if waiting[piece.place] != nil { ready.append(piece.place) }
     }
 
-    /// Removes a waiting piece.
+    /// Removes a waiting piece from the queue.
     mutating func remove(_ piece: Piece) {
       guard let index = waiting[piece.place]?.firstIndex(where: { $0.number == piece.number }) else { return }
       waiting[piece.place]?.remove(at: index)
@@ -64,7 +64,7 @@ final class ForeignFileWork: Sendable {
 
   private struct State {
     var queues: [UInt32: Queue] = [:]
-    /// The account of each running piece.
+    /// The accounts of the running pieces, with one element for each piece.
     var running: [UInt32] = []
     var threads = 0
     var clock: UInt64 = 0
@@ -77,22 +77,22 @@ final class ForeignFileWork: Sendable {
 
   init(_ limits: Limits) { self.limits = limits }
 
-  /// Whether the waiting work of a user has reached its limit, so that crashd must accept nothing more from that user.
+  /// Whether the waiting work of a user has reached its limit.
+  ///
+  /// In this case, crashd must not accept further work of this user.
   func isFull(_ user: UInt32) -> Bool {
     let most = UserAccounts.isTrusted(user) ? limits.trustedForeignWork : limits.foreignWorkPerUser
     let account = limits.account(of: user)
     return state.withLock { $0.queues[account]?.count ?? 0 >= most }
   }
 
-  /// Queues work for a separate thread.
-  ///
-  /// This call never blocks.
+  /// Queues work for a separate thread, and returns without blocking.
   ///
   /// - Parameters:
   ///   - user: The owner of the file.
   ///   - place: The device or directory that may block. At each place, one piece of a user's work runs at a time.
   ///   - body: The work.
-  /// - Returns: The work, which can be withdrawn while it waits.
+  /// - Returns: The queued work, which can be withdrawn while it waits.
   @discardableResult
   func submit(of user: UInt32, at place: String, _ body: @escaping @Sendable () -> Void) -> Piece {
     let account = limits.account(of: user)
@@ -110,7 +110,7 @@ final class ForeignFileWork: Sendable {
     do throws(SystemError) {
       try Thread.start(named: "foreign-files") { self.work() }
     } catch {
-      // No thread could be started. The work waits until another thread takes it.
+      // No thread could be started. The work waits until another thread runs it.
       state.withLock { $0.threads -= 1 }
     }
     return piece
@@ -118,9 +118,8 @@ final class ForeignFileWork: Sendable {
 
   /// Runs `body` on a separate thread and returns its result.
   ///
-  /// Returns nil if `body` misses the deadline, or if too much of the user's work waits.
-  ///
-  /// A `body` that has begun runs to its end even after the deadline.
+  /// Returns nil if `body` does not finish before the time-out, or if too much work of the user waits. If `body` has
+  /// begun before the time-out, it runs to its end, and its result is dropped.
   func result<Value: Sendable>(
     of user: UInt32, at place: String, timeout_ms: Int, _ body: @escaping @Sendable () -> Value
   ) async -> Value? {
@@ -136,7 +135,7 @@ final class ForeignFileWork: Sendable {
     return await withCheckedContinuation { answer.take($0) }
   }
 
-  /// Like `result(of:at:timeout_ms:_:)`, but blocks the calling thread.
+  /// Does the same as `result(of:at:timeout_ms:_:)`, but blocks the calling thread.
   func wait<Value: Sendable>(
     of user: UInt32, at place: String, timeout_ms: Int, _ body: @escaping @Sendable () -> Value
   ) -> Value? {
@@ -146,17 +145,17 @@ final class ForeignFileWork: Sendable {
     let piece = submit(of: user, at: place) {
       found.set(body())
       var one: UInt64 = 1
-      // write reads eight bytes, the size of the variable.
+      // write reads eight bytes, which is the size of the variable.
       _ = unsafe write(event.number, &one, 8)
     }
     var wanted = pollfd(fd: event.number, events: Int16(POLLIN), revents: 0)
-    // poll reads and writes one pollfd.
+    // poll reads and writes one pollfd, which is the size of the variable.
     _ = unsafe poll(&wanted, 1, Int32(clamping: timeout_ms))
     withdraw(piece)
     return found.value
   }
 
-  /// Withdraws work that has not begun.
+  /// Removes work from the queue if the work has not begun.
   private func withdraw(_ piece: Piece) {
     state.withLock { state in
       state.queues[piece.account]?.remove(piece)
@@ -173,7 +172,7 @@ final class ForeignFileWork: Sendable {
       account, beside: state.running, of: limits.foreignThreads, most: limits.foreignThreadsPerUser)
   }
 
-  /// The account with the fewest threads among those whose work may run.
+  /// Returns the account with the fewest running threads, of all accounts whose work may run.
   private func nextAccount(_ state: State) -> UInt32? {
     state.queues.lazy.filter { !$0.value.ready.isEmpty && self.mayRun($0.key, state) }
       .min { $0.value.running.count < $1.value.running.count }?.key
@@ -182,8 +181,8 @@ final class ForeignFileWork: Sendable {
   private func take() -> Piece? {
     state.withLock { state in
       guard let account = nextAccount(state), let piece = state.queues[account]?.next() else {
-        // Ordering: the count changes under the lock that found no work, so that work submitted from now on starts
-        // another thread.
+        // Ordering: the same lock protects the search for work and this count. Work that is submitted later therefore
+        // starts another thread.
         state.threads -= 1
         return nil
       }
@@ -204,7 +203,7 @@ final class ForeignFileWork: Sendable {
   }
 }
 
-/// Resumes a continuation once, with the first result.
+/// Resumes a continuation exactly once, with the first result.
 private final class Answer<Value: Sendable>: Sendable {
   private struct State {
     var continuation: CheckedContinuation<Value?, Never>?

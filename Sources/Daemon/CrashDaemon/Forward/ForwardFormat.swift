@@ -4,7 +4,7 @@ import CrashStore
 import FoundationEssentials
 import NIOCore
 
-/// Encodes events for a collector, and decodes its answers.
+/// Encodes the events for a collector, and decodes the answers of the collector.
 struct ForwardFormat {
   private struct Line: Encodable {
     var cursor: String
@@ -20,21 +20,21 @@ struct ForwardFormat {
 
   /// A decoded answer of a collector.
   enum Answer: Equatable {
-    /// The collector has every event up to this cursor.
+    /// The collector has received all events up to this cursor.
     case has(StoreCursor)
-    /// The collector has the oldest event that it had not answered yet.
+    /// The collector has received the oldest event that it had not answered yet.
     case hasNext
-    /// The collector rejects the event, for this reason.
+    /// The collector rejects the event for this reason.
     case refused(String)
     case unintelligible
   }
 
   let format: ForwardSettings.Format
 
-  /// The byte that ends each message, in both directions.
+  /// The byte that ends each message to the collector and each answer.
   var separator: UInt8 { format == .jsonl ? UInt8(ascii: "\n") : 0 }
 
-  /// `lost` is the number of events between the previous event and this one that were removed or unreadable.
+  /// `lost` is the number of removed or unreadable events between the previous event and this event.
   func message(_ event: StoredReport, _ report: JSONValue, lost: Int) throws -> ByteBuffer {
     let line = Line(
       cursor: event.cursor.description, id: event.id, lost: lost > 0 ? lost : nil, report: report)

@@ -1,24 +1,24 @@
 public import CrashProtocol
 
-/// One collector that crashd sends its events to.
+/// A collector to which crashd sends its events.
 public struct ForwardSettings: Sendable, Hashable {
-  /// How events are written.
+  /// The format in which crashd sends events.
   public enum Format: String, Sendable, CaseIterable {
     /// A line of JSON for each event.
     case jsonl
-    /// A call of `io.crashshield.Collector.Report` for each event. The reply acknowledges the event.
+    /// A call of `io.crashshield.Collector.Report` for each event; the reply acknowledges the event.
     case varlink
   }
 
   /// The collector's Unix socket.
   public var path: String
-  /// How events are written.
+  /// The format of the events.
   public var format = Format.jsonl
-  /// Whether a collector that receives JSON lines acknowledges events by `{"ack": CURSOR}`.
+  /// Whether a collector that receives JSON lines acknowledges events with `{"ack": CURSOR}`.
   public var acknowledges = false
-  /// Whether crashd scrubs events by the privacy rules before it sends them.
+  /// Whether crashd applies the privacy rules to events before it sends them.
   public var scrubs = true
-  /// Selects the reports that the collector gets.
+  /// Selects the reports that the collector receives.
   public var filter = ReportFilter()
 
   /// Makes the settings of a collector at a path.
@@ -26,11 +26,11 @@ public struct ForwardSettings: Sendable, Hashable {
 
   /// The prefix of the subscriber names of collectors.
   ///
-  /// No client may subscribe under a name with this prefix.
+  /// crashd rejects a client's subscription with a name that has this prefix.
   static let subscriberPrefix = "forward "
-  /// The subscriber name under which the collector's cursor is stored.
+  /// The subscriber name with which the store stores the collector's cursor.
   var subscriber: String { Self.subscriberPrefix + path }
 
-  /// Whether an event counts as delivered only when the collector acknowledges it.
+  /// Whether an event is treated as delivered only after the collector has acknowledged it.
   var waitsForAcknowledgement: Bool { format == .varlink || acknowledges }
 }

@@ -1,15 +1,13 @@
 import CrashStore
 import Synchronization
 
-/// The events that were sent on one connection, and how many of them the collector has acknowledged.
+/// The events that were sent on one connection, with the number of events that the collector has acknowledged.
 ///
-/// One task sends events, and another receives acknowledgements. An acknowledgement counts as soon as it arrives, even
+/// One task sends events, and another task receives acknowledgements. An acknowledgement takes effect immediately, even
 /// while the next event is being sent.
 final class ForwardWindow: Sendable {
   private struct State {
-    /// The events that were sent and not acknowledged, in order.
-    ///
-    /// They are at most one page.
+    /// The events that were sent but not acknowledged, in order; at most the events of one page.
     var open: [StoreCursor] = []
     var sent: StoreCursor
     var reached: StoreCursor?
@@ -18,31 +16,31 @@ final class ForwardWindow: Sendable {
 
   private let state: Mutex<State>
   private let continuation: AsyncStream<Void>.Continuation
-  /// Yields one element for all acknowledgements since the last element.
+  /// Contains one element for all acknowledgements since the last element.
   ///
-  /// Only one task may read it.
+  /// Only one task may read this stream.
   let progress: AsyncStream<Void>
   /// The epoch of the cursors of this connection.
   let epoch: StoreEpoch
 
-  /// - Parameter start: The cursor that the connection continues after.
+  /// - Parameter start: The cursor after which the connection continues.
   init(from start: StoreCursor) {
     state = Mutex(State(sent: start))
     epoch = start.epoch
     (progress, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
   }
 
-  /// The last acknowledged event; nil if none was acknowledged on this connection.
+  /// The last acknowledged event; nil if the collector has not acknowledged an event on this connection.
   var reached: StoreCursor? { state.withLock { $0.reached } }
 
-  /// Whether the collector has acknowledged everything that was sent.
+  /// Whether the collector has acknowledged all events that were sent.
   var isEmpty: Bool { state.withLock { $0.open.isEmpty } }
 
-  /// Whether crashd closed the connection because the collector exceeded its time-out.
+  /// Whether crashd closed the connection because of the collector's time-out.
   var isLate: Bool { state.withLock { $0.isLate } }
   func noteLate() { state.withLock { $0.isLate = true } }
 
-  /// Adds the event that is sent next.
+  /// Adds the event that crashd sends next.
   func send(_ cursor: StoreCursor) {
     state.withLock { state in
       state.open.append(cursor)
@@ -50,8 +48,8 @@ final class ForwardWindow: Sendable {
     }
   }
 
-  /// Acknowledges everything up to a cursor.
-  /// - Returns: How many events this call acknowledges; nil if the cursor was not sent yet.
+  /// Acknowledges all events up to a cursor.
+  /// - Returns: The number of events that this call acknowledges; nil if the event of the cursor was not sent yet.
   func acknowledge(through cursor: StoreCursor) -> Int? {
     take { state in
       guard cursor.epoch == epoch, cursor <= state.sent else { return nil }
@@ -59,8 +57,8 @@ final class ForwardWindow: Sendable {
     }
   }
 
-  /// Acknowledges the oldest unacknowledged event.
-  /// - Returns: 1; nil if every event is acknowledged.
+  /// Acknowledges the oldest event that is not acknowledged yet.
+  /// - Returns: 1; nil if all events are acknowledged.
   func acknowledgeNext() -> Int? {
     take { $0.open.isEmpty ? nil : 1 }
   }

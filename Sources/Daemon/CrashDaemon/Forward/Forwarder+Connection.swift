@@ -4,17 +4,17 @@ import CrashStore
 import NIOCore
 import NIOPosix
 
-// The life of one connection to the collector.
+// Handles one connection to the collector.
 extension Forwarder {
   private static let answerLimitBytes = 4_096
-  /// The answers that wait to be read.
+  /// The maximum number of answers that wait to be read.
   ///
   /// A collector sends at most one answer for each event of a page.
   private static let answerLimit = 64
 
   /// Sends the events after `start` until the task is cancelled or the connection ends.
   ///
-  /// The end of the connection is always an error.
+  /// If the connection ends, this function throws an error.
   func send(from start: StoreCursor) async throws {
     let (answers, continuation) = AsyncStream.makeStream(
       of: [UInt8].self, bufferingPolicy: .bufferingOldest(Self.answerLimit))
@@ -22,7 +22,7 @@ extension Forwarder {
     configuration.counts.change(forward.path) { $0.isConnected = true }
     let window = ForwardWindow(from: start)
     var outcome: Result<Void, any Error> = .success(())
-    // A pending write does not react to the cancellation of the task. Only closing the connection ends it.
+    // Cancelling the task does not end a pending write. Only closing the connection ends the write.
     await withTaskCancellationHandler {
       do {
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -38,8 +38,8 @@ extension Forwarder {
     } onCancel: {
       channel.close(promise: nil)
     }
-    // Store the last acknowledged cursor, so that the next connection continues after it. If the store cannot do that
-    // now, the collector receives the acknowledged events twice.
+    // Store the last acknowledged cursor, because the next connection continues after it. If this fails, the collector
+    // receives the acknowledged events twice.
     if let reached = window.reached { try keep(reached) }
     if window.isLate { throw Failure.tooSlow(configuration.limits.collector_ms) }
     try outcome.get()
@@ -50,7 +50,7 @@ extension Forwarder {
     let separator = ForwardFormat(format: forward.format).separator
     return try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .connectTimeout(.milliseconds(Int64(configuration.limits.collector_ms)))
-      // A collector that sends no acknowledgements may close its sending half.
+      // A collector that does not send acknowledgements may close its sending direction.
       .channelOption(.allowRemoteHalfClosure, value: !listens)
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
@@ -66,7 +66,7 @@ extension Forwarder {
       .connect(unixDomainSocketPath: forward.path).get()
   }
 
-  /// Handles the collector's answers as they arrive.
+  /// Handles each answer of the collector when it arrives.
   private func hear(_ answers: AsyncStream<[UInt8]>, _ window: ForwardWindow) async throws {
     let format = ForwardFormat(format: forward.format)
     for await frame in answers {
@@ -89,7 +89,8 @@ extension Forwarder {
 
   private func send(from start: StoreCursor, over channel: any Channel, _ window: ForwardWindow) async throws {
     let (store, hub, batch) = (configuration.store, configuration.hub, configuration.limits.eventBatch)
-    // Subscribe before the first read, so that no event is missed between the two.
+    // Subscribe before the first read. Otherwise an event that is stored between the read and the subscription would be
+    // missed.
     var news = hub.news().makeAsyncIterator()
     var progress = window.progress.makeAsyncIterator()
     let reader = hub.beginReading(at: start)
@@ -100,7 +101,7 @@ extension Forwarder {
       while true {
         let page = try store.eventPage(after: cursor, filter, limit: batch)
         lost += try store.removed(after: cursor, through: page.end).count + page.unreadable
-        // Read the privacy rules again, because they may have changed since the last page.
+        // Read the privacy rules for each page, because they may have changed since the last page.
         let scrubber = forward.scrubs ? try TextScrubber(configuration.settings.current.privacy) : nil
         for event in page.events {
           let report = try event.json.value()
@@ -112,10 +113,10 @@ extension Forwarder {
         while !window.isEmpty {
           let alarm = alarm(channel, window)
           defer { alarm.cancel() }
-          // The sequence ends without an element when the task is cancelled.
+          // If the task is cancelled, the sequence ends without an element.
           guard await progress.next() != nil else { throw CancellationError() }
         }
-        // If removed events are not reported yet, the stored cursor stays before them.
+        // While removed events are not reported yet, do not move the stored cursor past them.
         if page.end != cursor, lost == 0 { try keep(page.end) }
         cursor = page.end
         hub.read(reader, to: cursor)
@@ -124,11 +125,11 @@ extension Forwarder {
     } while await news.next() != nil
   }
 
-  /// Returns when the kernel has accepted the event.
+  /// Sends an event, and returns after the kernel has accepted it.
   private func send(
     _ message: ByteBuffer, _ cursor: StoreCursor, over channel: any Channel, _ window: ForwardWindow
   ) async throws {
-    // The time-out begins here, because the time that crashd needs to build the message must not count.
+    // Start the time-out here. The time that crashd needs to build the message must not count against the collector.
     let alarm = alarm(channel, window)
     defer { alarm.cancel() }
     window.send(cursor)
@@ -136,7 +137,7 @@ extension Forwarder {
     if !forward.waitsForAcknowledgement, let count = window.acknowledge(through: cursor) { noteDelivered(count) }
   }
 
-  /// Schedules an alarm that closes the connection if it is not cancelled in time.
+  /// Schedules an alarm that closes the connection unless the alarm is cancelled before the time-out.
   private func alarm(_ channel: any Channel, _ window: ForwardWindow) -> Scheduled<Void> {
     channel.eventLoop.scheduleTask(in: .milliseconds(Int64(configuration.limits.collector_ms))) {
       window.noteLate()
@@ -145,9 +146,9 @@ extension Forwarder {
   }
 }
 
-/// Passes the collector's answers to the task that reads them.
+/// Passes the answers of the collector to the task that reads them.
 ///
-/// The handler disconnects a collector that sends more answers than fit into the stream.
+/// If the collector sends more answers than the stream can store, the handler disconnects the collector.
 private final class ForwardAnswers: ChannelInboundHandler {
   typealias InboundIn = [UInt8]
 
@@ -155,8 +156,8 @@ private final class ForwardAnswers: ChannelInboundHandler {
   private let end: AsyncStream<[UInt8]>.Continuation
 
   /// - Parameters:
-  ///   - answers: The stream of the answers; nil if no task reads answers and the channel carries raw bytes.
-  ///   - end: The stream that is finished when the connection ends.
+  ///   - answers: The stream of the answers; nil if no task reads answers. In this case, the channel carries raw bytes.
+  ///   - end: The stream that the handler finishes when the connection ends.
   init(_ answers: AsyncStream<[UInt8]>.Continuation?, end: AsyncStream<[UInt8]>.Continuation) {
     (self.answers, self.end) = (answers, end)
   }
@@ -168,6 +169,6 @@ private final class ForwardAnswers: ChannelInboundHandler {
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-  /// NIO removes the handler from every channel, even if the channel was never connected.
+  /// NIO calls this function for every channel, even if the channel was never connected.
   func handlerRemoved(context: ChannelHandlerContext) { end.finish() }
 }

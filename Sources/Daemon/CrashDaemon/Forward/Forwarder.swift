@@ -6,9 +6,9 @@ import LinuxSystem
 import Logging
 import Synchronization
 
-/// Sends each event of the store to one collector at least once, and resumes at the collector's stored cursor.
+/// Sends each event of the store to one collector at least once, starting at the stored cursor of the collector.
 ///
-/// It holds at most one page of events, so that a slow or absent collector does not delay the other collectors.
+/// A forwarder stores at most one page of events. A slow or missing collector does not delay the other collectors.
 struct Forwarder: Sendable {
   struct Configuration: Sendable {
     var store: ReportStore
@@ -19,7 +19,7 @@ struct Forwarder: Sendable {
     var logger: Logger
   }
 
-  /// Why a connection ended.
+  /// The reason why a connection ended.
   enum Failure: Error, CustomStringConvertible {
     case closed
     case refused(String)
@@ -39,14 +39,14 @@ struct Forwarder: Sendable {
   let forward: ForwardSettings
   let configuration: Configuration
 
-  /// Runs until it is cancelled.
+  /// Runs until the task is cancelled.
   func run() async {
     var backoff = Backoff()
     var isTold = false
     while !Task.isCancelled {
       let before = configuration.counts.delivered(forward.path)
       do {
-        // Connect only when there is an event to send. Until then, the collector need not be running.
+        // Connect only if there is an event to send. Until then, the collector need not run.
         guard let start = try await firstEvent() else { return }
         try await send(from: start)
       } catch {
@@ -55,7 +55,7 @@ struct Forwarder: Sendable {
           count.isConnected = false
           count.failures &+= 1
         }
-        // The collector has accepted events since the last failure, so the next failure is logged again.
+        // The collector has accepted events after the last failure. Therefore, log the next failure again.
         if configuration.counts.delivered(forward.path) != before {
           backoff.reset()
           isTold = false
@@ -67,9 +67,10 @@ struct Forwarder: Sendable {
     }
   }
 
-  /// Waits until the store has an event after the collector's cursor; nil if the task is cancelled.
+  /// Waits until the store has an event after the cursor of the collector; returns nil if the task is cancelled.
   private func firstEvent() async throws -> StoreCursor? {
-    // Subscribe before the first read, so that no event is missed between the two.
+    // Subscribe before the first read. Otherwise an event that is stored between the read and the subscription would be
+    // missed.
     var news = configuration.hub.news().makeAsyncIterator()
     var cursor = try enter()
     var (seen, unreadable) = (cursor, 0)
@@ -77,8 +78,8 @@ struct Forwarder: Sendable {
       let page = try configuration.store.eventPage(after: seen, filter, limit: 1)
       if !page.events.isEmpty { return cursor }
       (seen, unreadable) = (page.end, unreadable + page.unreadable)
-      // Removed and unreadable events are reported together with the next event. Until then, the stored cursor stays
-      // before them.
+      // Removed and unreadable events are reported together with the next event. Until then, the stored cursor must not
+      // move past them.
       if seen != cursor, unreadable == 0, try configuration.store.removed(after: cursor, through: seen).count == 0 {
         try keep(seen)
         cursor = seen
@@ -88,9 +89,9 @@ struct Forwarder: Sendable {
     return nil
   }
 
-  /// Returns the collector's stored cursor.
+  /// Returns the stored cursor of the collector.
   ///
-  /// A new collector gets one that starts after the last stored event.
+  /// A new collector gets a cursor after the last stored event.
   func enter() throws -> StoreCursor {
     try configuration.store.enter(subscriber: forward.subscriber, uid: geteuid(), at: Moment.now().description)
   }
@@ -103,14 +104,16 @@ struct Forwarder: Sendable {
   }
 }
 
-/// Counts delivered events and failures for each collector, for status and metrics.
+/// Counts the delivered events and the failures of each collector, for the status and the metrics.
 final class ForwardCounts: Sendable {
   struct Count: Sendable, Equatable {
     var isConnected = false
-    /// The delivered events: those that the collector acknowledged or, if it acknowledges none, those that its socket
-    /// accepted.
+    /// The number of delivered events.
+    ///
+    /// An event is delivered if the collector has acknowledged it. If the collector sends no acknowledgements, an event
+    /// is delivered if the collector's socket has accepted it.
     var delivered = 0
-    /// The connections that could not be made or that broke.
+    /// The number of connections that failed or were interrupted.
     var failures = 0
   }
 

@@ -1,9 +1,7 @@
 import CShimRing
 import CrashReport
 
-/// The mode of a guard.
-///
-/// The cases have the names of `ShieldMode`.
+/// The mode of a guard; the cases have the same names as in `ShieldMode`.
 enum GuardMode: String, Sendable, Codable, CaseIterable {
   case off
   case observe
@@ -18,33 +16,34 @@ enum GuardMode: String, Sendable, Codable, CaseIterable {
   }
 }
 
-/// The operator's overrides of guard modes for a program.
+/// The operator's overrides of the guard modes for a program.
 ///
-/// For kinds without an override, the program's own modes apply.
+/// If a kind of guard has no override, the program's own mode applies.
 struct GuardWords: Codable, Sendable, Equatable {
-  /// The modes of guards at call sites, by the name of the kind.
+  /// The modes of guards at call sites, by the name of the guard's kind.
   ///
-  /// A mode that only a later version of crashd defines stays stored, but is not sent to processes.
+  /// If a later version of crashd stored a mode that this version does not support, the mode stays stored but is not
+  /// sent to processes.
   var modes: [String: String] = [:]
-  /// The modes of implicit protections, which no call in the source code requests.
+  /// The modes of implicit protections, which the source code does not call.
   var implicitModes: [String: String] = [:]
 
   var isEmpty: Bool { modes.isEmpty && implicitModes.isEmpty }
 
   /// Sets the mode of the given kinds.
   ///
-  /// With nil, the program's own modes apply again.
+  /// If the mode is nil, the program's own modes apply again.
   mutating func set(_ mode: GuardMode?, of kinds: some Sequence<String>, isImplicit: Bool) {
     for kind in kinds {
       if isImplicit { implicitModes[kind] = mode?.rawValue } else { modes[kind] = mode?.rawValue }
     }
   }
 
-  /// The message that sends the modes to processes.
+  /// Returns the message that sends the modes to processes.
   func message(round: UInt32) -> cs_control_guards {
     var message = cs_control_guards()
     message.round = round
-    // The C arrays are tuples in Swift, and the pointers are used only within the closures.
+    // Swift imports the C arrays as tuples. The pointers to them are used only inside the closures.
     unsafe withUnsafeMutableBytes(of: &message.modes) { unsafe Self.fill($0, modes) }
     unsafe withUnsafeMutableBytes(of: &message.implicit_modes) { unsafe Self.fill($0, implicitModes) }
     return message

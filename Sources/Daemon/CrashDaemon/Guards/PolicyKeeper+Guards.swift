@@ -1,11 +1,11 @@
 import CrashProtocol
 
-// The operator's guard modes are stored with the operator's quarantine overrides. They take precedence over the
-// program's own modes.
+// The operator's guard modes are stored together with the operator's quarantine overrides. Both take precedence over
+// the program's own settings.
 extension PolicyKeeper {
   /// Sets the mode of the given kinds.
   ///
-  /// With nil, the program's own modes apply again.
+  /// If the mode is nil, the program's own modes apply again.
   func setGuards(
     _ keys: [ServiceKey], _ kinds: [String], to mode: GuardMode?, isImplicit: Bool, _ text: String,
     by uid: UInt32? = nil

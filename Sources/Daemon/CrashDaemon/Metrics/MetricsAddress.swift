@@ -1,14 +1,16 @@
 import NIOCore
 
-/// The address at which the metrics can be scraped, such as `127.0.0.1:9779`.
+/// The address at which a client can scrape the metrics, such as `127.0.0.1:9779`.
 struct MetricsAddress: Sendable, Hashable {
   var host: String
-  /// The port; with 0, the kernel picks a free port, and crashd logs it.
+  /// The port.
+  ///
+  /// If the port is 0, the kernel chooses a free port, and crashd logs this port.
   var port: Int
 
   /// Parses a numeric address and a port.
   ///
-  /// Host names are refused, because a name could resolve to an address that other machines can reach.
+  /// Host names are rejected, because a name could resolve to an address that other machines can reach.
   init?(_ text: String) {
     guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
       (0...65_535).contains(port)
@@ -28,7 +30,7 @@ struct MetricsAddress: Sendable, Hashable {
   /// Whether only this machine can reach the address.
   var isLoopback: Bool { host == "::1" || (host.hasPrefix("127.") && !host.contains(":")) }
 
-  /// The URL of a listener that is bound to the address.
+  /// Returns the URL of a listener that is bound to this address.
   static func url(of address: SocketAddress) -> String {
     let host = address.ipAddress ?? ""
     return "http://\(host.contains(":") ? "[\(host)]" : host):\(address.port ?? 0)/metrics"

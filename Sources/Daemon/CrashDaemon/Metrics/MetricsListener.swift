@@ -5,9 +5,9 @@ import NIOHTTP1
 import NIOPosix
 import ServiceLifecycle
 
-/// Serves the metrics over HTTP at the addresses in the settings, for Prometheus to scrape.
+/// Serves the metrics over HTTP at the addresses in the settings, so that Prometheus can scrape them.
 ///
-/// There are no addresses by default.
+/// By default, the settings contain no address.
 struct MetricsListener: Service {
   var interface: CrashdInterface
   var settings: LiveSettings
@@ -35,10 +35,10 @@ struct MetricsListener: Service {
     await serving?.value
   }
 
-  /// Serves one address until the task is cancelled.
+  /// Serves the metrics at one address until the task is cancelled.
   ///
-  /// Binding is retried, because the address may be configured after crashd starts, or another program may use it for a
-  /// while.
+  /// If the address cannot be bound, the function tries again. The address may be configured only after crashd starts,
+  /// or another program may use it temporarily.
   private func serve(_ address: MetricsAddress, _ scrapes: MetricsScrapes) async {
     var backoff = Backoff()
     var told = ""
@@ -48,7 +48,7 @@ struct MetricsListener: Service {
         logger.info("serving metrics at \(channel.localAddress.map(MetricsAddress.url) ?? address.host)")
         (backoff, told) = (Backoff(), "")
         await withTaskCancellationHandler {
-          // An error of the listener is ignored here: the loop binds the address again.
+          // Ignore an error of the listener, because the loop binds the address again.
           do { try await channel.closeFuture.get() } catch {}
         } onCancel: {
           channel.close(promise: nil)

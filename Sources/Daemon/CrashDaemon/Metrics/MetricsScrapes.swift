@@ -1,15 +1,15 @@
 import NIOHTTP1
 import Synchronization
 
-/// Answers scrapes with one text for all scrapes within a second.
+/// Answers all scrapes within one second with the same text.
 ///
-/// A client that scrapes without a pause therefore costs no more than a client that scrapes every second.
+/// Therefore, a client that scrapes continuously causes no more work than a client that scrapes every second.
 final class MetricsScrapes: Sendable {
-  /// The limit of concurrent connections; further connections are closed.
+  /// The maximum number of concurrent connections; further connections are closed.
   static let connectionLimit = 8
-  /// The time-out from the connection to the end of its request.
+  /// The time-out for a client to send its whole request after it has connected.
   static let silence_ms = 2_000
-  /// The limit of a request.
+  /// The maximum size of a request.
   ///
   /// Prometheus sends a few hundred bytes.
   static let requestLimitBytes = 8 << 10
@@ -23,11 +23,11 @@ final class MetricsScrapes: Sendable {
   private struct State {
     var connections = 0
     var text: Task<String?, Never>?
-    /// The time when the text was ready; nil while it is being made.
+    /// The time when the text was complete; nil while the text is being made.
     var ready_ns: UInt64?
   }
 
-  /// The time-out from the connection to the end of its answer.
+  /// The time-out for the whole connection, including the answer.
   let limit_ms: Int
 
   private let now_ns: @Sendable () -> UInt64
@@ -45,9 +45,7 @@ final class MetricsScrapes: Sendable {
     self.init(limit_ms: interface.limits.write_ms) { try? await interface.metricsText() }
   }
 
-  /// Counts a connection.
-  ///
-  /// Returns false if there are too many.
+  /// Counts a new connection; returns false if there are too many connections.
   func enter() -> Bool {
     state.withLock { state in
       guard state.connections < Self.connectionLimit else { return false }
@@ -71,9 +69,9 @@ final class MetricsScrapes: Sendable {
     Answer(status: status, type: "text/plain; charset=utf-8", text: text + "\n")
   }
 
-  /// Returns the cached text, or makes a new one.
+  /// Returns the cached text, or makes a new text.
   ///
-  /// Only one text is made at a time, because scrapes must not add work to a slow store.
+  /// Only one text is made at a time, because scrapes must not add work while the store is slow.
   func text() async -> String? {
     let now_ns = now_ns()
     let task = state.withLock { state in

@@ -1,4 +1,4 @@
-/// Formats metrics as OpenMetrics text, and uses only what Prometheus' older text format also accepts.
+/// Formats metrics in the OpenMetrics format, with only those features that Prometheus' older text format also has.
 struct OpenMetrics {
   enum Kind: String {
     case counter
@@ -7,9 +7,9 @@ struct OpenMetrics {
 
   private(set) var text = ""
 
-  /// Adds one metric, with its samples by the values of one label.
+  /// Adds one metric.
   ///
-  /// With nil, the sample has no label.
+  /// The keys of `samples` are the values of `label`. If `label` is nil, the sample has no label.
   mutating func add(_ name: String, _ kind: Kind, _ help: String, by label: String? = nil, _ samples: [String: Int]) {
     add(
       name, kind, help, by: label.map { [$0] } ?? [],
@@ -18,7 +18,7 @@ struct OpenMetrics {
 
   /// Adds one metric with several labels.
   ///
-  /// The values of each sample are in the order of the labels.
+  /// The values of each sample have the same order as the labels.
   mutating func add(
     _ name: String, _ kind: Kind, _ help: String, by labels: [String], _ samples: [(values: [String], number: Int)]
   ) {
@@ -38,9 +38,10 @@ struct OpenMetrics {
   /// The whole text, with the end marker that OpenMetrics requires.
   var ended: String { text + "# EOF\n" }
 
-  /// Escapes each Unicode scalar.
+  /// Escapes special characters in a label's value.
   ///
-  /// A comparison by `Character` would miss a quote that a combining mark follows.
+  /// The code compares Unicode scalars. A comparison of `Character` values would miss a quotation mark with a combining
+  /// mark.
   private static func escape(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

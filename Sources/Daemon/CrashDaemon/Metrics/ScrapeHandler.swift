@@ -1,10 +1,10 @@
 import NIOCore
 import NIOHTTP1
 
-/// Handles one connection of a scraper: one request and one answer, after which the connection is closed.
+/// Handles one connection of a scraper, with one request and one answer, and then closes the connection.
 ///
-/// The request is untrusted input. Connections, bytes and time are limited, and no part of the request is stored or
-/// logged.
+/// The request is untrusted input. The number of connections, the bytes and the time are limited. crashd does not store
+/// or log any part of the request.
 final class ScrapeHandler: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = HTTPServerResponsePart
@@ -15,9 +15,7 @@ final class ScrapeHandler: ChannelInboundHandler {
 
   private init(_ scrapes: MetricsScrapes) { self.scrapes = scrapes }
 
-  /// Sets up the pipeline of an accepted connection.
-  ///
-  /// Closes the connection if there are too many.
+  /// Adds the handlers to an accepted connection, or closes the connection if there are too many.
   static func add(to channel: any Channel, _ scrapes: MetricsScrapes) throws {
     guard scrapes.enter() else {
       channel.close(promise: nil)
@@ -27,7 +25,7 @@ final class ScrapeHandler: ChannelInboundHandler {
     let end = channel.eventLoop.scheduleTask(in: .milliseconds(Int64(scrapes.limit_ms))) { channel.close(promise: nil) }
     channel.closeFuture.whenComplete { _ in end.cancel() }
     let handler = ScrapeHandler(scrapes)
-    // Close silent connections early, because they must not use up the connections that a scraper needs.
+    // Close silent connections early, because they would use up the limited connections that a scraper needs.
     let silence = min(scrapes.limit_ms, MetricsScrapes.silence_ms)
     let silent = channel.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(Int64(silence))) {
       if !handler.hasAnswered { channel.close(promise: nil) }
@@ -67,11 +65,11 @@ final class ScrapeHandler: ChannelInboundHandler {
     isWritten.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
   }
 
-  /// A malformed request ends the connection.
+  /// A malformed request closes the connection.
   func errorCaught(context: ChannelHandlerContext, error _: any Error) { context.close(promise: nil) }
 }
 
-/// Closes a connection that sends more bytes than the limit of a request.
+/// Closes a connection that sends more bytes than the maximum size of a request.
 private final class ByteLimit: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer

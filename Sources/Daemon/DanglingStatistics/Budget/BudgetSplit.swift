@@ -1,16 +1,14 @@
-/// A class that competes for quarantine memory.
+/// A class for which a part of the quarantine memory is requested.
 public struct BudgetCandidate: Sendable, Hashable {
-  /// The name of the class.
-  ///
-  /// It decides the order of classes with equal gains.
+  /// The name of the class; classes with equal gains are sorted by their names.
   public var name: String
-  /// The use-after-free accesses per unit of time, measured or sampled by `ClassEvidence.draw`.
+  /// The number of use-after-free accesses per unit of time, which was measured or sampled by `ClassEvidence.draw`.
   public var accessRate: Double
-  /// The deallocations per second in one process.
+  /// The number of deallocations per second in one process.
   public var deallocationsPerSecond: Double
-  /// The bytes that one quarantined object costs, for its allocation and its record.
+  /// The bytes of memory for one quarantined object: its allocation and its record.
   public var bytesPerSlot: Double
-  /// The delays of its use-after-free accesses.
+  /// The delays between deallocation and use-after-free access for this class.
   public var delays: DelayCurve
 
   /// Makes a candidate.
@@ -24,41 +22,43 @@ public struct BudgetCandidate: Sendable, Hashable {
     self.delays = delays
   }
 
-  /// The use-after-free accesses per unit of time that this number of slots would catch.
+  /// Returns the number of use-after-free accesses per unit of time that this number of slots would catch.
   public func caught(slots: Double) -> Double {
     let rate = deallocationsPerSecond.amount
     return accessRate.amount * delays.share(within: rate > 0 ? slots / rate : (slots > 0 ? .infinity : 0))
   }
 
-  /// The additional accesses per unit of time that the next KiB would catch.
+  /// Returns the number of additional accesses per unit of time that the next KiB of memory would catch.
   public func gainPerKiB(slots: Double) -> Double {
     guard bytesPerSlot.amount > 0 else { return 0 }
-    // The step has the same length as in the split, so that the two agree.
+    // Use the same step as the split, because both must give the same result.
     let step = max(Double(BudgetSplit.firstStep), slots * 0.1)
     return max(0, caught(slots: slots + step) - caught(slots: slots)) / (step * bytesPerSlot / 1_024)
   }
 }
 
-/// Splits the quarantine memory of a process among the classes, so that it catches as many use-after-free accesses as
-/// possible.
+/// Divides the quarantine memory of a process among the classes.
 ///
-/// More slots of a class catch more accesses. Where the curve of a class is concave, each further slot gains less.
-/// Where it is not concave (accesses come in two waves), the concave hull of the curve is used, because half of a step
-/// gains nothing by itself. The split takes pieces of all hulls in the order of their gain per byte. The result is
-/// optimal up to the last piece.
+/// The goal is to catch as many use-after-free accesses as possible.
+///
+/// For each class, a curve shows how many accesses a number of slots catches. Where the curve is concave, each further
+/// slot gains less than the slot before it. Where the curve is not concave, the split uses its concave hull. A curve is
+/// not concave if accesses come in two waves, because slots for half of the way to the second wave gain nothing. The
+/// split takes pieces of all hulls in the order of their gain per byte. The result is optimal except for the last
+/// piece.
 public enum BudgetSplit: Sendable {
   static let firstStep = 32
 
-  /// The slots for each candidate, in the order of the candidates.
+  /// Returns the number of slots for each candidate, in the order of the candidates.
   ///
-  /// Together they cost at most the budget.
+  /// The memory of all these slots does not exceed the budget.
   public static func slots(for candidates: [BudgetCandidate], budgetBytes: Double) -> [Int] {
     let budget = budgetBytes.amount
     var pieces: [Piece] = []
     for (index, candidate) in candidates.enumerated() where candidate.bytesPerSlot.amount > 0 {
       pieces += hull(of: candidate, budgetBytes: budget).map { Piece(candidate: index, segment: $0) }
     }
-    // Within a class, the gains decrease, so the sort keeps the pieces of a class in their order.
+    // The gains of one class decrease. Therefore, the sort does not change the order of the pieces of a class.
     pieces.sort {
       if $0.gainPerByte != $1.gainPerByte { return $0.gainPerByte > $1.gainPerByte }
       if $0.candidate != $1.candidate { return candidates[$0.candidate].name < candidates[$1.candidate].name }
@@ -79,7 +79,7 @@ public enum BudgetSplit: Sendable {
     return slots
   }
 
-  /// A straight piece of a hull.
+  /// A straight piece of a concave hull.
   struct Segment {
     var start: Int
     var end: Int
@@ -92,7 +92,9 @@ public enum BudgetSplit: Sendable {
     var gainPerByte: Double { segment.gainPerByte }
   }
 
-  /// The upper concave hull of the accesses that a class's slots catch, at steps that grow by a tenth.
+  /// Returns the upper concave hull of the accesses that the slots of a class catch.
+  ///
+  /// Each step is a tenth longer than the step before.
   static func hull(of candidate: BudgetCandidate, budgetBytes: Double) -> [Segment] {
     let most = min((budgetBytes / candidate.bytesPerSlot).rounded(.down), 0x1p40)
     guard most >= 1 else { return [] }
@@ -101,7 +103,7 @@ public enum BudgetSplit: Sendable {
     while slots < most {
       slots = min(most, (slots + max(Double(firstStep), slots * 0.1)).rounded(.down))
       let point = (slots: slots, caught: candidate.caught(slots: slots))
-      // Remove a point below the line from its predecessor to the new point, because it is not on the hull.
+      // Remove a point that is below the line from its predecessor to the new point, because it is not on the hull.
       while points.count >= 2,
         slope(points[points.count - 2], point) >= slope(points[points.count - 2], points[points.count - 1])
       {

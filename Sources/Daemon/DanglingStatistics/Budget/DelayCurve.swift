@@ -1,32 +1,35 @@
 import Glibc
 
-/// The estimated delays of a class, which combine an assumed distribution with the measured distribution.
+/// The estimated delays between deallocation and access for a class.
 ///
-/// The curve is the mean of a Dirichlet process, in which the assumption counts as much as `assumedEvents` measured
-/// accesses. A class without hits has the assumed curve, and a class with many hits has the measured one.
+/// The estimate combines an assumed and a measured distribution.
+///
+/// The curve is the mean of a Dirichlet process, in which the assumption has the weight of `assumedEvents` measured
+/// accesses. The curve of a class without hits is the assumption. The curve of a class with many hits is close to the
+/// measured distribution.
 public struct DelayCurve: Sendable, Hashable, Codable {
-  /// The number of measured accesses that the assumption is worth.
+  /// The weight of the assumed distribution, as a number of measured accesses.
   public static let assumedEvents = 5.0
 
   /// The scale of the assumed Weibull distribution.
   public var scale_s: Double
   /// The shape of the assumed Weibull distribution.
   ///
-  /// Below 1, most accesses come early and some very late.
+  /// If the shape is below 1, most accesses come early and some come very late.
   public var shape: Double
   /// The delays that the quarantine measured; nil for a class without hits.
   public var measured: DelayDistribution?
 
   /// Makes a curve.
   ///
-  /// The defaults, a scale of 0.2 s and a shape of 0.6, are those of the simulations.
+  /// The simulations use the default values: a scale of 0.2 s and a shape of 0.6.
   public init(scale_s: Double = 0.2, shape: Double = 0.6, measured: DelayDistribution? = nil) {
     self.scale_s = scale_s
     self.shape = shape
     self.measured = measured
   }
 
-  /// The share of accesses that come within this delay.
+  /// Returns the share of accesses whose delay is at most `delay_s`.
   public func share(within delay_s: Double) -> Double {
     guard delay_s > 0 else { return 0 }
     let assumed = delay_s == .infinity ? 1 : -expm1(-pow(delay_s / scale_s, shape))

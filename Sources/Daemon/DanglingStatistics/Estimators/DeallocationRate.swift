@@ -1,15 +1,15 @@
 import Glibc
 
-/// Estimates the deallocations per second of one class in one process, from readings of the class's counter.
+/// Estimates the number of deallocations per second of one class in one process, from readings of the class's counter.
 public struct DeallocationRate: Sendable, Hashable, Codable {
   /// The time constant of the moving average.
   public static let memory_s = 300.0
 
-  /// The moving average.
+  /// The moving average of the rate.
   public private(set) var mean: Double = 0
   /// The highest rate between two readings.
   ///
-  /// Horizons must also hold for this rate.
+  /// A horizon must be computed for this rate, too.
   public private(set) var maximum: Double = 0
   private var observed_s: Double = 0
   private var lastCount: UInt64?
@@ -20,8 +20,8 @@ public struct DeallocationRate: Sendable, Hashable, Codable {
 
   /// Adds a reading of the counter.
   ///
-  /// If the count is below the last count, or the clock was set back, the reading becomes a new start. It belongs to
-  /// another process or is invalid.
+  /// If the count is below the last count, the reading belongs to another process or is invalid. If the clock was set
+  /// back, the elapsed time is unknown. In both cases, the estimator restarts from this reading.
   public mutating func read(count: UInt64, at time_s: Double) {
     guard time_s.isFinite else { return }
     defer {
@@ -31,7 +31,7 @@ public struct DeallocationRate: Sendable, Hashable, Codable {
     guard let lastCount, count >= lastCount, time_s > lastTime_s else { return }
     let elapsed_s = time_s - lastTime_s
     let rate = Double(count - lastCount) / elapsed_s
-    // Until the observed time exceeds the time constant, the average covers all of the observed time.
+    // Until the observed time exceeds the time constant, the average covers the whole observed time.
     observed_s += elapsed_s
     let weight = 1 - exp(-elapsed_s / Self.memory_s)
     mean += max(weight, min(1, elapsed_s / observed_s)) * (rate - mean)

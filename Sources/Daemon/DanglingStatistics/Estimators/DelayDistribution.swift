@@ -2,21 +2,19 @@ import Glibc
 
 /// The delays between deallocation and use-after-free access, estimated from the hits of the quarantine.
 ///
-/// The hits themselves are a biased sample, because a late access may come after the object was evicted. Each hit is
-/// weighted with the reciprocal of its probability (`WeightedCount`). `count(within:)` therefore estimates all accesses
-/// up to a delay, both caught and missed.
+/// The hits are a biased sample, because a late access may come after the object was evicted. Therefore, each hit is
+/// weighted with the reciprocal of the probability that it was observed (`WeightedCount`). `count(within:)` then
+/// estimates the number of all accesses up to a delay, both caught and missed.
 ///
-/// Hits are counted in bins, with 20 bins per decade from 1 µs to 1,000,000 s. The size is bounded, and the
-/// distributions of several processes or builds can be added. The error of a value between two bin edges is at most its
-/// bin.
+/// Hits are counted in bins. There are 20 bins per decade, from 1 µs to 1,000,000 s. The size of the value is therefore
+/// bounded, and the distributions of several processes or builds can be added. For a delay inside a bin, the error is
+/// at most the count of this bin.
 public struct DelayDistribution: Sendable, Hashable, Codable {
   static let binsPerDecade = 20.0
   static let firstEdge_s = 1e-6
   static let binCount = 240
 
-  /// The bins that are not empty.
-  ///
-  /// The key is the number of the bin.
+  /// The bins that are not empty, by the number of the bin.
   private var bins: [Int: WeightedCount] = [:]
 
   /// Makes a distribution without hits.
@@ -24,8 +22,8 @@ public struct DelayDistribution: Sendable, Hashable, Codable {
 
   /// Adds a hit with its delay and its retention.
   ///
-  /// The retention is the probability that the quarantine still held the object, at the process's rate of deallocations
-  /// at that time.
+  /// The retention is the probability that the object was still in quarantine at the time of the access. The
+  /// probability is computed with the process's rate of deallocations at the time of the access.
   public mutating func add(delay_s: Double, retention: Double) {
     bins[Self.bin(of: delay_s), default: WeightedCount()].add(probability: retention)
   }
@@ -35,10 +33,10 @@ public struct DelayDistribution: Sendable, Hashable, Codable {
     for (bin, count) in other.bins { bins[bin] = (bins[bin] ?? WeightedCount()) + count }
   }
 
-  /// Estimates all accesses, observed or not, within the reach of the explorer.
+  /// Estimates the number of all accesses within the reach of the explorer, whether observed or not.
   public var total: WeightedCount { bins.values.reduce(WeightedCount(), +) }
 
-  /// Estimates the accesses that came within this delay.
+  /// Estimates the number of accesses whose delay is at most `delay_s`.
   public func count(within delay_s: Double) -> WeightedCount {
     if delay_s == .infinity { return total }
     let last = Self.bin(of: delay_s)
@@ -48,13 +46,13 @@ public struct DelayDistribution: Sendable, Hashable, Codable {
     return sum
   }
 
-  /// The estimated share of accesses that came within this delay; nil if there are no hits.
+  /// The estimated share of accesses whose delay is at most `delay_s`; nil if there are no hits.
   public func share(within delay_s: Double) -> Double? {
     let total = total.estimate
     return total > 0 ? count(within: delay_s).estimate / total : nil
   }
 
-  /// The delay within which this share of accesses came; nil if there are no hits.
+  /// The delay within which the given share of accesses came; nil if there are no hits.
   public func quantile(_ share: Double) -> Double? {
     let goal = total.estimate * share.probability
     guard goal > 0 else { return nil }
@@ -70,14 +68,17 @@ public struct DelayDistribution: Sendable, Hashable, Codable {
 
   private static func bin(of delay_s: Double) -> Int {
     guard delay_s > firstEdge_s else { return 0 }
-    // The small addend puts a delay that equals an edge into the bin that begins there, in spite of rounding.
+    // The small addend corrects rounding errors. A delay that equals an edge must be in the bin that begins at this
+    // edge.
     let position = (log10(delay_s / firstEdge_s) * binsPerDecade + 1e-9).rounded(.down)
     return Int(min(position, Double(binCount - 1)))
   }
 
   private static func edge(_ position: Double) -> Double { firstEdge_s * pow(10, position / binsPerDecade) }
 
-  /// The part of a bin below the delay, if the accesses in the bin are spread evenly over the logarithm.
+  /// Returns the part of a bin below the delay.
+  ///
+  /// The accesses in a bin are assumed to be uniform over the logarithm of the delay.
   private static func share(of bin: Int, before delay_s: Double) -> Double {
     guard delay_s > firstEdge_s else { return 0 }
     let position = log10(delay_s / firstEdge_s) * binsPerDecade - Double(bin)

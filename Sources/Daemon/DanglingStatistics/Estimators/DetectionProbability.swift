@@ -1,20 +1,20 @@
-/// The probability that the quarantine's queue still holds an object when a use-after-free access occurs, with its
-/// uncertainty.
+/// The probability that an object is still in the quarantine's queue when a use-after-free access occurs, with an
+/// interval.
 public struct DetectionProbability: Sendable, Hashable, Codable {
-  /// The share of accesses within the horizon among the accesses within the reach.
+  /// The number of accesses within the horizon, divided by the number of accesses within the reach.
   public var estimate: Double
-  /// An interval that contains the true share with at least the requested confidence.
+  /// An interval that contains the true probability with at least the requested confidence.
   public var interval: Interval
-  /// The delay up to which accesses are covered.
+  /// The maximum delay of the accesses that the probability covers.
   ///
-  /// The explorer cannot weight later accesses.
+  /// Later accesses are not covered, because the explorer cannot weight them.
   public var reach_s: Double
 
   /// Estimates the probability from the delays of all hits; nil if there are no hits.
   ///
-  /// The accesses before and after the horizon are two weighted counts, each with an interval. If both intervals
-  /// contain their true values, the resulting interval contains the true share. It may be wider than necessary, but
-  /// never too narrow.
+  /// The accesses before the horizon and after it are two weighted counts, and each of them has an interval. If both
+  /// intervals contain their true values, the resulting interval contains the true probability. The resulting interval
+  /// may be wider than necessary, but is never too narrow.
   public init?(delays: DelayDistribution, retention: Retention, confidence: Double = 0.95) {
     guard retention.horizon_s.isFinite else {
       guard delays.total.seen > 0 else { return nil }
@@ -27,7 +27,7 @@ public struct DetectionProbability: Sendable, Hashable, Codable {
     let outside = max(0, reached.estimate - inside.estimate)
     let beyond = delays.count(from: retention.horizon_s, to: retention.reach_s)
 
-    // Each of the two counts gets half of the allowed error.
+    // Each of the two intervals gets half of the allowed error probability.
     let each = 1 - (1 - confidence.probability) / 2
     let insideRange = inside.interval(
       confidence: each, largestWeight: 1 / max(retention.probability(after: retention.horizon_s), 1e-6))
@@ -52,17 +52,17 @@ public struct DetectionProbability: Sendable, Hashable, Codable {
 }
 
 extension DelayDistribution {
-  /// Estimates the accesses between two delays.
+  /// Estimates the number of accesses with a delay between two values.
   func count(from start_s: Double, to end_s: Double) -> WeightedCount {
     count(within: end_s).without(count(within: start_s))
   }
 }
 
 extension WeightedCount {
-  /// The count without a part of it.
+  /// Subtracts a part of the count.
   fileprivate func without(_ part: WeightedCount) -> WeightedCount {
     let rest = self + part.scaled(by: -1)
-    // A rounding error in an empty difference must not count as an event of weight zero.
+    // A small difference is a rounding error. It must not be treated as an event with the weight zero.
     return rest.estimate > 1e-9 && rest.sumOfSquares > 1e-9 ? rest : WeightedCount()
   }
 }

@@ -1,11 +1,11 @@
-/// Estimates the share of use-after-free accesses in groups that were not observed yet.
+/// Estimates the share of use-after-free accesses in groups without hits so far.
 ///
-/// A group is a class together with a call site. The share of accesses in unseen groups is estimated from the number of
-/// groups with exactly one hit (Good, 1953). The run of hits since the last new group bounds it.
+/// A group is a class together with a call site. The estimate uses the number of groups with exactly one hit (Good,
+/// 1953). The number of hits since the last new group gives an upper bound of the share.
 public struct GroupCoverage: Sendable, Hashable, Codable {
-  /// The limit of groups.
+  /// The maximum number of groups.
   ///
-  /// All further groups count as one group, which is never new.
+  /// All further groups are treated as one group, which is never new.
   public static let groupLimit = 4_096
 
   private var counts: [String: Int] = [:]
@@ -13,7 +13,7 @@ public struct GroupCoverage: Sendable, Hashable, Codable {
   public private(set) var hits = 0
   /// The number of groups with exactly one hit.
   public private(set) var groupsSeenOnce = 0
-  /// The number of hits since the last hit of a new group.
+  /// The number of hits since the last hit that was in a new group.
   public private(set) var runSinceNewGroup = 0
 
   /// Makes an estimator without hits.
@@ -22,7 +22,7 @@ public struct GroupCoverage: Sendable, Hashable, Codable {
   /// The number of observed groups.
   public var groups: Int { counts.count }
 
-  /// Good's estimate of the unseen groups' share of accesses; 1 before the first hit.
+  /// Good's estimate of the share of accesses in groups without hits; 1 before the first hit.
   public var unseenShare: Double { hits > 0 ? Double(groupsSeenOnce) / Double(hits) : 1 }
 
   /// Adds a hit, and returns whether its group is new.

@@ -1,26 +1,26 @@
 import Glibc
 
-/// Estimates a number of events from the observed events, each weighted with the reciprocal of its probability of being
-/// observed.
+/// Estimates a number of events from the observed events.
 ///
-/// This is the estimator of Horvitz and Thompson (1952). It is unbiased for any distribution of the events if the
-/// probabilities are correct.
+/// Each observed event is weighted with the reciprocal of the probability that it was observed. This is the estimator
+/// of Horvitz and Thompson (1952). If the probabilities are correct, the estimator is unbiased for any distribution of
+/// the events.
 public struct WeightedCount: Sendable, Hashable, Codable {
   /// The number of observed events.
   public private(set) var seen: Double = 0
-  /// Σ 1/π: the estimated number of events, observed or not.
+  /// Σ 1/π, which is the estimated number of events, whether observed or not.
   public private(set) var estimate: Double = 0
-  /// Σ 1/π²: the variance of the estimate as a sum of Poisson counts.
+  /// Σ 1/π², which is the variance of the estimate if the numbers of events are Poisson distributed.
   public private(set) var sumOfSquares: Double = 0
-  /// Σ (1-π)/π²: the variance from incomplete observation, given the true number of events.
+  /// Σ (1-π)/π², which is the variance that results from incomplete observation if the true number of events is fixed.
   public private(set) var samplingVariance: Double = 0
 
   /// Makes a count without events.
   public init() {}
 
-  /// Adds one event that had this probability of being observed.
+  /// Adds one event that was observed with this probability.
   ///
-  /// An event of probability 0 is impossible and is ignored.
+  /// An event with the probability 0 is impossible. It is ignored.
   public mutating func add(probability: Double) {
     let probability = probability.probability
     guard probability > 1e-9 else { return }
@@ -40,7 +40,7 @@ public struct WeightedCount: Sendable, Hashable, Codable {
     return sum
   }
 
-  /// A part of the count, for a bin that a limit divides.
+  /// Returns a part of the count, for a bin that the upper limit of a range divides.
   func scaled(by share: Double) -> WeightedCount {
     var part = self
     part.seen *= share
@@ -50,17 +50,18 @@ public struct WeightedCount: Sendable, Hashable, Codable {
     return part
   }
 
-  /// The standard deviation of the estimate, given the true number of events.
+  /// The standard deviation of the estimate if the true number of events is fixed.
   public var standardDeviation: Double { samplingVariance.squareRoot() }
 
-  /// An interval for the expected number of events, by the method of Fay and Feuer (1997) for weighted Poisson sums.
+  /// Returns an interval for the expected number of events, by the method of Fay and Feuer (1997) for weighted Poisson
+  /// sums.
   ///
-  /// The interval contains the true value with at least the confidence, even if few or no events were observed.
-  /// `largestWeight` is the weight that the next event might have had.
+  /// The interval contains the true value with at least the given confidence, even if few or no events were observed.
+  /// `largestWeight` is the weight that the next event could have.
   public func interval(confidence: Double, largestWeight: Double) -> Interval {
     let tail = (1 - confidence.probability) / 2
-    // The ends are quantiles of a gamma distribution with this mean and variance. The upper end counts one more event,
-    // of the largest weight.
+    // The ends of the interval are quantiles of a gamma distribution with this mean and variance. For the upper end,
+    // one event with the largest weight is added.
     let lower =
       estimate > 0 ? sumOfSquares / estimate * Gamma.quantile(tail, shape: estimate * estimate / sumOfSquares) : 0
     let weight = max(1, largestWeight.amount)

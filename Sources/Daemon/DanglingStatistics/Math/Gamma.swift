@@ -1,15 +1,17 @@
 import Glibc
 
-/// The gamma distribution with scale 1, with tails for residence times and quantiles for intervals.
+/// The gamma distribution with scale 1.
 ///
-/// No function traps. For an argument out of range, the result is the limit value.
+/// The tails of the distribution give residence times, and its quantiles give intervals.
+///
+/// None of these functions traps. If an argument is out of range, the result is the limit value.
 enum Gamma {
   /// The logarithm of the gamma function for `x > 0`, by Lanczos' approximation (relative error below 1e-13).
   ///
-  /// libc's `lgamma` is not used, because it writes a global variable and is not thread-safe.
+  /// The function `lgamma` of libc writes a global variable and is not thread-safe.
   static func logGamma(_ x: Double) -> Double {
     guard x > 0 else { return .infinity }
-    // The reflection formula maps small arguments to the range in which the approximation is accurate.
+    // The reflection formula maps a small argument to the range in which the approximation is accurate.
     if x < 0.5 { return log(.pi / sin(.pi * x)) - logGamma(1 - x) }
     let coefficients = [
       0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313, -176.61502916214059,
@@ -21,7 +23,7 @@ enum Gamma {
     return 0.5 * log(2 * .pi) + (x - 0.5) * log(t) - t + log(sum)
   }
 
-  /// The probability that a gamma variable of this shape is larger than `x`.
+  /// Returns the probability that a gamma variable of this shape is greater than `x`.
   static func upperTail(shape: Double, at x: Double) -> Double {
     guard shape > 0 else { return 0 }
     guard x > 0 else { return 1 }
@@ -32,11 +34,11 @@ enum Gamma {
     return min(1, max(0, tail))
   }
 
-  /// The value below which a gamma variable of this shape stays with this probability.
+  /// Returns the value that a gamma variable of this shape does not exceed with this probability.
   static func quantile(_ probability: Double, shape: Double) -> Double {
     guard shape > 0, probability > 0 else { return 0 }
     guard probability < 1 else { return .infinity }
-    // Bisect on the logarithm, because for a tiny shape the quantile is many orders of magnitude below the shape.
+    // Bisect the logarithm. For a very small shape, the quantile is many orders of magnitude smaller than the shape.
     var low = -700.0
     var high = log(shape + 20 * shape.squareRoot() + 50)
     while high - low > 1e-12 * max(1, abs(low)) {
@@ -83,9 +85,10 @@ enum Gamma {
     return fraction
   }
 
-  /// Approximates the tail by a normal distribution, because the cube root of a gamma variable is nearly normal.
+  /// Approximates the upper tail with a normal distribution, because the cube root of a gamma variable is nearly
+  /// normal.
   ///
-  /// For shapes above 10,000, the error is below 1e-6.
+  /// If the shape is above 10,000, the error is below 1e-6.
   private static func wilsonHilferty(shape: Double, at x: Double) -> Double {
     let variance = 1 / (9 * shape)
     let z = (cbrt(x / shape) - (1 - variance)) / variance.squareRoot()

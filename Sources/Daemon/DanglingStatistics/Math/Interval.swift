@@ -1,8 +1,8 @@
-/// A range that contains the true value with the confidence that its source states.
+/// A range that contains the true value with a given confidence.
 public struct Interval: Sendable, Hashable, Codable {
   /// The lower end.
   public var lower: Double
-  /// The upper end, which is never below the lower end.
+  /// The upper end, which is not below the lower end.
   public var upper: Double
 
   /// Makes an interval.
@@ -18,7 +18,7 @@ public struct Interval: Sendable, Hashable, Codable {
 }
 
 extension Double {
-  /// The value; 0 for values that cannot be an amount, which are negative numbers, infinity and not-a-number.
+  /// The value as an amount; 0 for negative numbers, infinity and not-a-number.
   ///
   /// Amounts come from rings, which are untrusted input.
   var amount: Double { isFinite && self > 0 ? self : 0 }
@@ -28,7 +28,7 @@ extension Double {
 }
 
 extension Int {
-  /// Rounds the value down and clamps it to the range of integers; 0 for not-a-number.
+  /// Rounds the value down and clamps it to the range of Int; 0 for not-a-number.
   init(clamping value: Double) {
     if value >= 0x1p62 {
       self = 1 << 62

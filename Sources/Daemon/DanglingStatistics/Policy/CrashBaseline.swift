@@ -1,24 +1,25 @@
 /// The usual rate of a service's use-after-free crashes, with which the detector compares the current rate.
 ///
-/// The prior is half an event in one day of observation. A day is added to the baseline only after a week, and not if
-/// an alarm occurs before. Otherwise, a rise could become the norm before the detector detects it.
+/// The prior is half an event in one day of observation. A day is added to the baseline only after a week, and only if
+/// no alarm occurs in this week. Otherwise, a rise could become the usual rate before the detector detects the rise.
 ///
-/// If protection catches nothing after an alarm, the alarm was false. The waiting days and the days under protection
-/// are then added after all. Long observations are scaled down to the weight of 90 days.
+/// If protection catches no access after an alarm, the alarm was false. In this case, the waiting days and the days
+/// under protection are added to the baseline. If the baseline covers more than 90 days, it is scaled down to the
+/// weight of 90 days.
 public struct CrashBaseline: Sendable, Hashable, Codable {
-  /// The days that wait before they are added to the baseline.
+  /// The number of days that wait before they are added to the baseline.
   public static let lag_days = 7
-  /// The highest weight of the baseline, in days.
+  /// The maximum weight of the baseline, in days.
   public static let memory_days = 90.0
-  /// The lowest assumed rate.
+  /// The minimum of the assumed rate.
   ///
-  /// It prevents that one crash after two years without a crash is an alarm.
+  /// Without this minimum, one crash after two years without crashes would cause an alarm.
   public static let leastRate_perDay = 0.02
 
   private struct Stretch: Hashable, Codable, Sendable {
     var days = 0.0
     var events = 0.0
-    /// The load multiplied by the days.
+    /// The sum of the loads, each multiplied with its number of days.
     var exposure = 0.0
   }
 
@@ -26,23 +27,23 @@ public struct CrashBaseline: Sendable, Hashable, Codable {
   private var waiting: [Stretch] = []
   private var current = Stretch()
 
-  /// Makes a baseline that consists of the prior only.
+  /// Makes a baseline that consists only of the prior.
   public init() {}
 
-  /// The days that were added to the baseline.
+  /// The number of days that were added to the baseline.
   public var learned_days: Double { learned.days }
 
   /// The expected crashes per day at the usual load.
   public var rate_perDay: Double { max(Self.leastRate_perDay, (learned.events + 0.5) / (learned.days + 1)) }
 
-  /// The crashes that are expected in a stretch of time at this load.
+  /// Returns the number of crashes that are expected in a period of time at this load.
   public func expected(days: Double, load: Double) -> Double {
     guard learned.exposure > 0, learned.days > 0, load.amount > 0 else { return rate_perDay * days.amount }
     let usual = learned.exposure / learned.days
     return rate_perDay * days.amount * min(load / usual, 100)
   }
 
-  /// Adds the events of a stretch of time.
+  /// Adds the events of a period of time.
   public mutating func observe(days: Double, load: Double, events: Double) {
     observeWaiting(days: days, load: load, events: events)
     guard current.days >= 1 else { return }
@@ -51,16 +52,16 @@ public struct CrashBaseline: Sendable, Hashable, Codable {
     if waiting.count > Self.lag_days { learn(waiting.removeFirst()) }
   }
 
-  /// Adds events during an alarm.
+  /// Adds the events of a period of time during an alarm.
   ///
-  /// They wait until `learnRecent` or `forgetRecent` is called.
+  /// The events wait until `learnRecent` or `forgetRecent` is called.
   public mutating func observeWaiting(days: Double, load: Double, events: Double) {
     current.days += days.amount
     current.events += events.amount
     current.exposure += days.amount * load.amount
   }
 
-  /// Adds all waiting days to the baseline, because the apparent rise is the norm.
+  /// Adds all waiting days to the baseline, because the supposed rise is the usual rate.
   public mutating func learnRecent() {
     for stretch in waiting { learn(stretch) }
     learn(current)
@@ -78,7 +79,7 @@ public struct CrashBaseline: Sendable, Hashable, Codable {
     learned.exposure *= share
   }
 
-  /// Drops the waiting days, because they belong to the rise that caused the alarm.
+  /// Removes the waiting days, because they belong to the rise that caused the alarm.
   public mutating func forgetRecent() {
     waiting = []
     current = Stretch()

@@ -1,24 +1,24 @@
-/// A change of a service's protection, or a change that the rules prevented, with its reason.
+/// A change of a service's protection with its reason, or an alarm after which the rules forbid a change.
 public struct PolicyEvent: Sendable, Hashable, Codable {
   /// The reason for the change.
   public enum Reason: Sendable, Hashable, Codable {
     /// Use-after-free crashes became more frequent.
     case rise(value: Double, threshold_days: Double, expected_perDay: Double, recentCrashes: Int)
-    /// A new build has more use-after-free crashes than the older builds that run at the same time.
+    /// A new build has more use-after-free crashes than older builds that run at the same time.
     case worseBuild(build: String, value: Double, newCrashes: Int, oldCrashes: Int)
-    /// Many hits in a row showed no new group.
+    /// A number of hits in a row contained no new group.
     case enoughSeen(hits: Int, groups: Int, run: Int)
-    /// Use-after-free accesses became rarer than at the alarm.
+    /// Use-after-free accesses became rarer than they were at the alarm.
     case accessesDropped(value: Double, hits: Int)
-    /// The time limit of the raised level has passed.
+    /// The time limit of the raised level has been reached.
     case timeOver(days: Double)
     /// The operator changed the rules.
     case operatorsRules(pin: Pin)
-    /// A class that an alarm listed was not reported for a long time.
+    /// A class that an alarm had listed was not reported for a long time.
     case notSeen(className: String, days: Double)
   }
 
-  /// The action that followed.
+  /// The action that the event describes.
   public enum Action: String, Sendable, Hashable, Codable {
     /// The level changed.
     case switched
@@ -32,16 +32,16 @@ public struct PolicyEvent: Sendable, Hashable, Codable {
   public var time_s: Double
   /// The action.
   public var action: Action
-  /// The level before.
+  /// The level before the event.
   public var from: ProtectionLevel
-  /// The level after.
+  /// The level after the event.
   public var to: ProtectionLevel
   /// The reason.
   public var reason: Reason
-  /// The classes that became protected by the event.
+  /// The classes that the event added to the protected classes.
   public var classes: [String]
 
-  /// The text of the event, for a log or a terminal.
+  /// The description of the event, for a log or a terminal.
   public var text: String {
     let change =
       switch action {
@@ -55,12 +55,12 @@ public struct PolicyEvent: Sendable, Hashable, Codable {
 }
 
 extension PolicyEvent.Reason {
-  /// The text of the reason.
+  /// The description of the reason.
   public var text: String {
     switch self {
     case .rise(let value, let threshold_days, let expected_perDay, let recentCrashes):
-      "\(recentCrashes) use-after-free crashes in two weeks at most, where \(short(expected_perDay)) a day are usual "
-        + "(evidence \(short(value)), one false alarm in \(short(threshold_days)) days at most)"
+      "\(recentCrashes) use-after-free crashes in two weeks or less, while \(short(expected_perDay)) a day are usual "
+        + "(evidence \(short(value)), at most one false alarm in \(short(threshold_days)) days)"
     case .worseBuild(let build, let value, let newCrashes, let oldCrashes):
       "build \(build) crashed \(newCrashes) times while older builds crashed \(oldCrashes) times "
         + "(evidence \(short(value)))"
@@ -74,7 +74,7 @@ extension PolicyEvent.Reason {
     }
   }
 
-  /// The number with two decimals below 1, with one decimal below 100, and otherwise without decimals.
+  /// Formats a number with two decimals below 1, with one decimal below 100, and otherwise without decimals.
   private func short(_ value: Double) -> String {
     if abs(value) >= 100 { return "\(Int(clamping: value.rounded()))" }
     let scale: Double = abs(value) < 1 ? 100 : 10

@@ -1,12 +1,11 @@
-/// An event of a service, which is an input of its policy loop.
+/// An input of the policy loop of a service.
 public enum PolicyInput: Sendable, Hashable, Codable {
-  /// The current load of each build, as running processes or requests per second.
+  /// The current load of each build, as a number of running processes or of requests per second.
   ///
-  /// Builds that are not listed do not run.
-  ///
-  /// Pass this input when the load changes, and at least daily, because it also advances the clock of the loop.
+  /// Builds that are not in the dictionary do not run. Pass this input when the load changes, and at least once a day,
+  /// because the input also advances the time of the loop.
   case load([String: Double])
-  /// A crash that was diagnosed as use-after-free.
+  /// A crash whose diagnosis is use-after-free.
   case crash(DanglingCrash)
   /// A use-after-free access that the quarantine caught.
   case hit(className: String, group: String)
@@ -14,13 +13,13 @@ public enum PolicyInput: Sendable, Hashable, Codable {
   case rules(ProtectionRules)
 }
 
-/// A use-after-free crash that was diagnosed with enough confidence to count.
+/// A use-after-free crash whose diagnosis has a sufficient confidence.
 public struct DanglingCrash: Sendable, Hashable, Codable {
   /// The build that crashed.
   public var build: String
-  /// An id of one run of a process, such as its boot id, pid and start time.
+  /// The id of one run of a process, such as its boot id, pid and start time.
   public var incarnation: String
-  /// An id of what is restarted after the crash, such as the machine with the unit or container.
+  /// The id of the entity that is restarted after the crash, such as the machine with the unit or container.
   public var instance: String
   /// The class of the object; nil if it is unknown.
   public var className: String?
@@ -37,7 +36,7 @@ public struct DanglingCrash: Sendable, Hashable, Codable {
 extension ShiryaevRoberts {
   /// The rise that explains the counts best.
   ///
-  /// It is the mean of the rises, weighted by their sums; 1 before the first event.
+  /// This is the mean of all rises, weighted with their sums. It is 1 before the first event.
   public var estimatedRise: Double {
     let total = sums.reduce(0, +)
     guard total > 0 else { return 1 }

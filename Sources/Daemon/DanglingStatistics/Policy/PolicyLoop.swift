@@ -1,40 +1,41 @@
 /// Decides how much a service is protected.
 ///
-/// It is a state machine that uses no clock, file or process.
+/// The loop is a state machine that does not use a clock, files or processes.
 ///
-/// Listed classes are always protected at the base level. An alarm raises the level and lists the classes that the
-/// crashes named. The reason for an alarm is that use-after-free crashes are more frequent than usual, or that a new
-/// build is worse than the old builds. The stop rule lowers the level again. The classes stay listed until they are no
-/// longer reported. The operator's pin overrides both rules.
+/// Listed classes are protected at the base level and at the raised level. An alarm raises the level and lists the
+/// classes that the crashes named. There are two causes of an alarm: use-after-free crashes are more frequent than
+/// usual, or a new build crashes more often than the old builds. The stop rule lowers the level again. The classes stay
+/// listed until they have not been reported for a long time. The operator's pin takes precedence over alarms and the
+/// stop rule.
 ///
-/// Each change is an event with its reason. The value contains the whole state, so a loop that is decoded after a
-/// restart continues without a difference.
+/// Each change is an event with its reason. This value contains the whole state. A loop that is decoded after a restart
+/// continues as if there had been no restart.
 ///
 ///     var loop = PolicyLoop(rules: ProtectionRules(allowsAutomaticProtection: true))
 ///     let crash = DanglingCrash(build: "7f3a", incarnation: "boot/4711/99", instance: "host/app.service")
 ///     for event in loop.receive(.crash(crash), at: now) { print(event.text) }
 ///     print(loop.protection.classes)
 public struct PolicyLoop: Sendable, Hashable, Codable {
-  /// The longest time between two inputs that counts.
+  /// The maximum time between two inputs that the loop uses.
   ///
-  /// After a longer pause, crashd is assumed to have been stopped.
+  /// If a pause is longer, crashd probably did not run.
   static let longestStretch_days = 1.0
-  /// A crash counts as evidence that a process ran for at least this time.
+  /// The minimum time for which a process that crashed is assumed to have run.
   static let shortestLife_days = 1.0 / 1_440
-  /// The shortest time between two alarms on which the rules forbid acting.
+  /// The minimum time between two alarms that only give advice, because the rules forbid a change.
   static let adviceAtMostEvery_s = 7 * 86_400.0
-  /// The limit of remembered builds.
+  /// The maximum number of remembered builds.
   ///
-  /// A build that returns after more other builds than this counts as new.
+  /// If more other builds than this appear before a build returns, the build is treated as a new build.
   static let buildLimit = 64
 
   /// The operator's rules.
   public private(set) var rules: ProtectionRules
-  /// The level that the statistics decided.
+  /// The level according to the statistics.
   ///
-  /// `protection` has the effective level.
+  /// `protection` contains the effective level.
   public private(set) var automaticLevel = ProtectionLevel.base
-  /// The detector of a rise.
+  /// The detector of a higher crash rate.
   public private(set) var detector = ShiryaevRoberts()
   /// The usual rate of crashes.
   public private(set) var baseline = CrashBaseline()
@@ -44,14 +45,14 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
   public private(set) var stop: StopRule?
   /// The last event that changed the level.
   public private(set) var lastSwitch: PolicyEvent?
-  /// The number of crashes that counted.
+  /// The number of crashes that the loop counted.
   public private(set) var countedCrashes = 0
 
   private var counter = IncarnationCounter()
   private var suspects = Suspects()
   private var includesOwnClasses = false
   private var loads: [String: Double] = [:]
-  /// The builds, in the order in which they were first reported.
+  /// The builds, in the order of their first appearance.
   private var builds: [String] = []
   private var lastTime_s: Double?
   private var lastAdvice_s: Double?
@@ -75,15 +76,15 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
       releasedClasses: rules.releasedClasses.sorted(), includesOwnClasses: level == .raised && includesOwnClasses)
   }
 
-  /// Handles an event, and returns the changes that follow from it.
+  /// Handles an input, and returns the changes that result from it.
   ///
-  /// Inputs must come in the order of their times. The time of an earlier input is replaced by the time of the last
-  /// one.
+  /// Inputs must be in the order of their times. If the time of an input is before the time of the last input, the time
+  /// of the last input is used.
   public mutating func receive(_ input: PolicyInput, at time_s: Double) -> [PolicyEvent] {
     let now_s = max(time_s.isFinite ? time_s : 0, lastTime_s ?? 0)
     let elapsed_days = min((now_s - (lastTime_s ?? now_s)) / 86_400, Self.longestStretch_days)
     lastTime_s = now_s
-    // If no process runs, nothing can crash, and no time passes for the detectors.
+    // If no process runs, there can be no crash. The time of the detectors therefore does not advance.
     var running_days = loads.isEmpty ? 0 : elapsed_days
 
     var events: [PolicyEvent] = []
@@ -116,7 +117,7 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
     }
   }
 
-  /// Adds a stretch of time, and a crash at its end, to the detector or to the stop rule, whichever is active.
+  /// Adds a period of time, and the crashes at its end, to the detector, or to the stop rule if the level is raised.
   private mutating func pass(days: Double, crashes: Double) {
     let load = loads.values.reduce(0, +)
     if effectiveLevel == .raised {
@@ -131,7 +132,7 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
 
   private mutating func take(loads new: [String: Double]) {
     loads = new.filter { $0.value.amount > 0 }
-    // Builds that appear together have no order in time, so they are ordered by their names.
+    // Builds that appear in the same input have no order in time. Use the order of their names.
     for build in loads.keys.sorted() where !builds.contains(build) {
       builds.append(build)
       comparison = BuildComparison()
@@ -161,7 +162,7 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
     return []
   }
 
-  /// Raises the level if the rules allow it, and otherwise returns advice.
+  /// Raises the level if the rules allow it; otherwise returns advice.
   ///
   /// The detectors restart in both cases.
   private mutating func alarm(_ reason: PolicyEvent.Reason, at time_s: Double) -> [PolicyEvent] {
@@ -170,7 +171,7 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
     detector.reset()
     comparison = BuildComparison()
     guard rules.allowsAutomaticProtection, rules.pin == .automatic else {
-      // Without a change of the level, the reported rate becomes the norm. The alarm is repeated only after a pause.
+      // If the level does not change, the current rate becomes the usual rate. Repeat the advice only after a pause.
       baseline.learnRecent()
       if let lastAdvice_s, time_s - lastAdvice_s < Self.adviceAtMostEvery_s { return [] }
       lastAdvice_s = time_s
@@ -192,7 +193,7 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
     if !new.allowsAutomaticProtection, automaticLevel == .raised { endRaise() }
     let after = effectiveLevel
     guard after != before else { return [] }
-    // Events under the old protection are not evidence about the new protection.
+    // Events under the former protection are not evidence about the new protection.
     detector.reset()
     baseline.forgetRecent()
     return [switched(from: before, because: .operatorsRules(pin: new.pin), classes: [], at: time_s)]
@@ -200,8 +201,8 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
 
   private mutating func lower(at time_s: Double) -> [PolicyEvent] {
     guard rules.pin == .automatic, let reason = stop?.reason(at: time_s, rules: rules) else { return [] }
-    // If the protection caught nothing until its time limit, the alarm was false, so the waiting days become part of
-    // the norm.
+    // If the protection caught no access until its time limit, the alarm was false. The waiting days are then a part of
+    // the usual rate.
     if case .timeOver = reason, stop?.coverage.hits == 0 { baseline.learnRecent() }
     endRaise()
     return [switched(from: .raised, because: reason, classes: [], at: time_s)]

@@ -1,18 +1,18 @@
-/// The level of protection of a service, which decides the amount of quarantine memory.
+/// The protection level of a service, which determines the amount of quarantine memory.
 public enum ProtectionLevel: String, Sendable, Hashable, Codable, CaseIterable {
   /// No class is protected.
   case off
-  /// The listed classes are protected with the small budget.
+  /// The listed classes are protected with the small memory budget.
   case base
-  /// The large budget is used, after an alarm or by the operator's override.
+  /// The large memory budget is used, because of an alarm or an override of the operator.
   case raised
 }
 
-/// The operator's override of the statistics.
+/// The operator's choice between the statistics and a fixed level.
 public enum Pin: String, Sendable, Hashable, Codable, CaseIterable {
   /// Alarms raise the level, and the stop rule lowers it.
   case automatic
-  /// The large budget is always used.
+  /// The large memory budget is always used.
   case on
   /// No class is ever protected.
   case off
@@ -20,40 +20,38 @@ public enum Pin: String, Sendable, Hashable, Codable, CaseIterable {
 
 /// The operator's rules for one service.
 public struct ProtectionRules: Sendable, Hashable, Codable {
-  /// The operator's override, which takes precedence over everything else.
+  /// The operator's choice, which takes precedence over all other rules and over the statistics.
   public var pin: Pin
-  /// Whether an alarm may raise the level and list classes automatically.
-  ///
-  /// If not, an alarm only gives advice.
+  /// Whether an alarm may raise the level and list classes automatically; if not, an alarm only gives advice.
   public var allowsAutomaticProtection: Bool
-  /// The classes that are protected at every level except off.
+  /// The classes that are protected at every level except `off`.
   public var listedClasses: Set<String>
   /// The classes that are never protected, even if crashes name them.
   public var releasedClasses: Set<String>
-  /// The quarantine memory of a process at the base level.
+  /// The bytes of quarantine memory of one process at the base level.
   public var baseBudgetBytes: UInt64
-  /// The quarantine memory of a process at the raised level.
+  /// The bytes of quarantine memory of one process at the raised level.
   public var raisedBudgetBytes: UInt64
-  /// The lowest accepted mean number of days to a false alarm.
+  /// The minimum of the mean number of days until a false alarm.
   public var alarmThreshold_days: Double
-  /// The e-value at which a new build counts as worse.
+  /// The e-value at which a new build is treated as worse than the old builds.
   ///
-  /// 100 means at most one false alarm in 100 builds.
+  /// With the value 100, there is at most one false alarm in 100 builds.
   public var buildThreshold: Double
-  /// The number of days after which a raised level ends at the latest.
+  /// The maximum number of days of a raised level.
   public var raisedAtMost_days: Double
   /// The number of hits in a row without a new group after which a raised level ends.
   ///
-  /// With 59, less than 5 % of the accesses are in unseen groups.
+  /// With the value 59, less than 5 % of the accesses are in groups without hits.
   public var enoughHitsWithoutNewGroup: Int
-  /// The e-value at which use-after-free accesses count as rarer than at the alarm.
+  /// The e-value at which use-after-free accesses are treated as rarer than at the alarm.
   public var dropThreshold: Double
-  /// Crashes of one instance within this time count once, so that a restart loop is one event.
+  /// The time within which several crashes of one instance count as one crash, because of a restart loop.
   public var crashLoop_s: Double
-  /// The number of days without a report after which a class that an alarm listed is released.
+  /// The number of days after which a class that an alarm listed is released if it was not reported.
   public var suspectMemory_days: Double
 
-  /// Makes rules with the given values and defaults for the others.
+  /// Makes rules with the given values, and with default values for the other rules.
   public init(
     pin: Pin = .automatic, allowsAutomaticProtection: Bool = false, listedClasses: Set<String> = [],
     releasedClasses: Set<String> = [],
@@ -81,12 +79,12 @@ public struct ProtectionRules: Sendable, Hashable, Codable {
 public struct Protection: Sendable, Hashable, Codable {
   /// The level.
   public var level: ProtectionLevel
-  /// The quarantine memory of one process.
+  /// The bytes of quarantine memory of one process.
   public var budgetBytes: UInt64
-  /// The classes to protect, sorted.
+  /// The classes to protect, in sorted order.
   public var classes: [String]
-  /// The classes that are excluded even if all classes of the program are protected, sorted.
+  /// The classes that are excluded even if all classes of the program are protected, in sorted order.
   public var releasedClasses: [String]
-  /// Whether all classes that the program defines are protected, because crashes named no class.
+  /// Whether all classes that the program defines are protected, because the crashes did not name a class.
   public var includesOwnClasses: Bool
 }

@@ -1,10 +1,10 @@
-/// The classes that crashes and hits have named, with the times of their last reports.
+/// The classes that crashes and hits have named, with the time of the last report of each class.
 struct Suspects: Sendable, Hashable, Codable {
-  /// The limit of remembered classes.
+  /// The maximum number of remembered classes.
   ///
-  /// The least recently reported class is evicted.
+  /// If there are more, the class whose last report is oldest is evicted.
   static let limit = 256
-  /// The limit of remembered crashes that may have been part of a rise.
+  /// The maximum number of remembered crashes that may be a part of a rise.
   static let recentLimit = 64
   static let recent_days = 14.0
 
@@ -18,7 +18,7 @@ struct Suspects: Sendable, Hashable, Codable {
 
   /// The number of counted crashes of the last two weeks.
   var recentCrashes: Int { recent.count }
-  /// Whether one of these crashes did not name a class.
+  /// Whether at least one of these crashes did not name a class.
   var hasUnknownClass: Bool { recent.contains { $0.className == nil } }
   /// The classes that these crashes named.
   var recentClasses: Set<String> { Set(recent.compactMap(\.className)) }
@@ -27,7 +27,7 @@ struct Suspects: Sendable, Hashable, Codable {
     recent.append(Crash(time_s: time_s, className: className))
     recent.removeAll { time_s - $0.time_s > Self.recent_days * 86_400 }
     if recent.count > Self.recentLimit { recent.removeFirst(recent.count - Self.recentLimit) }
-    // A report of a listed class updates the time of its last report.
+    // If the class is already listed, update the time of its last report.
     if let className, classes[className] != nil { classes[className] = time_s }
   }
 

@@ -1,8 +1,6 @@
 public import CrashReport
 
-/// A class that a process protects or has protected.
-///
-/// The counters began with the protection.
+/// A class that a process protects or has protected, with its counters since the protection began.
 public struct ProtectedClassReport: Codable, Sendable, Equatable {
   /// The pid of the process.
   public var pid: Int
@@ -26,7 +24,7 @@ public struct ProtectedClassReport: Codable, Sendable, Equatable {
   public var evicted: Int
   /// The number of use-after-free incidents.
   public var hits: Int
-  /// The number of objects that were not quarantined, by reason.
+  /// The number of objects that were not quarantined, by reason: `budget`, `busy`, `unowned` or `isolated`.
   public var skipped: [String: Int]
 
   /// Creates a value from its parts.

@@ -89,6 +89,9 @@ public struct TextRenderer: Sendable {
     let title = sentence.isEmpty ? "\(report.process.name) crashed by \(report.signal.name)" : sentence
     var lines = CleanText.line(title).wrapped(to: prose).map(style.alarm)
     if report.reason != report.diagnosis.sentence { lines += reasonLines(report.reason) }
+    if report.isPreliminary == true {
+      lines += "Preliminary: crashd still reads the symbols. Show the report again in a few seconds.".wrapped(to: prose)
+    }
     let origin = CleanText.line(report.originText)
     return origin.isEmpty ? lines : lines + origin.wrapped(to: width).map(style.faint)
   }

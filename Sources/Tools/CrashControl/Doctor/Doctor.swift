@@ -37,7 +37,9 @@ public struct Doctor: Sendable {
       findings += rights(status) + store(status) + losses(status)
     } catch {
       findings.append(
-        Finding(.fault, "crashd", Failure(error).message, remedy: "crashes go to the spool until crashd runs"))
+        Finding(
+          .fault, "crashd", Failure(error).message,
+          remedy: "start crashd; until then, a process keeps its crashes only if it can write to the spool directory"))
     }
     return findings + [attachSocket(), spool(), corePattern()] + (guards.map { [GuardFacts.finding(of: $0)] } ?? [])
   }

@@ -9,8 +9,8 @@ struct Follow: ParsableCommand {
     abstract: "Print crashes as they happen, until Ctrl-C",
     discussion: """
       With -n or -S, stored crashes come first, as in journalctl. With --json, each crash is one line (pretty: \
-      several): {"cursor": …, "report": …}; --cursor resumes after a cursor. A crash is printed again if its report \
-      changes.
+      several): {"cursor": CURSOR, "report": REPORT}; --cursor resumes after a cursor. A crash is printed again if its \
+      report changes.
 
       Examples:
         crashctl follow -n 10                   # the last ten, then new ones

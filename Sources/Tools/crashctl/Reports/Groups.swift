@@ -9,8 +9,9 @@ struct Groups: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "List, show and resolve groups of equal crashes",
     discussion: """
-      States: new (first seen in the newest build of its program), open, resolved (marked as fixed), regressed (crashed \
-      again after that).
+      States: new (first seen in the newest build of its program), open, resolved (marked as fixed), regressed \
+      (crashed again after that, in any build). On a terminal, resolved groups are hidden without --state all. A group \
+      cannot be muted: ignore it where alerts arrive, such as its issue in Sentry.
       """,
     subcommands: [ListGroups.self, ShowGroup.self, Resolve.self, Reopen.self], defaultSubcommand: ListGroups.self)
 }
@@ -134,7 +135,11 @@ struct ShowGroup: ParsableCommand {
 
 struct Resolve: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Mark a group as resolved; a new crash marks it as regressed")
+    abstract: "Mark a group as resolved; a new crash marks it as regressed",
+    discussion: """
+      The mark covers the crashes up to now. A later crash, in any build, makes the group regressed, and resolve marks \
+      it again. reopen removes the mark.
+      """)
 
   @Argument(help: "First digits of the group's key", completion: .custom(Completions.groups))
   var key: String

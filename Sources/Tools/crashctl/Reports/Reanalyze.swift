@@ -8,8 +8,14 @@ struct Reanalyze: ParsableCommand {
     abstract: "Analyze stored crashes again, with the current rules and symbols",
     discussion: """
       A report keeps its id. Subscribers receive the report again if its diagnosis changed. With --all, every crash \
-      that matches the filters is analyzed. For example, after installing debug information: crashctl reanalyze --all \
-      --exe /srv/shop -S -7d
+      that matches the filters is analyzed.
+
+      This also adds names to a report that has only addresses, after its debug files are installed. crashd searches \
+      for them below /usr/lib/debug and beside the program.
+
+      Examples:
+        crashctl reanalyze                      # the newest report
+        crashctl reanalyze --all --exe /srv/shop -S -7d
       """)
 
   @OptionGroup var count: LimitOptions

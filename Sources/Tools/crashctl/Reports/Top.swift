@@ -7,6 +7,8 @@ struct Top: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the most frequent and the newest crashes, live",
     discussion: """
+      Without -S and -U, the period is the last hour.
+
       Keys: c sorts the groups by number of crashes, l by the time last seen, f by the time first seen. q quits. Any \
       other key refreshes.
       """)

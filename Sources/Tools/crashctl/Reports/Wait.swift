@@ -8,7 +8,8 @@ struct Wait: ParsableCommand {
     abstract: "Wait until the reports of a process are stored, and print their ids",
     discussion: """
       For scripts: when the command returns, crashd has stored all crashes that the process had recorded before the \
-      call. If the process has ended, these are all its crashes. Exit code 1: there is no report.
+      call. If the process has ended, these are all its crashes. Exit code 1: there is no report, \
+      or the time is over.
       """)
 
   @Option(help: ArgumentHelp("Wait at most this long", valueName: "seconds"))

@@ -11,6 +11,10 @@ struct Doctor: ParsableCommand {
       program. With --exe it also checks a program that does not run. It changes nothing. On a terminal it shows only \
       checks with findings. Exit code 1: a check found a fault.
 
+      A fault means that crashes will not be captured, such as a shield that is not started. A warning means that \
+      reports will be incomplete, such as a program without symbols. Each finding says what to do. Only root and the \
+      process's user see all facts of a process.
+
       The command tests the guards in crashctl itself. For a process it shows the result of the last \
       Shield.selfTest().
       """)

@@ -6,7 +6,11 @@ import CrashProtocol
 struct Metrics: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Print crashd's metrics as OpenMetrics text",
-    discussion: "With the setting metrics.file, crashd also writes this text to a file for node_exporter.")
+    discussion: """
+      For Prometheus, crashd also writes this text to a file for node_exporter (the setting metrics.file), or serves \
+      it by HTTP (metrics.listen). Alert rules and a Grafana dashboard are in \
+      /usr/share/doc/swift-crash-shield/prometheus. Users without full access get the figures of their own processes.
+      """)
 
   @OptionGroup(title: "General options") var connection: ConnectionOptions
 

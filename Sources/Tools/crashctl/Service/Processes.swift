@@ -4,7 +4,14 @@ import CrashControl
 import CrashProtocol
 
 struct Processes: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "List the processes attached to crashd")
+  static let configuration = CommandConfiguration(
+    abstract: "List the processes attached to crashd",
+    discussion: """
+      If a process is missing, crashctl doctor PID shows why. Users without full access see only their own processes.
+
+      MEMORY is what reports contain of stacks and of memory around registers: full, scrubbed (without texts), none \
+      (the program's choice), withheld or discarded (by privacy.no-memory in crashd's settings).
+      """)
 
   @OptionGroup var legend: LegendOptions
 

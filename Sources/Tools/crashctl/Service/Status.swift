@@ -4,7 +4,12 @@ import CrashControl
 import CrashProtocol
 
 struct Status: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Show crashd's health and losses")
+  static let configuration = CommandConfiguration(
+    abstract: "Show crashd's health and losses",
+    discussion: """
+      The first line is the verdict: OK, INCOMPLETE (crashd lost data since it started) or DEGRADED (crashd cannot \
+      store reports as it should). The exit status is 0 for each verdict.
+      """)
 
   @Flag(name: .shortAndLong, help: "Show also crashd's internal counters")
   var verbose = false

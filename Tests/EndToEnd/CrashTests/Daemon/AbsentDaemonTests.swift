@@ -5,11 +5,11 @@ import Glibc
 import TestKit
 import Testing
 
-/// Crashes without crashd in a restricted process: the ring is spooled, or the loss is counted.
-@Suite(.enabled("only root can take a process's world away") { geteuid() == 0 })
+/// Tests of crashes in restricted processes while crashd is absent: the ring is spooled, or crashd counts the loss.
+@Suite(.enabled("only root can restrict a process in these ways") { geteuid() == 0 })
 struct AbsentDaemonTests {
   @Test(
-    "a crash without crashd is spooled, and reported once crashd runs",
+    "a crash without crashd is spooled, and reported when crashd starts",
     arguments: [
       "full-disk", "read-only-root", "mount-namespace", "no-memory", "no-proc", "chroot", "other-uid",
     ])
@@ -53,13 +53,13 @@ struct AbsentDaemonTests {
   }
 
   @Test(
-    "a full spool gets an empty file, which crashd counts as a loss; a read-only one gets none",
+    "a full spool gets an empty file, which crashd counts as a loss; a read-only spool gets no file",
     arguments: ["full", "read-only"])
   func noRoom(kind: String) async throws {
     let place = try PrivateDaemon.Place()
     let spool = try Self.makeSpool(place)
     let small = try place.root.directory("small")
-    // A file system of its own, which only this mount namespace has and which ends with the shell.
+    // Mounts a small file system in a new mount namespace, which ends with the shell.
     let script = #"""
       mount -t tmpfs -o size=64k,nr_inodes=16 small "$1" || exit 1
       if [ "$4" = full ]; then cat /dev/zero >"$1/filler" 2>/dev/null; else mount -o remount,ro "$1" || exit 2; fi
@@ -77,13 +77,13 @@ struct AbsentDaemonTests {
     #expect(left.map { $0.hasSuffix(".ring") } == (kind == "full" ? [true] : []))
     for name in left { #expect(try contents(of: "\(spool)/\(name)").isEmpty) }
     let daemon = try await PrivateDaemon.start(in: place)
-    // It has taken every file by its end.
+    // crashd has read and removed every spool file when it has stopped.
     try await daemon.stop()
     #expect(try entries(of: spool).isEmpty)
     #expect(try contents(of: place.logPath).contains("spool 1") == (kind == "full"))
   }
 
-  /// The spool as a crashd that ran before has left it.
+  /// Makes the spool directory with the permissions that crashd gives it.
   private static func makeSpool(_ place: PrivateDaemon.Place) throws -> String {
     let path = place.runtime + "/spool"
     guard unsafe mkdir(path, 0o700) == 0, unsafe chmod(path, 0o3733) == 0 else {

@@ -5,10 +5,10 @@ import Glibc
 import TestKit
 import Testing
 
-/// A stripped program whose debug information is on a server: Debian's debuginfod, over loopback.
+/// Tests of a stripped program whose debug information is on a local debuginfod server.
 @Suite
 struct DebuginfodTests {
-  @Test("a stripped program's report has the line when a server has the debug information")
+  @Test("a stripped program's report has the source line if a server has the debug information")
   func lines() async throws {
     let directory = try TestDirectory()
     let (program, files) = (directory.path + "/crash-maker", try directory.directory("debug"))
@@ -16,7 +16,7 @@ struct DebuginfodTests {
     try await run("/usr/bin/objcopy", ["--only-keep-debug", original, files + "/crash-maker.debug"], in: directory)
     try await run("/usr/bin/objcopy", ["--strip-debug", original, program], in: directory)
 
-    // Without servers: the name, and that is the build id to ask for.
+    // Without servers the frame has a function name but no line.
     let bare = try await PrivateDaemon.run { try await crash(program, $0) }
     #expect(bare.crashedThread?.topOwnFrame.map { $0.file == nil && !$0.function.isEmpty } == true)
 
@@ -25,7 +25,8 @@ struct DebuginfodTests {
       try await server.awaitBuild(bare.process.buildID)
       try await PrivateDaemon.run(options: ["--debuginfod-urls", server.url]) { daemon in
         let report = try await crash(program, daemon)
-        // The crash waits for no server; its report is made again when it is known what the servers have.
+        // crashd stores the report without waiting for a server, and symbolicates it again after the servers have
+        // answered.
         let better = try await withLines(report.id, daemon)
         #expect(try daemon.client.status().debugInformation?["fetched"] == 1)
         let frame = try #require(better.crashedThread?.topOwnFrame)
@@ -46,7 +47,7 @@ struct DebuginfodTests {
     return try #require(try await daemon.reports(of: crash.pid).first)
   }
 
-  /// The report once its top own frame has a line.
+  /// Waits until the topmost in-app frame of the report has a line, and returns the report.
   private func withLines(_ id: String, _ daemon: PrivateDaemon) async throws -> CrashReport {
     let client = daemon.client
     return try await blocking {

@@ -3,10 +3,12 @@ import Glibc
 import TestKit
 import Testing
 
-/// A program whose file is no longer there when crashd hears of it: only the descriptor that the process sends has it.
+/// Tests of a program whose file is replaced or deleted before crashd starts.
+///
+/// crashd can then read the program only through the descriptor that the process sends.
 @Suite
 struct DeployTests {
-  @Test("a crash after a deploy has the lines of the build that runs", arguments: ["replaced", "deleted"])
+  @Test("the report of a crash after a deploy has the lines of the running build", arguments: ["replaced", "deleted"])
   func deploy(how: String) async throws {
     let directory = try TestDirectory()
     let library = directory.path + "/libcrashshield.so"
@@ -33,7 +35,8 @@ struct DeployTests {
       #expect(Self.inode(of: program) != old)
 
       let daemon = try await PrivateDaemon.start(in: place)
-      // Whether it is attached by now does not matter: a crash that is not connects by itself, and sends the same.
+      // The process need not be attached yet, because an unattached process connects when it crashes and sends the same
+      // descriptor.
       try #require(unsafe write(ours.number, "\n", 1) == 1)
       #expect(try await process.wait().signal == SIGSEGV)
       let reports = try await daemon.reports(of: process.pid)
@@ -51,12 +54,12 @@ struct DeployTests {
     }
   }
 
-  /// In the program as it is first built.
+  /// The line of the fault in the program's first build.
   private static let faultLine = 6
 
   private static func compile(newLines: Int, to output: String, in directory: TestDirectory) async throws {
     let source = directory.path + "/shop.c"
-    // The inserted lines stand in front of the function, and within it.
+    // The lines are inserted before the function and inside of it.
     let lines = (0..<newLines).map { "int stock_\($0);\n" }.joined()
     let text = """
       #include <stdio.h>
@@ -76,7 +79,7 @@ struct DeployTests {
 
       """
     try Self.save(text, to: source)
-    // crashd knows an image by its build id, which clang does not ask the linker for.
+    // crashd identifies an image by its build id, which clang's default options omit.
     try await ChildProcess.run(
       "/usr/bin/env", ["clang", "-g", "-O1", "-Wl,--build-id", source, "-o", output], in: directory)
   }

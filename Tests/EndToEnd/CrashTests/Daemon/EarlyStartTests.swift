@@ -3,7 +3,7 @@ import CrashReport
 import Glibc
 import Testing
 
-/// A start by a constructor (`CRASHSHIELD_EARLY=1`), over programs with a dynamic and with a static Swift library.
+/// Tests of a start in a constructor (`CRASHSHIELD_EARLY=1`), in programs with a dynamic or a static Swift library.
 @Suite(.sharedDaemon, .serialized)
 struct EarlyStartTests {
   @Test("Swift's own backtracer stays installed after an early start", arguments: ["0", "1"])
@@ -23,7 +23,7 @@ struct EarlyStartTests {
     #expect(reports.first?.crashedThread?.topOwnFrame?.function == "cs_fault_null_write")
   }
 
-  @Test("the program's own start continues an early start: one registration, its annotations, one report")
+  @Test("after an early start, the program's own start adds annotations but makes no second registration or report")
   func completed() async throws {
     let daemon = try SharedDaemon.current
     let environment = daemon.place.environment.merging(["CRASHSHIELD_EARLY": "1"]) { $1 }
@@ -33,7 +33,7 @@ struct EarlyStartTests {
     #expect(reports.map { $0.annotations["scenario"] } == ["null-write"])
   }
 
-  /// The toolchain's: a program with a static Swift library does not find it by itself.
+  /// Returns the path of the toolchain's swift-backtrace, which a program with a static Swift library cannot find.
   private func backtracerPath() throws -> String {
     for directory in Environment.value(of: "PATH")?.split(separator: ":") ?? [] {
       var target = [CChar](repeating: 0, count: Int(PATH_MAX))
@@ -42,7 +42,7 @@ struct EarlyStartTests {
       let swift = String(decoding: target.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
       let path = swift.split(separator: "/").dropLast(2).map { "/" + $0 }.joined()
       let backtracer = path + "/libexec/swift/linux/swift-backtrace"
-      // The string lives for the call.
+      // The string is valid during the call.
       if unsafe access(backtracer, X_OK) == 0 { return backtracer }
     }
     throw SystemError("no swift-backtrace beside the 'swift' of PATH", ENOENT)

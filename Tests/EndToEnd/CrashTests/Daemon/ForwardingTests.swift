@@ -8,17 +8,17 @@ import Synchronization
 import TestKit
 import Testing
 
-/// Events on their way to a collector, from the crash on.
+/// Tests of forwarding: a crash's event reaches a collector.
 @Suite
 struct ForwardingTests {
-  /// The parts of one line that this test reads.
+  /// The fields of a forwarded line that this test reads.
   private struct Line: Decodable {
     var cursor: String
     var id: String
     var report: CrashReport
   }
 
-  /// A socket that waits for crashd.
+  /// A socket that accepts crashd's connections.
   private final class Collector: Sendable {
     private let listener: FileDescriptor
 
@@ -87,7 +87,7 @@ struct ForwardingTests {
     return victim.process.pid
   }
 
-  @Test("a collector gets a scrubbed crash, again after crashd's SIGKILL, and not after its acknowledgement")
+  @Test("a collector gets a scrubbed crash, gets it again after crashd's SIGKILL, but not after acknowledging it")
   func acknowledged() async throws {
     let place = try PrivateDaemon.Place()
     let (config, socket) = (place.root.path + "/crashd.yaml", place.root.path + "/collector")
@@ -103,7 +103,8 @@ struct ForwardingTests {
     var daemon = try await PrivateDaemon.start(in: place, options: ["--config", config])
     do {
       let first = try await crash(in: daemon)
-      // Held until its crashd has ended: otherwise another one would wait at the socket.
+      // The connection stays open until its crashd has ended. Otherwise that crashd would connect again, and the next
+      // accept() would return its connection.
       let connection = try await collector.accept()
       let line = try await connection.line()
       #expect(line.report.process.pid == Int(first) && line.report.id == line.id)
@@ -125,7 +126,7 @@ struct ForwardingTests {
       daemon = try await PrivateDaemon.start(in: place, options: ["--config", config])
       let second = try await crash(in: daemon)
       let third = try await collector.accept()
-      // A report that was completed later is a new event: none may be one that was acknowledged.
+      // A later completion of a report is a new event. No event may be one that was acknowledged.
       var next = again
       while next.report.process.pid != Int(second) {
         next = try await third.line()
@@ -133,7 +134,7 @@ struct ForwardingTests {
         third.acknowledge(next)
       }
     } catch {
-      // It may have been reaped already; the earlier error is the one to throw.
+      // The daemon may have been reaped already. The test throws the earlier error.
       try? await daemon.kill()
       throw error
     }
@@ -143,7 +144,7 @@ struct ForwardingTests {
   /// Waits until crashd has counted an acknowledgement in its metrics file, which it renames each second.
   private func awaitCount(in metrics: String, below directory: String) async throws {
     let renames = try FileDescriptor(inotify_init1(Int32(IN_CLOEXEC)), from: "inotify_init1")
-    // Watched before the first read, so none is missed.
+    // The watch starts before the first read, so it misses no rename.
     guard unsafe inotify_add_watch(renames.number, directory, UInt32(IN_MOVED_TO)) >= 0 else {
       throw SystemError("watch '\(directory)'", errno)
     }

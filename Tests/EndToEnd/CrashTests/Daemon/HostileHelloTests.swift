@@ -4,11 +4,11 @@ import Glibc
 import LinuxSystem
 import Testing
 
-/// Messages of one process to the attach socket do not affect other processes.
+/// Tests that a process's invalid messages to the attach socket do not affect other processes.
 @Suite(.sharedDaemon, .serialized)
 struct HostileHelloTests {
   @Test(
-    "a malformed hello is refused and counted; the next crash is reported all the same",
+    "a malformed hello is refused and counted, and the next crash is reported",
     arguments: [1, 16, 4_096, 100_000])
   func malformed(byteCount: Int) async throws {
     let daemon = try SharedDaemon.current
@@ -18,7 +18,7 @@ struct HostileHelloTests {
     try #require(UnixAddress(path: daemon.place.runtime + "/attach")?.connect(connection.number) == 0)
     let noise = [UInt8](repeating: 0xa5, count: byteCount)
     #expect(unsafe send(connection.number, noise, noise.count, Int32(MSG_NOSIGNAL)) == byteCount)
-    // crashd sends the reason and hangs up: the stream ends after at most one message.
+    // crashd sends the reason and closes the connection, so the stream ends after at most one message.
     try await blocking {
       try connection.awaitInput()
       let reply = try connection.read(1_024)

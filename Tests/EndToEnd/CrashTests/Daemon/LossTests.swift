@@ -6,7 +6,7 @@ import LinuxSystem
 import TestKit
 import Testing
 
-/// No crash is lost, whatever happens to crashd; and what is lost is counted.
+/// Tests that no crash is lost when crashd is killed, stopped or overloaded, and that each loss is counted.
 @Suite
 struct LossTests {
   @Test("a crash while crashd is killed is reported after crashd's restart")
@@ -29,7 +29,7 @@ struct LossTests {
     try await second.stop()
   }
 
-  @Test("a crash of a process that never saw crashd is reported once crashd runs")
+  @Test("a crash of a process that never attached to crashd is reported when crashd starts")
   func neverThere() async throws {
     let place = try PrivateDaemon.Place()
     let crash = try await Crasher.run("null-write", environment: place.environment)
@@ -41,7 +41,7 @@ struct LossTests {
     try await daemon.stop()
   }
 
-  @Test("a restart of crashd keeps each report, once")
+  @Test("each report is stored exactly once after a restart of crashd")
   func restart() async throws {
     let first = try await PrivateDaemon.start()
     let crash = try await Crasher.run("force-unwrap", ["--wait-attached"], environment: first.place.environment)
@@ -51,13 +51,13 @@ struct LossTests {
     let after = try await blocking { try second.client.list() }
     #expect(after.map(\.id) == before.map(\.id))
     var (same, kept) = (try await blocking { try second.client.report().report }, try #require(before.first))
-    // The unwind cross-check may have ended after the first reading of the report.
+    // The unwind cross-check may have ended after the report was first read.
     (same.unwinding, kept.unwinding) = (nil, nil)
     #expect(same == kept && before.count == 1)
     try await second.stop()
   }
 
-  @Test("the exit of a process killed while it writes its record is reported, and the loss is counted")
+  @Test("the exit of a process that is killed while it writes its record is reported, and the loss is counted")
   func killedMidRecord() async throws {
     try await PrivateDaemon.run { daemon in
       let crash = try await Crasher.run(
@@ -73,7 +73,7 @@ struct LossTests {
   }
 
   @Test(
-    "a crashd killed during crashes reports each one once after its restart, spooled ones too")
+    "after crashd is killed during crashes, the next crashd reports each crash once, including spooled crashes")
   func killedDuring() async throws {
     let place = try PrivateDaemon.Place()
     var pids: Set<Int> = []
@@ -82,7 +82,7 @@ struct LossTests {
       var victims: [Victim] = []
       for name in ["array-index", "null-write", "abort"] { victims.append(try await Victim.start(name, in: daemon)) }
       for victim in victims { victim.goOn() }
-      // Some are on their way, in the ring, in the socket or in the store.
+      // At the kill, each crash may be in its ring, in the socket or in the store.
       try await daemon.kill()
       for victim in victims {
         #expect([SIGILL, SIGSEGV, SIGABRT].contains(try await victim.process.wait().signal))
@@ -92,7 +92,7 @@ struct LossTests {
     let last = try await PrivateDaemon.start(in: place)
     let crash = try await Crasher.run("raise", ["--wait-attached"], environment: place.environment)
     #expect(try await last.reports(of: crash.pid).count == 1)
-    // It has taken every file by its end.
+    // crashd has read and removed every spool file when it has stopped.
     try await last.stop()
     #expect(try entries(of: place.runtime + "/spool").isEmpty)
     let after = try await PrivateDaemon.start(in: place)
@@ -124,7 +124,7 @@ struct LossTests {
     #expect(try entries(of: spool).isEmpty)
   }
 
-  @Test("a crashd that is stopped during a crash reports it when it is continued")
+  @Test("a crashd that SIGSTOP stops during a crash reports the crash after SIGCONT")
   func standingStill() async throws {
     try await PrivateDaemon.run { daemon in
       let crash = try await Victim.start("array-index", in: daemon)
@@ -141,7 +141,7 @@ struct LossTests {
     }
   }
 
-  @Test("crashd without free descriptors refuses processes and logs it, and reports crashes when some are free")
+  @Test("crashd without free descriptors refuses processes, logs the refusal, and later reports crashes")
   func descriptorLimit() async throws {
     let daemon = try await PrivateDaemon.start(descriptorLimit: 64)
     let before = try await daemon.settledDescriptorCount(at: nil)
@@ -157,7 +157,7 @@ struct LossTests {
       }
     }
     connections = []
-    // It accepts them from the queue one by one, and closes them.
+    // crashd accepts the queued connections one by one and closes them.
     #expect(try await daemon.settledDescriptorCount(at: before) <= before)
     let crash = try await Crasher.run("array-index", ["--wait-attached"], environment: daemon.place.environment)
     #expect(crash.status.signal == SIGILL)
@@ -167,7 +167,7 @@ struct LossTests {
     try await daemon.stop()
   }
 
-  /// A connection that never says hello.
+  /// Opens a connection that never sends a hello.
   private static func connect(to path: String) throws -> FileDescriptor {
     let number = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0)
     let descriptor = try FileDescriptor(number, from: "socket")
@@ -175,11 +175,11 @@ struct LossTests {
     return descriptor
   }
 
-  @Test("crashd keeps no descriptor, process or file of reported crashes")
+  @Test("crashd leaves no descriptor, process or file of reported crashes behind")
   func leftovers() async throws {
     let daemon = try await PrivateDaemon.start()
     let client = daemon.client
-    // The first crash opens what stays open: the store's files.
+    // The first crash makes crashd open the store's files, which stay open.
     let warmUp = try await Crasher.run("raise", ["--wait-attached"], environment: daemon.place.environment)
     _ = try await daemon.reports(of: warmUp.pid)
     let before = try await daemon.settledDescriptorCount(at: nil)
@@ -190,7 +190,7 @@ struct LossTests {
     #expect(try await daemon.settledDescriptorCount(at: before) <= before)
     #expect(try await blocking { try client.processes() }.isEmpty)
     try await daemon.stop()
-    // A child that crashd was starting still names it until it is its program.
+    // A child of crashd has crashd's command line, which contains the path, until it executes its own program.
     let root = daemon.place.root.path
     try await blocking {
       try Patience.wait(for: "processes of \(root) were left") { slice -> Void? in
@@ -200,16 +200,16 @@ struct LossTests {
       }
     }
     let spool = daemon.place.runtime + "/spool"
-    // These stay: by the path alone crashd cannot distinguish its own socket from a successor's.
+    // crashd does not remove its sockets, because a socket at the same path may be its successor's.
     let names: Set = ["attach", "crashd.lock", "io.crashshield.Crashd", "spool"]
     #expect(try entries(of: daemon.place.runtime).filter { !names.contains($0) } == [])
     #expect(try entries(of: spool).isEmpty)
   }
 
-  /// Processes whose command line or environment names a path.
+  /// Returns the processes whose command line or environment contains a path.
   private static func processes(mentioning path: String) throws -> [String] {
     try entries(of: "/proc").filter { Int32($0) != nil && $0 != String(getpid()) }.filter { pid in
-      // A process may end meanwhile, or be another user's.
+      // Reading fails if the process has just ended or belongs to another user.
       ["cmdline", "environ"].contains { file in
         (try? contents(of: "/proc/\(pid)/\(file)"))?.contains(path) == true
       }

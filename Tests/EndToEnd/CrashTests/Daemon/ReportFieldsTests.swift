@@ -6,7 +6,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// What a report says beside the crash: the program's release, the machine, and the process.
+/// Tests of the report's context fields: the program's release, the machine and the process.
 @Suite(.sharedDaemon, .serialized)
 struct ReportFieldsTests {
   private static let words = [
@@ -14,7 +14,7 @@ struct ReportFieldsTests {
     "user=17", "--annotate", "region=eu", "--annotate", "password=hunter2",
   ]
 
-  @Test("crashctl list finds a crash by its release, environment and tags, and by no other")
+  @Test("crashctl list finds a crash by its release, environment and tags, and not by other values")
   func filters() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run("array-index", Self.words, environment: daemon.place.environment)
@@ -31,12 +31,12 @@ struct ReportFieldsTests {
       #expect(try await listed(options, 0).contains(report.id), "\(options)")
     }
     for options in [["--release", "cart"], ["--environment", "live"], ["--tag", "region=us"]] {
-      // The status of "no crash matches".
+      // crashctl exits with status 1 when no crash matches.
       #expect(try await !listed(options, 1).contains(report.id), "\(options)")
     }
   }
 
-  @Test("a report names the machine, and what the process was and used while it stood in its handler")
+  @Test("a report has the machine, and the process's identity and resource usage from the time of its handler")
   func machine() async throws {
     let daemon = try SharedDaemon.current
     let victim = try await Victim.start("null-write", in: daemon)
@@ -59,7 +59,8 @@ struct ReportFieldsTests {
   @Test("a report has the command line, without the values of secret arguments")
   func commandLine() async throws {
     let daemon = try SharedDaemon.current
-    // crashd reads it on a thread of its own after the attach: a process may be faster, but not each of them.
+    // crashd reads the command line on another thread after the attach. Some of the processes may end before crashd
+    // reads it, but not all of them.
     for _ in 0..<20 {
       let victim = try await Victim.start("sigkill", in: daemon, options: ["--annotate", "password=hunter2"])
       victim.process.signal(SIGKILL)
@@ -72,7 +73,7 @@ struct ReportFieldsTests {
     Issue.record("none of 20 processes has a command line in its report")
   }
 
-  @Test("a process that was killed has the last known memory in its report")
+  @Test("the report of a killed process has the process's last known memory usage")
   func killed() async throws {
     let daemon = try SharedDaemon.current
     let victim = try await Victim.start("sigkill", in: daemon)
@@ -82,7 +83,7 @@ struct ReportFieldsTests {
     #expect(report.kind == .silent && report.resources?.residentBytes ?? 0 > 1 << 20)
   }
 
-  @Test("a program whose memory is not kept has no command line in its report")
+  @Test("the report of a program with memory capture off has no command line")
   func withheld() async throws {
     let daemon = try SharedDaemon.current
     let environment = daemon.place.environment.merging(["CRASHSHIELD_MEMORY": "none"]) { $1 }

@@ -2,7 +2,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// crashd's settings, from its file to what it does.
+/// Tests of crashd's settings file: the check, the reload and their effects.
 @Suite
 struct SettingsReloadTests {
   private func write(_ text: String, to path: String) throws {
@@ -16,11 +16,11 @@ struct SettingsReloadTests {
     }
   }
 
-  /// Waits until crashd's log has a text.
+  /// Waits until crashd's log contains a text.
   private func await(_ text: String, in daemon: PrivateDaemon) async throws {
     try await blocking {
       try Patience.wait(for: "crashd did not log '\(text)'") { _ -> Void? in
-        // A file has no event; each slice polls a hundred times.
+        // The log file sends no event, so each slice polls the file a hundred times.
         for _ in 0..<100 {
           if try contents(of: daemon.place.logPath).contains(text) { return () }
           usleep(10_000)
@@ -30,7 +30,7 @@ struct SettingsReloadTests {
     }
   }
 
-  @Test("SIGHUP reads the file again; a file with an error changes nothing")
+  @Test("SIGHUP reloads the settings file, and a file with an error changes nothing")
   func reload() async throws {
     let place = try PrivateDaemon.Place()
     let path = place.root.path + "/crashd.yaml"
@@ -51,7 +51,7 @@ struct SettingsReloadTests {
     try await daemon.stop()
   }
 
-  @Test("--check-config prints every setting, or says what is wrong and exits with 2")
+  @Test("--check-config prints every setting, or prints the error and exits with 2")
   func check() async throws {
     let place = try PrivateDaemon.Place()
     let path = place.root.path + "/crashd.yaml"

@@ -3,31 +3,33 @@ import Glibc
 import TestKit
 import Testing
 
-/// Source locations that debug information has wrong or not at all, in programs as swiftc makes them.
+/// Tests of crashes whose source location is wrong or absent in swiftc's debug information.
 @Suite
 struct AttributionTests {
-  /// A crash, the function that must be named, and the mark of its line.
+  /// The crashes, each with its function and the mark of its line in the report.
   private static let crashes: [(argument: String, function: String, mark: String)] = [
     ("half", "unwrapHalf", "half"), ("found", "unwrapFound", "found"), ("element", "unwrapElement", "element"),
     ("color", "unwrapColor", "color"), ("index", "element", "index"), ("implicit", "Screen.width", "implicit"),
     ("several", "several", "several"), ("convenience", "init(text:)", "convenience"),
     ("respond", "respond", "respond"), ("leak-index", "element", "index"),
-    // The `!` stands below the line of its call.
+    // In these crashes the `!` is on a line below its call.
     ("half-below", "unwrapHalfBelow", "half-below"), ("found-below", "unwrapFoundBelow", "found-below"),
     ("element-below", "unwrapElementBelow", "element-below"), ("color-below", "unwrapColorBelow", "color-below"),
     ("closure-below", "closure #1 in unwrapInClosure", "closure-below"),
     ("behind-closure", "unwrapBehindClosure", "behind-closure"), ("chain", "unwrapChain", "chain"),
     ("chain-twice", "unwrapChainTwice", "chain-twice"), ("first", "unwrapFirst", "first"),
   ]
-  /// What the debug information of an optimized program lacks: where a closure ends, so that `}!` is taken to be in
-  /// it; and the line of a check that has line 0 in a function of the runtime's, so that the call's is shown.
+  /// The crashes whose function or line is wrong in an optimized program, because the debug information is incomplete.
+  ///
+  /// "chain": the end of a closure is missing, so the `!` in `}!` is attributed to the closure. "first": a check in a
+  /// runtime function has line 0, so the report shows the line of the call.
   private static let limits = [
     "chain": (function: "closure #1 in unwrapChain", mark: "chain"), "first": ("unwrapFirst", "first-call"),
   ]
   private static let source = SourceMark.package + "/Tests/Kit/Support/attribution/shop.swift"
 
   @Test(
-    "S1, S2, D3, D4, D13: the function and line that failed are named, in debug and optimized programs",
+    "S1, S2, D3, D4, D13: debug and optimized programs' reports name the function and line that failed",
     arguments: ["-Onone", "-O"])
   func places(optimization: String) async throws {
     let directory = try TestDirectory()
@@ -38,7 +40,7 @@ struct AttributionTests {
       "/usr/bin/env",
       [
         "swiftc", "-g", "-swift-version", "6", "-parse-as-library", "-module-name", "shop", optimization,
-        // As SwiftPM builds.
+        // SwiftPM passes the same option.
         "-Xcc", "-fno-omit-frame-pointer", Self.source, "-o", program,
       ], in: directory)
     try await PrivateDaemon.run { daemon in
@@ -48,7 +50,7 @@ struct AttributionTests {
           program, [crash.argument],
           ChildProcess.Options(environment: environment, errorPath: directory.path + "/error"))
         try #require(try await process.wait().signal != 0)
-        // The shell that becomes the program has the shield as well: its end is not reported.
+        // The shell that executes the program has the shield too, but its exec must not be reported.
         let reports = try await daemon.reports(of: process.pid)
         #expect(reports.count == 1, "\(crash.argument)")
         let report = try #require(reports.first, "\(crash.argument)")
@@ -70,7 +72,8 @@ struct AttributionTests {
     }
   }
 
-  /// They wait for the one that crashed, and go on in code without a line.
+  /// Checks that the report shows both awaiting middlewares with their lines, although they resume in code without a
+  /// line.
   private static func expectMiddlewares(of report: CrashReport, _ optimization: String) throws {
     let waiting = try #require(report.threads.first).frames.filter { $0.isAsync && $0.isOwn }
     for (line, name) in [(try line("tracing"), "tracing"), (try line("account"), "account")] {

@@ -6,19 +6,19 @@ import Glibc
 import TestKit
 import Testing
 
-/// Use-after-frees, from the process through crashd to the operator's terminal.
-@Suite("Dangling, end to end", .sharedDaemon)
+/// Tests of use-after-frees, from the process through crashd to crashctl.
+@Suite("Use-after-free, end to end", .sharedDaemon)
 struct DanglingTests {
-  /// A scenario that crashes, and the class of whose object it is.
+  /// A use-after-free scenario, and the class of the freed object.
   private static let scenario = "use-after-free-call"
   static let victim = "CrashMaker.SpecialBasket"
 
-  @Test("a use-after-free of a protected class's object is survived, and reported with both stacks by name and line")
+  @Test("a process survives a use-after-free of a protected class, and the incident has both stacks with lines")
   func incident() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Crasher.run(
       Self.scenario, ["--wait-attached", "--protect", Self.victim], environment: daemon.place.environment)
-    // EX_SOFTWARE: it did not crash.
+    // Status EX_SOFTWARE (70) means that the process did not crash.
     #expect(run.status.code == 70, "\(run.status) \(run.error)")
     #expect(try await daemon.reports(of: run.pid).isEmpty)
     let client = daemon.client
@@ -31,7 +31,7 @@ struct DanglingTests {
     let mark = try SourceMark.find("use-after-free-call")
     #expect(use.file?.hasSuffix(mark.file) == true && use.line == mark.line)
     let object = try #require(incident.object)
-    // In optimized code the compiler gives the release no line of the source: then the report has the nearest one.
+    // In optimized code the compiler gives the release no source line, so the report has the nearest line.
     let release = try #require(
       object.release.first { $0.function.contains("faultUseAfterFreeCall") }, "\(object.release)")
     #expect(object.release.prefix { $0 != release }.allSatisfy { !$0.isOwn })
@@ -41,7 +41,7 @@ struct DanglingTests {
     #expect(object.thread == incident.useThread && object.age_ns >= 0)
   }
 
-  @Test("S8: an async call of a freed object is shown with the awaiting functions")
+  @Test("S8: the incident of an async call of a freed object has the awaiting functions")
   func asyncCallers() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Crasher.run(
@@ -59,7 +59,7 @@ struct DanglingTests {
     #expect(incident.sentence.contains(" in load("), "\(incident.sentence)")
   }
 
-  @Test("a quarantined object that a crash points at is no incident of its own")
+  @Test("a crash by a pointer to a quarantined object makes a report and no incident")
   func held() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Crasher.run(
@@ -68,12 +68,12 @@ struct DanglingTests {
     #expect(run.status.signal == SIGSEGV, "\(run.status) \(run.error)")
     let report = try #require(try await daemon.reports(of: run.pid).first)
     #expect(report.diagnosis.cause == "dangling", "\(report.diagnosis)")
-    // It is the crash's, and no use that was survived.
+    // The use is part of the crash report, so it is not a survived use with an incident.
     let client = daemon.client
     #expect(try await blocking { try client.incidents() }.allSatisfy { $0.process.pid != Int(run.pid) })
   }
 
-  @Test("crashctl shows use-after-free incidents as a list, with both stacks, and as JSON")
+  @Test("crashctl lists use-after-free incidents, and shows one with both stacks or as JSON")
   func commands() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Crasher.run(
@@ -96,7 +96,7 @@ struct DanglingTests {
     #expect(json.hasPrefix("{") && json.contains("\"subject\":\"\(Self.victim)\""))
   }
 
-  @Test("a call of an evicted object is a use-after-free, though not certain, with its class and release stack")
+  @Test("a crash by a call of an evicted object is a probable use-after-free, with class and release stack")
   func evicted() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Crasher.run(
@@ -104,19 +104,19 @@ struct DanglingTests {
     #expect(run.status.signal == SIGSEGV, "\(run.status) \(run.error)")
     let report = try #require(try await daemon.reports(of: run.pid).first)
     let diagnosis = report.diagnosis
-    // Its memory holds a text by now; if it were free, its words would show that.
+    // A string has reused the object's memory, so the memory does not show that the object was freed.
     #expect(diagnosis.cause == "dangling" && (0.8..<1).contains(diagnosis.confidence), "\(diagnosis)")
     #expect(diagnosis.className == "dangling_maker.Session", "\(diagnosis)")
     let object = try #require(report.guardedObject)
     #expect(object.className == "dangling_maker.Session" && object.age_ns.map { $0 >= 0 } == true)
     #expect(object.release.contains { $0.function.hasPrefix("drop()") }, "\(object.release.map(\.function))")
     #expect(report.crashedThread?.topOwnFrame?.function.hasPrefix("greet(") == true)
-    // It is the crash's, and no use that was survived.
+    // The use is part of the crash report, so it is not a survived use with an incident.
     let client = daemon.client
     #expect(try await blocking { try client.incidents() }.allSatisfy { $0.process.pid != Int(run.pid) })
   }
 
-  @Test("a program in a crash loop gets automatic protection, survives, and reports the object's release")
+  @Test("a program in a crash loop gets automatic protection, survives the use, and the incident has the release stack")
   func closedLoop() async throws {
     let daemon = try await PrivateDaemon.start(options: ["--automatic-protection"])
     let client = daemon.client
@@ -133,7 +133,7 @@ struct DanglingTests {
       }
       #expect(run.status.signal == SIGSEGV && reports.map { $0.diagnosis.cause } == ["dangling"], "\(run.status)")
       guard lives == 1 else { continue }
-      // Else a restart loop is one crash an hour.
+      // With the default rules a restart loop counts as one crash an hour.
       try await blocking {
         var rules = DanglingRules()
         rules.crashLoopSeconds = 0
@@ -148,14 +148,14 @@ struct DanglingTests {
     let incident = try #require(incidents.first { $0.process.pid == Int(pid) })
     #expect(incident.subject == Self.victim && incident.mode == "zero")
     #expect(incident.object?.release.contains { $0.function.contains("faultUseAfterFreeCall") } == true)
-    // Five crashes of a program without history are not usual; the first stands for all of a crash loop's.
+    // Five crashes of a program without history are above its usual rate.
     let decision = try #require(events.first { $0.decision.action == .switched }?.decision)
     #expect(decision.from == .base && decision.to == .raised && decision.text.contains("use-after-free crashes"))
     let policy = try #require(policies.first)
     #expect(policy.level == .raised && policy.days.map(\.crashes).reduce(0, +) == lives - 1)
     #expect(policy.includesOwnClasses || policy.classes.map(\.name) == [Self.victim])
 
-    // The decision outlives crashd: the next one protects from the start.
+    // The decision outlives crashd: the next crashd protects the program from its start.
     try await daemon.stop()
     let next = try await PrivateDaemon.start(in: daemon.place, options: ["--automatic-protection"])
     let again = try await Crasher.run(Self.scenario, ["--wait-attached"], environment: next.place.environment)
@@ -179,7 +179,8 @@ struct DanglingTests {
     let victim = try await Victim.start(Self.scenario, in: daemon)
     let change = try await blocking { try client.protect(class: Self.victim, name: "crash-maker") }
     #expect(change.services == ["crash-maker"] && change.processes == 1)
-    // On a slow machine its answer comes after crashd has stopped waiting for it; asking again changes nothing.
+    // On a slow machine the process can answer after crashd's timeout. Setting the same policy again has no further
+    // effect.
     var applied = change.applied
     for _ in 0..<Patience.slices where applied == 0 {
       applied = try await blocking { try client.protect(class: Self.victim, name: "crash-maker") }.applied
@@ -193,7 +194,9 @@ struct DanglingTests {
     try await daemon.stop()
   }
 
-  /// What crashctl writes; a status other than this fails the test.
+  /// Runs crashctl and returns its output.
+  ///
+  /// Another exit status than `wanted` fails the test.
   static func crashctl(_ arguments: [String], status wanted: Int32 = 0) async throws -> String {
     let directory = try TestDirectory()
     let path = directory.path + "/output"

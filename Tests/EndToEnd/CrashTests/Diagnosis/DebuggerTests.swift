@@ -2,10 +2,10 @@ import CrashMaker
 import CrashReport
 import Testing
 
-/// gdb and our handler unwind the same stack of the same process to the same frames.
+/// Tests that gdb and the shield's handler unwind the same stack of one process to equal frames.
 @Suite(.sharedDaemon, .serialized)
 struct DebuggerTests {
-  @Test("the report's frames equal gdb's in every scenario", arguments: ["debug", "optimized"])
+  @Test("the report's frames equal gdb's frames in every scenario", arguments: ["debug", "optimized"])
   func frames(build: String) async throws {
     var program = try Binaries.path("crash-maker")
     if build == "optimized" {

@@ -3,11 +3,11 @@ import CrashReport
 import TestKit
 import Testing
 
-/// The right cause on top, for every way to crash.
+/// Tests that each crash scenario's report has the right cause.
 @Suite(.sharedDaemon, .serialized)
 struct DiagnosisTests {
   @Test(
-    "each scenario has its cause, and freed memory is the cause only where there is some",
+    "each scenario's report has the right cause, and only scenarios with freed memory have the cause 'dangling'",
     arguments: ["debug", "optimized"])
   func causes(build: String) async throws {
     var program: String?
@@ -30,12 +30,12 @@ struct DiagnosisTests {
         right += 1
       } else {
         wrong.append("\(scenario.name): \(diagnosis.cause), \(diagnosis.confidence): \(diagnosis.sentence)")
-        // A wrong cause that claims to be sure is worse than none.
+        // A wrong cause with high confidence is worse than no cause.
         #expect(diagnosis.confidence < 0.9, "\(scenario.name): \(diagnosis.sentence)")
       }
       let isDangling = scenario.name == "unowned-dangling" || Expectation.freed.contains(scenario.name)
       #expect((diagnosis.cause == "dangling") == isDangling, "\(scenario.name): \(diagnosis.sentence)")
-      // What is inferred from memory is never certain.
+      // A cause that is inferred from memory contents is never certain.
       #expect(!Expectation.freed.contains(scenario.name) || diagnosis.confidence < 1)
     }
     #expect(right * 100 >= (right + wrong.count) * 95, "\(wrong.joined(separator: "\n"))")

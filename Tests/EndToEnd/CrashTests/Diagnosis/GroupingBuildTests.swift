@@ -3,14 +3,14 @@ import Glibc
 import TestKit
 import Testing
 
-/// The same crash in different builds is one group; different crashes are different ones.
+/// Tests that one crash has the same group in different builds, and that different crashes have different groups.
 @Suite
 struct GroupingBuildTests {
   /// One way to build the program.
   private struct Build {
     var name: String
     var options: [String]
-    /// Lines above everything.
+    /// The number of lines inserted at the top of the source file.
     var newLines = 0
   }
 
@@ -21,7 +21,7 @@ struct GroupingBuildTests {
   ]
   private static let crashes = 1...5
 
-  @Test("five crashes in four builds: at least 18 of 20 reports are in their crash's group, and no crashes share one")
+  @Test("of five crashes in four builds, at least 18 of 20 reports are in their crash's group, which no others share")
   func builds() async throws {
     let directory = try TestDirectory()
     let library = directory.path + "/libcrashshield.so"
@@ -42,7 +42,7 @@ struct GroupingBuildTests {
       }
       return keys
     }
-    // A crash's group is the one that most of its builds have.
+    // The group of a crash is the group that most of its builds have.
     var groups: [Int: String] = [:]
     var equal = 0
     for (crash, found) in keys {

@@ -2,7 +2,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// What the library brings into a program.
+/// Tests of the libraries that the programs link.
 @Suite
 struct LinkageTests {
   @Test("an optimized crash-maker links neither libunwind nor Foundation")
@@ -34,7 +34,7 @@ struct LinkageTests {
     #expect(!maps.contains("libunwind"))
   }
 
-  /// What ldd prints.
+  /// Returns the output of ldd.
   private func libraries(of program: String) async throws -> String {
     let directory = try TestDirectory()
     let path = directory.path + "/libraries"

@@ -4,7 +4,8 @@
   import TestKit
   import Testing
 
-  /// Programs with a handler, set after the shield's, that puts that back and raises the signal again.
+  /// Tests of programs that install a handler after the shield's; that handler restores the shield's handler and
+  /// re-raises the signal.
   @Suite
   struct RaisedAgainTests {
     /// A crash, how the handler re-raises its signal, and the cause and function of the report.
@@ -24,11 +25,11 @@
         ("breakpoint", "unmasked", "breakpoint", "breakpoint"),
         ("truncated", "unmasked", "truncated-mapping", "truncated"),
         ("null-call", "unmasked", "null-call", "null_call"),
-        // No fault any more: a signal that the program sent itself.
+        // The program survives the fault in these crashes and later sends itself a signal.
         ("survived", "return", "raised-signal", "survived"), ("touched", "return", "abort", "touched"),
       ]
 
-    @Test("D6: the first fault is reported, also where its signal comes after the handler has returned")
+    @Test("D6: the first fault is reported, even if its signal arrives after the handler has returned")
     func causes() async throws {
       let directory = try TestDirectory()
       let library = directory.path + "/libcrashshield.so"

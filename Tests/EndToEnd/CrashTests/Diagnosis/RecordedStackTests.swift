@@ -5,10 +5,10 @@ import Glibc
 import TestKit
 import Testing
 
-/// What a debugger needs beside the report: the stack as it was.
+/// Tests of the recorded stack memory, which a debugger needs in addition to the report.
 @Suite(.sharedDaemon, .serialized)
 struct RecordedStackTests {
-  @Test("crashd returns the recorded stacks, and crashctl's minidump has them")
+  @Test("crashd returns the recorded stacks, and crashctl's minidump contains the stacks")
   func stacks() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run("null-write", ["--wait-attached"], environment: daemon.place.environment)
@@ -20,7 +20,7 @@ struct RecordedStackTests {
     let stack = try #require(stacks.first)
     let pointer = try #require(thread.registers["rsp"]).rawValue
     #expect(stack.start.rawValue <= pointer && pointer - stack.start.rawValue < UInt64(stack.bytes.count))
-    // The return addresses are in it.
+    // The recorded stack contains the return addresses.
     let callers = thread.stackFrames.dropFirst().prefix(3).map(\.address.rawValue)
     try #require(!callers.isEmpty)
     for caller in callers { #expect(Self.has(caller, in: stack.bytes), "\(Address(caller))\n\(thread.listing)") }

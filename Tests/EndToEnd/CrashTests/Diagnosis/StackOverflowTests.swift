@@ -3,16 +3,18 @@ import CrashReport
 import TestKit
 import Testing
 
-/// Calls without end, on each kind of thread: the head of the recursion, and how the thread came to it.
+/// Tests of endless recursion on each kind of thread.
+///
+/// The report must have the innermost frames and the thread's outermost frames.
 @Suite(.sharedDaemon, .serialized)
 struct StackOverflowTests {
-  /// The outermost function of our own that each kind of thread runs.
+  /// The outermost in-app function of each kind of thread.
   static let roots: [(CrashRun.Thread, String)] = [
     (.main, "main"), (.dispatch, "crash()"), (.task, "performFault"), (.pthread, "crashInThread"),
     (.smallStack, "crashInThread"),
   ]
 
-  @Test("a stack overflow is diagnosed as such on each kind of thread", arguments: roots)
+  @Test("a stack overflow on each kind of thread is diagnosed as a stack overflow", arguments: roots)
   func overflow(thread kind: CrashRun.Thread, root: String) async throws {
     var programs = [try Binaries.path("crash-maker")]
     if let optimized = try Binaries.optimizedCrashMaker() { programs.append(optimized) }
@@ -31,16 +33,16 @@ struct StackOverflowTests {
       #expect(head.allSatisfy { $0.function == "cs_fault_stack_overflow_descend" }, "\(thread.listing)")
       let tail = thread.stackFrames.suffix(20)
       #expect(tail.contains { $0.function.contains(root) }, "\(thread.listing)")
-      // The walk came to the thread's first function: glibc's, which has no name without its debug file.
+      // The unwinder reached the thread's first function, which is glibc's. It has no name without glibc's debug file.
       let last = try #require(thread.stackFrames.last)
       #expect(last.function == "_start" || last.image?.hasSuffix("/libc.so.6") == true, "\(thread.listing)")
       #expect((thread.framesOmitted ?? 0) > 0 || kind == .smallStack)
-      // The tasks that await the one that recurses are found from the tail.
+      // The outermost frames lead to the tasks that await the recursing task.
       if kind == .task { #expect(thread.frames.contains { $0.isAsync && $0.function.contains("handleRequest") }) }
     }
   }
 
-  @Test("a stack overflow is diagnosed as such on an event loop of NIO")
+  @Test("a stack overflow on a NIO event loop is diagnosed as a stack overflow")
   func eventLoop() async throws {
     let daemon = try SharedDaemon.current
     let server = try await DemoServerProcess.start(environment: daemon.place.environment)

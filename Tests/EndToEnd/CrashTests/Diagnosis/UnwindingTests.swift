@@ -6,11 +6,11 @@ import Glibc
 import TestKit
 import Testing
 
-/// libunwind in crash-analyse beside the handler's unwinder: other code, another process, and only a copy of the stack.
+/// Tests of the unwind cross-check: libunwind in crash-analyse, which reads a copy of the stack in another process.
 @Suite(.sharedDaemon, .serialized)
 struct UnwindingTests {
   @Test(
-    "the unwind cross-check finds the handler's frames",
+    "the unwind cross-check finds the same frames as the handler",
     arguments: [
       "array-index", "null-write", "null-call", "memcpy-bad-pointer", "qsort-callback", "abort", "cxx-terminate",
     ])
@@ -46,7 +46,7 @@ struct UnwindingTests {
     #expect(again.report.report.unwinding?.map(\.agreement) == [.equal])
   }
 
-  @Test("Status counts the results of the unwind cross-check")
+  @Test("the varlink method Status counts the results of the unwind cross-check")
   func counts() async throws {
     let daemon = try SharedDaemon.current
     let client = daemon.client
@@ -63,7 +63,8 @@ struct UnwindingTests {
     let crash = try await Crasher.run(
       scenario, ["--wait-attached"] + options, environment: daemon.place.environment, program: program)
     var report = try #require(try await daemon.reports(of: crash.pid).first)
-    // The note of an agreement is no event, and a failed cross-check leaves no note.
+    // The test polls the report and the status, because a result that agrees sends no event, and a failed cross-check
+    // adds no result to the report.
     let client = daemon.client
     let failed = "failed"
     while report.unwinding == nil, try await blocking({ try client.status() }).unwindings?[failed] == nil {

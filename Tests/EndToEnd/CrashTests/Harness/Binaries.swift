@@ -1,22 +1,24 @@
 import Glibc
 import Testing
 
-/// The programs under test.
+/// Finds the programs that are tested.
 enum Binaries {
-  /// Where they are: `CRASHSHIELD_BINARIES`, else beside the test bundle.
+  /// Returns the path of a program in the directory `CRASHSHIELD_BINARIES`, or beside the test bundle if the variable
+  /// is unset.
   static func path(_ name: String) throws -> String {
     let path = try directory() + "/" + name
     guard unsafe access(path, X_OK) == 0 else { throw SystemError("no program at '\(path)'", errno) }
     return path
   }
 
-  /// Whether `CRASHSHIELD_BINARIES` names the programs as they are installed, which are optimized; those beside a test
-  /// bundle are not.
+  /// Whether `CRASHSHIELD_BINARIES` names the installed programs, which are optimized.
+  ///
+  /// The programs beside a test bundle are debug builds.
   static var areInstalled: Bool { Environment.value(of: "CRASHSHIELD_BINARIES") != nil }
 
-  /// A crash-maker built with optimization and the dynamic Swift library, where the Makefile made one.
+  /// Returns the path of the Makefile's crash-maker that is optimized and links the dynamic Swift library.
   ///
-  /// Absent on a developer's plain `swift test`; in CI that is an error.
+  /// Returns nil in a plain `swift test`, which does not build that crash-maker. In CI this fails the test.
   static func optimizedCrashMaker() throws -> String? {
     if let directory = Environment.value(of: "CRASH_MAKER_RELEASE") { return directory + "/crash-maker" }
     if Environment.value(of: "CI") == "true" {
@@ -25,7 +27,7 @@ enum Binaries {
     return nil
   }
 
-  /// One that was built with the tests, whatever is installed.
+  /// Returns the path of a program that was built with the tests, even if `CRASHSHIELD_BINARIES` is set.
   static func besideTests(_ name: String) throws -> String { try testDirectory() + "/" + name }
 
   private static func directory() throws -> String {

@@ -3,38 +3,40 @@ import Glibc
 import Synchronization
 import TestKit
 
-/// A child of the test, always reaped, and killed when it outlives its limit.
+/// A child process of the test.
+///
+/// It is always reaped, and killed when it runs longer than its limit.
 final class ChildProcess: Sendable {
-  /// How large a core file it may leave in its directory.
+  /// The size limit of the core file in the child's directory.
   enum CoreLimit: String {
     case none = "0"
     case unlimited = "unlimited"
   }
 
-  /// What a child is started with.
+  /// The settings that a child is started with.
   struct Options {
     var environment: [String: String] = [:]
     var directory = "/"
     var coreLimit = CoreLimit.none
-    /// How many descriptors it may have; as many as the test when nil.
+    /// The limit of open descriptors; nil inherits the test's limit.
     var descriptorLimit: Int?
     /// Standard input; the null device when nil.
     var input: Int32?
     /// Standard output; the null device when nil.
     var output: Int32?
-    /// Where standard error is appended.
+    /// The file to which standard error is appended.
     var errorPath = "/dev/null"
   }
 
   let pid: pid_t
-  /// The raw wait status, once it is reaped.
+  /// The raw wait status; nil until the child is reaped.
   private let status = Mutex<Int32?>(nil)
 
   private init(pid: pid_t) { self.pid = pid }
 
-  /// Starts a program by its path.
+  /// Starts the program at a path.
   static func start(_ path: String, _ arguments: [String] = [], _ options: Options = Options()) throws -> ChildProcess {
-    // posix_spawn sets no limits: a shell does, and becomes the program.
+    // posix_spawn cannot set resource limits, so a shell sets them and then executes the program.
     let descriptors = options.descriptorLimit.map { "ulimit -n \($0) && " } ?? ""
     let script = descriptors + #"ulimit -c "$1" && cd "$2" && shift 2 && exec "$@""#
     let words = ["/bin/sh", "-c", script, "sh", options.coreLimit.rawValue, options.directory, path] + arguments
@@ -78,14 +80,14 @@ final class ChildProcess: Sendable {
     return ChildProcess(pid: pid)
   }
 
-  /// Sends a signal, unless the child is reaped.
+  /// Sends a signal if the child is not reaped yet.
   func signal(_ number: Int32) {
     status.withLock { status in
       if status == nil { kill(pid, number) }
     }
   }
 
-  /// Whether it has ended, reaped or not.
+  /// Whether the child has ended; it need not be reaped yet.
   var hasEnded: Bool {
     status.withLock { status in
       if status != nil { return true }
@@ -96,8 +98,10 @@ final class ChildProcess: Sendable {
     }
   }
 
-  /// Waits until the child has ended and reaps it; kills it and throws after as many slices of patience, or when it
-  /// `isHopeless`, which each slice asks.
+  /// Waits until the child has ended and reaps it.
+  ///
+  /// Kills the child and throws after `slices` slices, or when `isHopeless`, which is called in each slice, returns
+  /// true.
   @discardableResult
   func wait(
     slices: Int = Patience.slices, isHopeless: @escaping @Sendable () -> Bool = { false }
@@ -123,7 +127,9 @@ final class ChildProcess: Sendable {
     return try await reaped
   }
 
-  /// Runs a program to its end; throws what it wrote to standard error unless it exits with 0.
+  /// Runs a program to its end.
+  ///
+  /// Throws its standard error if the exit status is not 0.
   static func run(_ program: String, _ arguments: [String], in directory: TestDirectory) async throws {
     let errorPath = directory.path + "/error"
     let process = try start(program, arguments, Options(directory: directory.path, errorPath: errorPath))
@@ -132,7 +138,7 @@ final class ChildProcess: Sendable {
   }
 
   private func reap() throws -> ExitStatus {
-    // Waits without reaping first: the pid stays ours until the lock is held, so `signal` hits no other process.
+    // Waits first without reaping, so the pid cannot be reused before the lock is held: `signal` hits no other process.
     var information = unsafe siginfo_t()
     while unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0 {
       guard errno == EINTR else { throw SystemError("waitid", errno) }
@@ -147,15 +153,15 @@ final class ChildProcess: Sendable {
   }
 }
 
-/// How a process ended, as wait(2) reports it.
+/// The exit status of a process, as wait(2) reports it.
 struct ExitStatus: Equatable, CustomStringConvertible {
   var raw: Int32
 
-  /// The signal that killed it; 0 when it exited.
+  /// The signal that ended the process; 0 when it exited.
   var signal: Int32 { raw & 0x7f }
-  /// What it exited with; nil when a signal killed it.
+  /// The exit code; nil when a signal ended the process.
   var code: Int32? { signal == 0 ? (raw >> 8) & 0xff : nil }
-  /// Whether it left a core file.
+  /// Whether the process left a core file.
   var dumpedCore: Bool { raw & 0x80 != 0 }
 
   var description: String {

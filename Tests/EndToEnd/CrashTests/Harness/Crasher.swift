@@ -6,19 +6,19 @@ import Testing
 
 /// Runs crash-maker.
 enum Crasher {
-  /// How a run ended.
+  /// The result of a run.
   struct Outcome {
     var pid: pid_t
-    /// The child whose pid it printed.
+    /// The child whose pid crash-maker printed.
     var child: pid_t?
     var status: ExitStatus
-    /// From its start to its end.
+    /// The time from the start of the process to its end.
     var duration: Duration
-    /// What it wrote to standard error.
+    /// The text that the process wrote to standard error.
     var error: String
   }
 
-  /// Crashes in a way of choice and waits for the end.
+  /// Runs crash-maker with a scenario and waits until the process has ended.
   static func run(
     _ scenario: String, _ options: [String] = [], environment: [String: String], program: String? = nil,
     coreLimit: ChildProcess.CoreLimit = .none, slices: Int = Patience.slices
@@ -52,7 +52,7 @@ enum Crasher {
 }
 
 extension Crasher.Outcome {
-  /// The process that a report of the scenario is about.
+  /// Returns the pid of the process that a report of the scenario describes.
   func reportedPid(of scenario: Scenario) throws -> pid_t {
     scenario.isChildReported ? try #require(child, "\(scenario.name) named no child: \(status): \(error)") : pid
   }
@@ -64,12 +64,12 @@ extension CrashReport {
 }
 
 extension CrashReport.CrashedThread {
-  /// The innermost function of the program's own code.
+  /// The innermost in-app frame that has a function name.
   ///
-  /// Data of the program, which a wild jump leads to, is none.
+  /// A frame in the program's data, the target of a wild jump, has no function name and is skipped.
   var topOwnFrame: CrashReport.Frame? { frames.first { $0.isOwn && !$0.function.isEmpty } }
 
-  /// The frames on the stack, without inlined ones and async callers.
+  /// The frames on the stack, without inlined frames and async callers.
   var stackFrames: [CrashReport.Frame] { frames.filter { !$0.isInline && !$0.isAsync } }
 
   /// The frames as text, for the message of a failed expectation.

@@ -4,21 +4,21 @@ import Synchronization
 import TestKit
 import Testing
 
-/// gdb, the oracle of what is on a stack.
+/// Runs gdb, whose stacks the tests use as the reference.
 enum Debugger {
-  /// How gdb unwound a run.
+  /// The stack that gdb unwound in one run.
   struct Truth {
-    /// The arguments of the run, with commas between them.
+    /// The comma-separated arguments of the run.
     var run: String
     var pid: Int32
     var pcs: [UInt64]
 
-    /// What differs from a report's thread; nil when nothing does.
+    /// Describes the difference from a report's thread; nil when the frames are equal.
     func difference(from thread: CrashReport.CrashedThread) -> String? {
       var ours = thread.stackFrames.map(\.address.rawValue)
       var theirs = pcs
       if thread.framesOmitted != nil {
-        // A deep recursion: the innermost frames, of which both have more than these.
+        // The report omits frames of a deep recursion, so only the innermost 100 frames are compared.
         ours = Array(ours.prefix(100))
         theirs = Array(theirs.prefix(100))
         if ours.count < 100 { return "only \(ours.count) frames before the gap" }
@@ -29,10 +29,10 @@ enum Debugger {
     }
   }
 
-  /// Runs a program under gdb, several times in one session, because gdb takes long to read its symbols.
+  /// Runs a program several times in one gdb session, because gdb takes long to read the program's symbols.
   ///
-  /// gdb 13 now and then waits for ever for a process that is gone, or ends by an internal problem of its own: it is
-  /// asked once more then, for the runs that it has not answered.
+  /// gdb 13 sometimes waits forever for a process that has ended, or fails with an internal error. A new gdb session
+  /// then repeats the runs that have no answer yet.
   static func unwind(_ runs: [String], of program: String, under daemon: PrivateDaemon) async throws -> [Truth] {
     var truths: [Truth] = []
     var failures = 0
@@ -47,10 +47,10 @@ enum Debugger {
     return truths
   }
 
-  /// How often gdb may fail at one run.
+  /// The number of times that gdb may fail at one run.
   private static let failureLimit = 4
 
-  /// How many slices a process may be dead before it is clear that gdb has missed its end.
+  /// The number of slices after which gdb is considered to have missed the end of a process.
   private static let deadLimit = 10
 
   /// Whether all threads of gdb's child are dead.
@@ -59,13 +59,15 @@ enum Debugger {
       let child = children.split(separator: " ").first, let threads = try? entries(of: "/proc/\(child)/task")
     else { return false }
     return threads.allSatisfy { thread in
-      // The state follows the name, which is in parentheses; a process that has ended counts as dead too.
+      // The state follows the name, which is in parentheses. If the file is gone, the thread has ended.
       let stat = try? contents(of: "/proc/\(child)/task/\(thread)/stat")
       return stat?.split(separator: ")").last?.hasPrefix(" Z") ?? true
     }
   }
 
-  /// What it answered, and why not all of it.
+  /// Runs one gdb session.
+  ///
+  /// Returns the stacks, and the failure if gdb did not answer every run.
   private static func unwindOnce(
     _ runs: [String], of program: String, under daemon: PrivateDaemon
   ) async throws -> (truths: [Truth], failure: String?) {
@@ -93,7 +95,7 @@ enum Debugger {
     } catch let error as SystemError where error.errno == ETIMEDOUT {
       failure = "\(error)"
     }
-    // A line that has no end is of a run that was under way.
+    // A last line without a newline belongs to an unfinished run.
     let text = try contents(of: output)
     let lines = text.split(separator: "\n").dropLast(text.isEmpty || text.hasSuffix("\n") ? 0 : 1)
     let truths = try lines.map { line in
@@ -102,7 +104,7 @@ enum Debugger {
       let pcs = words.dropFirst(3).compactMap { UInt64($0.dropFirst(2), radix: 16) }
       return Truth(run: String(words[0]), pid: pid, pcs: pcs)
     }
-    // The last one may not have come to its own handler: the kernel ends it with gdb.
+    // After a failure the last process may not have reached the shield's handler, because the kernel kills it with gdb.
     return (failure == nil ? truths : truths.dropLast(), failure)
   }
 }

@@ -2,7 +2,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Debian's debuginfod over a directory of a test's own, on a port that was free a moment ago.
+/// Debian's debuginfod, which serves a test's own directory on a port that was free just before the start.
 final class Debuginfod: Sendable {
   let url: String
   private let process: ChildProcess
@@ -19,9 +19,11 @@ final class Debuginfod: Sendable {
       ChildProcess.Options(environment: ["HOME": place.path], directory: place.path, errorPath: logPath))
   }
 
-  /// Waits until it has the debug information of a build: it listens first and reads its files later.
+  /// Waits until debuginfod has indexed the debug information of a build.
+  ///
+  /// debuginfod listens before it reads its files.
   func awaitBuild(_ buildID: String) async throws {
-    // crash-fetch empties its output first: it must be a file.
+    // crash-fetch truncates its output first, so the output must be a file.
     let path = place.path + "/fetched"
     let output = try FileDescriptor(
       unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600), from: "open '\(path)'")
@@ -32,7 +34,7 @@ final class Debuginfod: Sendable {
         ChildProcess.Options(output: output.number, errorPath: logPath))
       let status = try await fetch.wait()
       if status.code == 0 { return }
-      // 66: not yet; 69: it does not listen yet.
+      // 66: debuginfod does not have the build yet. 69: debuginfod does not listen yet.
       guard [66, 69].contains(status.code), !process.hasEnded else {
         throw SystemError("crash-fetch ended with \(status): \(try contents(of: logPath))", 0)
       }

@@ -3,10 +3,10 @@ import CrashReport
 import TestKit
 
 extension Expectation {
-  /// Scenarios in which freed memory is used.
+  /// The scenarios that use freed memory.
   static let freed = ["use-after-free-call", "c-callback-context"]
 
-  /// Scenarios that say what they are: by their names.
+  /// The scenarios whose names determine their cause.
   private static let named: [CrashReport.Cause: [String]] = [
     "swift-fatal-error": [
       "fatal-error", "fatal-error-long", "precondition-message", "forced-cast-any", "forced-cast-class", "forced-try",
@@ -45,15 +45,15 @@ extension Expectation {
   ]
   private static let swiftFailures: Set<CrashReport.Cause> = ["swift-fatal-error", "swift-runtime-failure"]
 
-  /// The causes that a rule may say of a scenario; by what crashes it, where its name does not say.
+  /// Returns the causes that a report of the scenario may have.
   static func causes(of scenario: Scenario) -> Set<CrashReport.Cause> {
-    // Swift's checks: by message or by an inlined reason, depending on the build; an optimized precondition has no
-    // message of its own.
+    // A failed Swift check has a message or an inlined reason, depending on the build. An optimized precondition has no
+    // message.
     if let cause = named.first(where: { $0.value.contains(scenario.name) }) {
       return swiftFailures.contains(cause.key) && scenario.reportedSignal == "SIGILL" ? swiftFailures : [cause.key]
     }
     if scenario.reportedSignal == "SIGILL" { return swiftFailures }
-    // The others crash in many places, by one access through null.
+    // The other scenarios crash in different functions, each by an access through a null pointer.
     return ["null-pointer"]
   }
 }

@@ -1,7 +1,9 @@
 import CrashReport
 
 extension Expectation {
-  /// Texts that a report must have, by scenario: SCENARIOS.md's last column where the scenario's `reason` lacks it.
+  /// Texts that a report must contain, by scenario.
+  ///
+  /// The scenario's `reason` does not contain them.
   static let words: [String: [String]] = [
     "forced-cast-any": ["to 'Swift.Int'"],
     "forced-cast-class": ["'CrashMaker.Bicycle'", "to 'CrashMaker.Lorry'"],
@@ -54,13 +56,15 @@ extension Expectation {
   .merging(seccomp) { $1 }
 
   #if arch(x86_64)
-    /// The number of personality().
+    /// 135 is the number of the system call `personality`.
     private static let seccomp = ["seccomp-sys": ["system call 135"]]
   #else
     private static let seccomp = ["seccomp-sys": ["system call"]]
   #endif
 
-  /// Scenarios whose message begins with file and line; the others have no message in an optimized program.
+  /// Scenarios whose message begins with file and line in each build.
+  ///
+  /// The other scenarios have no message in an optimized program.
   static let placedAlways = [
     "fatal-error", "fatal-error-long", "forced-try", "warned-before-fatal-error", "line-zero-several",
   ]
@@ -72,7 +76,7 @@ extension Expectation {
     "seccomp-strict-profile": ["threadList": 1], "kill-over-namespace": ["threadList": 1],
   ]
 
-  /// The crashed thread and those that the scenario makes; the shield's own are not counted.
+  /// The number of threads: the crashing thread and the threads that the scenario starts, without the shield's threads.
   static let threadCounts = [
     "many-threads": 1001, "spinning-threads": 101, "blocked-signals-thread": 2, "uninterruptible-thread": 2,
     "loader-lock-held-by-other": 2, "stdio-lock-held": 2, "thread-list-lock": 2, "malloc-lock-held": 2,

@@ -2,28 +2,30 @@ import CrashMaker
 import CrashReport
 import TestKit
 
-/// What a scenario's report must say beside the scenario's own fields: the columns of SCENARIOS.md.
+/// The contents that a scenario's report must have in addition to the scenario's own fields.
 struct Expectation {
-  /// The causes that a rule may say.
+  /// The causes that the report may have.
   var causes: Set<CrashReport.Cause>
-  /// The names that `si_code` may have.
+  /// The names of the values that `si_code` may have.
   var codes: Set<String>
-  /// Who sent the signal.
+  /// The sender of the signal.
   var sender: Sender
-  /// What the reason or the diagnosis must contain.
+  /// The texts that the reason or the diagnosis must contain.
   var words: [String]
-  /// The exact losses of the report; threads that were answering at the deadline do not count.
+  /// The exact losses of the report.
+  ///
+  /// The count `silentThreads` is ignored, because a thread may still be answering at the sweep's deadline.
   var losses: [String: Int]
-  /// At least as many threads.
+  /// The least number of threads.
   var threadCount: Int
-  /// A thread without an answer, and the reason; nil where there is none for certain.
+  /// The reason why a thread does not answer; nil when the scenario does not determine one.
   var silence: CrashReport.Silence?
-  /// The name of the crashed thread's task; nil where none is certain.
+  /// The name of the crashing thread's task; nil when the scenario does not determine one.
   var taskName: String?
 
   enum Sender {
     case kernel, itself, another
-    /// A process outside of its pid namespace.
+    /// A process outside of the crashing process's pid namespace.
     case invisible
   }
 
@@ -40,7 +42,7 @@ struct Expectation {
     taskName = scenario.name == "task-named" ? "restock the shelves" : nil
   }
 
-  /// How a report differs from it; nil when it matches.
+  /// Describes how a report differs from the expectation; nil when the report matches.
   func complaint(about report: CrashReport) -> String? {
     let said = [report.reason, report.diagnosis.sentence, report.diagnosis.evidence ?? ""].joined(separator: "\n")
     if let missing = words.first(where: { !said.contains($0) }) { return "'\(missing)' is not in '\(said)'" }
@@ -54,7 +56,9 @@ struct Expectation {
     return complaint(about: report.threads)
   }
 
-  /// The same of a death that no handler saw: it has neither threads nor a code.
+  /// Describes how the report of an unreported exit differs from the expectation; nil when the report matches.
+  ///
+  /// That report has neither threads nor `si_code`.
   func complaint(aboutDeath report: CrashReport) -> String? {
     let said = report.diagnosis.sentence + "\n" + (report.diagnosis.evidence ?? "")
     if let missing = words.first(where: { !said.contains($0) }) { return "'\(missing)' is not in '\(said)'" }

@@ -3,15 +3,17 @@ import CrashReport
 import Glibc
 import TestKit
 
-/// What is wrong with the reports of a run; nil means that nothing is.
+/// The errors in the reports of a run.
+///
+/// A nil field means that there is no error.
 struct Findings {
-  /// Their number, the signal, the crashed threads.
+  /// An error in the number of reports, the signal or the crashed threads.
   var capture: String?
-  /// Whether there is one to look into.
+  /// Whether there is a report whose contents can be checked.
   var isReported = false
-  /// The topmost in-app function and its line, of every crashed thread, and its awaiting functions.
+  /// An error in a crashed thread's topmost in-app function, that function's line, or the awaiting functions.
   var frames: String?
-  /// The runtime error message, and what `Expectation` wants.
+  /// An error in the runtime error message or in the contents that `Expectation` requires.
   var reason: String?
 
   var all: [String] { [capture, frames, reason].compactMap(\.self) }
@@ -20,7 +22,7 @@ struct Findings {
     _ reports: [CrashReport], of scenario: Scenario, isOptimized: Bool, moreCauses: Set<String> = []
   ) throws {
     if scenario.silence != nil {
-      if let report = reports.first { capture = "a report of \(report.signal.name) where there is none to be" }
+      if let report = reports.first { capture = "there is a report of \(report.signal.name) but none is expected" }
       return
     }
     if scenario.isSilentDeath {
@@ -71,28 +73,28 @@ struct Findings {
 }
 
 extension Scenario {
-  /// Those that this machine and a build can run, each on its own.
+  /// Returns the scenarios that this machine can run in such a build, without those that are part of another scenario.
   static func runnable(isOptimized: Bool, isStatic: Bool) -> [Scenario] {
     all.filter { $0.obstacle == nil && !$0.isOfMany && $0.isPossible(isOptimized: isOptimized, isStatic: isStatic) }
   }
 
-  /// Those that the installed programs, or those beside the tests, can run.
+  /// The scenarios that the programs under test can run.
   static var runnable: [Scenario] {
     runnable(isOptimized: Binaries.areInstalled, isStatic: Binaries.areInstalled)
   }
 
-  /// Whether a build can crash in this way.
+  /// Whether such a build can run the scenario.
   func isPossible(isOptimized: Bool, isStatic: Bool) -> Bool {
     !(needsDebug && isOptimized) && !(needsDynamicLibrary && isStatic)
   }
 
-  /// Why it cannot run here; nil when it can.
+  /// The reason why the scenario cannot run here; nil when it can.
   var obstacle: String? {
-    if needsMemoryLimit { return "needs a throw-away control group: SilentDeathTests" }
+    if needsMemoryLimit { return "needs a temporary control group: SilentDeathTests" }
     return needsRoot && geteuid() != 0 ? "needs root" : nil
   }
 
-  /// Whether gdb's frames must be those of the report.
+  /// Whether the report's frames must equal gdb's frames.
   var isComparable: Bool { isReported && withoutDebugger == nil && gap?.threads.contains(threads[0]) != true }
 
   /// Whether a report on this thread is known to lack something.
@@ -103,7 +105,7 @@ extension Scenario {
     if !isChildReported, let child = crash.child { kill(child, SIGKILL) }
   }
 
-  /// What is wrong with how a run ended; nil when nothing is.
+  /// Describes the error in the end of a run; nil when the run ended as expected.
   func complaint(about crash: Crasher.Outcome) throws -> String? {
     let isRight =
       signal.isEmpty ? crash.status.code == exitCode : crash.status.signal == (try Crasher.signalNumber(signal))

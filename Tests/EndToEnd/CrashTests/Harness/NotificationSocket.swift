@@ -1,19 +1,21 @@
 import Glibc
 import LinuxSystem
 
-/// systemd's end of `sd_notify`.
+/// The socket that receives `sd_notify` messages, in place of systemd.
 final class NotificationSocket: Sendable {
   let path: String
   private let socket: NotifySocket
 
   init(path: String) throws {
     self.path = path
-    // A daemon that was killed left the name behind.
+    // A daemon that was killed before may have left a socket file at this path.
     unsafe unlink(path)
     socket = try NotifySocket(path: path)
   }
 
-  /// Waits for `READY=1` among the notifications; throws when the process ends before it says so.
+  /// Waits for the notification `READY=1`.
+  ///
+  /// Throws when the process ends before it sends one.
   func awaitReady(of process: ChildProcess) throws {
     while true {
       try FileDescriptor.awaitInput(of: socket.descriptor.number) { process.hasEnded }

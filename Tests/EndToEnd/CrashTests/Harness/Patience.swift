@@ -2,15 +2,19 @@ import CrashClient
 import CrashProtocol
 import Glibc
 
-/// How long a test waits for what must come: so long that only a failing test meets the end.
+/// The time limit for events that a test waits for.
 ///
-/// It is counted in slices of a second, not by the clock: CI's machine sometimes stalls for minutes, which
-/// then uses up one slice and fails no test.
+/// It is so long that only a failing test reaches it.
+///
+/// The limit is a number of slices of one second, not a clock time. When CI's machine stalls for minutes, the stall
+/// uses up only one slice and fails no test.
 enum Patience {
   static let slices = 300
   static let slice = Duration.seconds(1)
 
-  /// Repeats a wait of a slice until it has its answer; throws when the patience is at its end.
+  /// Calls `body` with the length of a slice until it returns an answer.
+  ///
+  /// Throws after the last slice.
   static func wait<Answer>(
     for what: @autoclosure () -> String, slices: Int = Patience.slices, _ body: (Duration) throws -> Answer?
   ) throws -> Answer {
@@ -22,7 +26,7 @@ enum Patience {
 }
 
 extension CrashClient {
-  /// Waits until everything of a process that has ended is stored.
+  /// Waits until crashd has stored all reports of a process that has ended.
   func settled(_ pid: pid_t) throws -> ProcessOutcome {
     try Patience.wait(for: "crashd did not settle process \(pid)") { slice in
       let outcome = try awaitProcess(Int(pid), timeout: slice)

@@ -4,13 +4,15 @@ import CrashReport
 import Glibc
 import TestKit
 
-/// A crashd of a test's own, in a directory of its own.
+/// A crashd process of one test, in its own directory.
 final class PrivateDaemon: Sendable {
-  /// Where it runs; outlives the daemon, so that another one can be started in the same place.
+  /// The daemon's directories.
+  ///
+  /// They outlive the daemon, so that another daemon can start in them.
   let place: Place
   let process: ChildProcess
 
-  /// The directories of a daemon that may not run yet.
+  /// The directories of a daemon, which need not run yet.
   final class Place: Sendable {
     let root: TestDirectory
     let runtime: String
@@ -22,7 +24,8 @@ final class PrivateDaemon: Sendable {
       state = try root.directory("state")
     }
 
-    /// What a process needs to know in order to find the daemon; sweep and handler wait for a machine that stalls.
+    /// The environment of a shielded process: the daemon's socket, and timeouts of the sweep and the handler that are
+    /// long enough for a machine that stalls.
     var environment: [String: String] {
       [
         "CRASHSHIELD_SOCKET": runtime + "/attach", "CRASHSHIELD_SWEEP_MS": "800",
@@ -30,7 +33,7 @@ final class PrivateDaemon: Sendable {
       ]
     }
     var varlinkSocket: String { runtime + "/io.crashshield.Crashd" }
-    /// Everything that daemons wrote to standard error here.
+    /// The file with the standard error of all daemons in these directories.
     var logPath: String { root.path + "/log" }
   }
 
@@ -39,7 +42,7 @@ final class PrivateDaemon: Sendable {
     self.process = process
   }
 
-  /// Starts one and waits until it says `READY=1`.
+  /// Starts a daemon and waits until it sends `READY=1`.
   static func start(
     in place: Place? = nil, descriptorLimit: Int? = nil, options: [String] = []
   ) async throws -> PrivateDaemon {
@@ -50,7 +53,7 @@ final class PrivateDaemon: Sendable {
       [
         "--runtime-directory", place.runtime, "--state-directory", place.state,
         "--analyse-path", Binaries.path("crash-analyse"), "--fetch-path", Binaries.path("crash-fetch"),
-        // A report is complete when it arrives, also where reading symbols takes minutes.
+        // A report is complete when it arrives, even if reading symbols takes minutes.
         "--set", "limits.symbol-wait=600s",
       ] + options,
       ChildProcess.Options(
@@ -66,7 +69,7 @@ final class PrivateDaemon: Sendable {
     return PrivateDaemon(place: place, process: process)
   }
 
-  /// Runs `body` with a daemon, stops it, and throws when it did not end well.
+  /// Runs `body` with a daemon, stops the daemon, and throws if its exit status is not 0.
   static func run<Result>(
     options: [String] = [], _ body: (PrivateDaemon) async throws -> Result
   ) async throws -> Result {
@@ -84,7 +87,9 @@ final class PrivateDaemon: Sendable {
 
   var client: CrashClient { CrashClient(socketPath: place.varlinkSocket, timeout: .seconds(Patience.slices)) }
 
-  /// Stops it as systemd does, and throws unless it exits with 0.
+  /// Stops the daemon by SIGTERM, as systemd does.
+  ///
+  /// Throws if its exit status is not 0.
   func stop() async throws {
     process.signal(SIGTERM)
     let status = try await process.wait()
@@ -93,13 +98,13 @@ final class PrivateDaemon: Sendable {
     }
   }
 
-  /// Kills it by SIGKILL, without its orderly stop.
+  /// Kills the daemon by SIGKILL, which prevents an orderly stop.
   func kill() async throws {
     process.signal(SIGKILL)
     try await process.wait()
   }
 
-  /// Stops all its threads until SIGCONT.
+  /// Stops all threads of the daemon until it receives SIGCONT.
   func stopRunning() async throws {
     process.signal(SIGSTOP)
     let pid = process.pid
@@ -112,7 +117,7 @@ final class PrivateDaemon: Sendable {
     }
   }
 
-  /// The reports of a process that has ended, once crashd has stored all of them.
+  /// Waits until crashd has stored all reports of a process that has ended, and returns them.
   func reports(of pid: pid_t) async throws -> [CrashReport] {
     let client = client
     return try await blocking {
@@ -120,11 +125,11 @@ final class PrivateDaemon: Sendable {
     }
   }
 
-  /// The first report of a process, also one that came through the spool.
+  /// Waits for the first report of a process, which may come from the spool, and returns it.
   func firstReport(of pid: pid_t) async throws -> CrashReport {
     let client = client
     return try await blocking {
-      // Subscribed first, listed then: no report can fall between the two.
+      // Subscribes before it lists the reports, so it misses no report.
       let events = try client.subscribe()
       while let event = try events.next(timeout: .seconds(Patience.slices)) {
         switch event {
@@ -142,22 +147,24 @@ final class PrivateDaemon: Sendable {
     }
   }
 
-  /// How many descriptors it has open, without those of the store, whose readers open it when several ask at once.
+  /// Returns the number of the daemon's open descriptors, without the store's.
+  ///
+  /// The store opens another descriptor when several clients query at once.
   func descriptorCount() throws -> Int {
     try entries(of: "/proc/\(process.pid)/fd").count { name in
       var target = [CChar](repeating: 0, count: 4_096)
-      // readlink writes at most as many characters as the buffer has, without the one that ends it.
+      // readlink writes at most `target.count - 1` characters and no NUL terminator.
       let count = unsafe readlink("/proc/\(process.pid)/fd/\(name)", &target, target.count - 1)
-      // It may be closed meanwhile.
+      // The descriptor may have been closed since the directory was read.
       if count < 0 { return false }
       return !String(decoding: target.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
         .hasPrefix(place.state + "/reports.")
     }
   }
 
-  /// Its descriptors once they are no more than `limit`, or do not change over some calls; each call gives it time.
+  /// Waits until the descriptor count is at most `limit`, or stays the same over some calls, and returns the count.
   ///
-  /// Fewer than before is no leak: what held some at first, such as images whose symbols were still being read, is done.
+  /// The count can fall below its first value, for example when crashd has read the symbols of an image and closes it.
   func settledDescriptorCount(at limit: Int?) async throws -> Int {
     let client = client
     var last = -1
@@ -166,7 +173,7 @@ final class PrivateDaemon: Sendable {
       let answer = try await blocking { () throws -> DaemonStatus? in
         usleep(5_000)
         do throws(ClientError) { return try client.status() } catch {
-          // A crashd without free descriptors closes this connection as well.
+          // A crashd without free descriptors closes this connection too.
           guard case .closed = error else { throw error }
           return nil
         }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The line of this package's source that carries a comment `// fault: NAME`.
+/// The source line of this package that ends with the comment `// fault: NAME`.
 struct SourceMark: Equatable, CustomStringConvertible {
   /// The last component of the path.
   var file: String
@@ -24,7 +24,7 @@ struct SourceMark: Equatable, CustomStringConvertible {
     throw SystemError("no line is marked '// fault: \(name)'", ENOENT)
   }
 
-  /// The directory of this package, by way of this file: Tests/EndToEnd/CrashTests/Harness/SourceMark.swift.
+  /// The directory of this package, derived from this file's path: Tests/EndToEnd/CrashTests/Harness/SourceMark.swift.
   static let package = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(5)
     .joined(separator: "/")
 }

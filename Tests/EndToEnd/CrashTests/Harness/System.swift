@@ -15,31 +15,31 @@ struct SystemError: Error, CustomStringConvertible {
   var description: String { unsafe "\(what): \(String(cString: strerror(errno)))" }
 }
 
-/// Runs blocking work on a thread of its own, so that it blocks none of the few that tasks share.
+/// Runs blocking work on its own thread, so that it blocks no thread of the cooperative pool.
 func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
   try await withCheckedThrowingContinuation { continuation in
-    // A serial queue gets a thread at once; the global ones wait for one that is idle.
+    // A new serial queue gets a thread at once. A global queue would wait for an idle thread.
     DispatchQueue(label: "blocking").async { continuation.resume(with: Swift.Result { try body() }) }
   }
 }
 
 enum Environment {
-  /// A variable of the test process; nil when it is unset or empty.
+  /// An environment variable of the test process; nil when it is unset or empty.
   static func value(of name: String) -> String? {
-    // Nothing here changes the environment.
+    // The test process does not change its environment, so the string stays valid.
     guard let value = unsafe getenv(name) else { return nil }
     let text = unsafe String(cString: value)
     return text.isEmpty ? nil : text
   }
 }
 
-/// The whole of a file as text.
+/// Reads a whole file as text.
 func contents(of path: String) throws -> String {
   let file = try FileDescriptor(opening: path, O_RDONLY)
   return String(decoding: try file.readToEnd(), as: UTF8.self)
 }
 
-/// Names in a directory, without `.` and `..`.
+/// Returns the names in a directory, without `.` and `..`.
 func entries(of path: String) throws -> [String] {
   guard let directory = unsafe opendir(path) else { throw SystemError("opendir '\(path)'", errno) }
   defer { unsafe closedir(directory) }
@@ -54,7 +54,7 @@ func entries(of path: String) throws -> [String] {
   return names
 }
 
-/// A descriptor that is closed with its last reference.
+/// A file descriptor that is closed when the object is deallocated.
 final class FileDescriptor: Sendable {
   let number: Int32
 
@@ -69,10 +69,10 @@ final class FileDescriptor: Sendable {
 
   deinit { close(number) }
 
-  /// Two ends of a connection.
+  /// Returns the two ends of a socket pair.
   ///
-  /// Not a pipe: without pipe2, which Swift does not import, another thread's child could
-  /// inherit it.
+  /// A pipe would need pipe2, which Swift does not import: without O_CLOEXEC another thread's child could inherit the
+  /// pipe.
   static func pair() throws -> (FileDescriptor, FileDescriptor) {
     var ends: [Int32] = [-1, -1]
     guard unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
@@ -81,16 +81,18 @@ final class FileDescriptor: Sendable {
     return (try FileDescriptor(ends[0], from: "socketpair"), try FileDescriptor(ends[1], from: "socketpair"))
   }
 
-  /// Waits until there is something to read, or the other end is gone; throws when it `isInVain`.
+  /// Waits until there is data to read or the other end is closed.
+  ///
+  /// Throws when `isInVain` returns true.
   func awaitInput(unless isInVain: () -> Bool = { false }) throws {
     try Self.awaitInput(of: number, unless: isInVain)
   }
 
-  /// The same of a descriptor that something else closes.
+  /// Waits in the same way on a descriptor that other code owns and closes.
   static func awaitInput(of number: Int32, unless isInVain: () -> Bool) throws {
     try Patience.wait(for: "nothing came") { slice -> Void? in
       var wanted = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
-      // One pollfd, and its count is one.
+      // poll reads and writes one pollfd, as the count says.
       let ready = unsafe poll(&wanted, 1, Int32(slice.components.seconds * 1_000))
       if ready < 0 && errno != EINTR { throw SystemError("poll", errno) }
       if ready <= 0, isInVain() { throw SystemError("the process that should write has ended", ECHILD) }
@@ -98,7 +100,7 @@ final class FileDescriptor: Sendable {
     }
   }
 
-  /// At most `count` bytes; none at the end.
+  /// Reads at most `count` bytes; returns no bytes at the end of the file.
   func read(_ count: Int) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     var got = -1
@@ -116,7 +118,7 @@ final class FileDescriptor: Sendable {
     return all
   }
 
-  /// One line without its end; what there is when the other end closes first.
+  /// Reads one line without its newline, or the rest of the data when the other end closes before a newline.
   func readLine() throws -> String {
     var line: [UInt8] = []
     while true {

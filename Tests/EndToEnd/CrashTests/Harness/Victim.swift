@@ -1,20 +1,20 @@
 import Glibc
 import Testing
 
-/// A crash-maker that is attached and waits for a line of input.
+/// A crash-maker process that is attached and waits for a line of input.
 struct Victim {
   var process: ChildProcess
-  /// Its standard input.
+  /// The process's standard input.
   var input: FileDescriptor
 
-  /// Starts one.
+  /// Starts crash-maker and waits until it is attached.
   /// - Parameters:
-  ///   - scenario: How it crashes when it goes on.
-  ///   - daemon: Whose.
+  ///   - scenario: The scenario that the process runs when it receives a line.
+  ///   - daemon: The daemon that the process attaches to.
   ///   - options: Further options of crash-maker.
-  ///   - through: A command that becomes it.
-  /// - Returns: It, attached.
-  /// - Throws: When it could not be started, or did not attach.
+  ///   - through: A command that executes crash-maker.
+  /// - Returns: The attached process.
+  /// - Throws: When the process could not be started or did not attach.
   static func start(
     _ scenario: String, in daemon: PrivateDaemon, options: [String] = [], through: [String] = []
   ) async throws -> Victim {

@@ -3,7 +3,7 @@ import CrashReport
 import Glibc
 import TestKit
 
-/// The rows about the program's file: what becomes of it before or after its start.
+/// The rows of the matrix that change the program's file before or after its start.
 enum MatrixBinary: String, CaseIterable {
   case replaced = "binary-replaced-after-start"
   case deleted = "binary-deleted"
@@ -12,7 +12,7 @@ enum MatrixBinary: String, CaseIterable {
 
   private static let crash = "array-index"
 
-  /// Crashes a copy of a build's program.
+  /// Crashes a copy of the build's program after the change to its file.
   func run(in build: MatrixBuild, under daemon: PrivateDaemon) async throws -> MatrixCell {
     var cell = MatrixCell(row: rawValue, build: build.name, thread: .main, gap: nil)
     let directory = try TestDirectory()
@@ -32,18 +32,18 @@ enum MatrixBinary: String, CaseIterable {
     case .replaced, .deleted:
       reports = try await crash(program, in: directory, under: daemon, &cell)
     case .debugLink, .noDebugInformation:
-      // Of a daemon that has never seen the whole program, which has the same build id.
+      // This daemon has never read the whole program, which has the same build id, so it has no cached symbols of it.
       let fresh = try await PrivateDaemon.start()
       reports = try await crash(program, in: directory, under: fresh, &cell)
       try await fresh.stop()
     }
     guard var scenario = Scenario.named(Self.crash) else { throw SystemError("no scenario '\(Self.crash)'", EINVAL) }
     if self == .noDebugInformation {
-      // Without lines and inlined frames the function's name is all that there is.
+      // Without lines and inlined frames the report has only the function's name.
       scenario.mark = ""
       scenario.optimizedReason = ""
     }
-    // An optimized check's message is in the debug information only, as the name of an inlined function.
+    // Only debug information has the message of an optimized check, as the name of an inlined function.
     let more: Set = self == .noDebugInformation && build.isOptimized ? ["trap"] : []
     let findings = try Findings(reports, of: scenario, isOptimized: build.isOptimized, moreCauses: more)
     cell.results[.captured] = .some(findings.capture)

@@ -1,16 +1,18 @@
 import CrashMaker
 
-/// A crash-maker of the matrix.
+/// A build of crash-maker in the matrix.
 struct MatrixBuild {
   var name: String
   var program: String
   var isOptimized: Bool
-  /// Whether the Swift library is part of it.
+  /// Whether the program links the Swift library statically.
   var isStatic: Bool
-  /// What is preloaded to a program that does not link the shield; nil: the program links it.
+  /// The preloaded library of a program that does not link the shield; nil when the program links the shield.
   var preload: String?
 
-  /// The six of them; `make matrix` builds and names all but the debug one that links the shield.
+  /// Returns the six builds.
+  ///
+  /// `make matrix` builds five of them and passes their paths. SwiftPM builds the debug program that links the shield.
   static func all() throws -> [MatrixBuild] {
     let (release, isStatic) = (try directory("CRASH_MAKER_RELEASE"), try directory("CRASH_MAKER_STATIC"))
     let linked = [
@@ -29,20 +31,22 @@ struct MatrixBuild {
       }
   }
 
-  /// Whether a scenario can crash in it.
+  /// Whether a scenario can crash in this build.
   func canRun(_ scenario: Scenario) -> Bool {
     scenario.isPossible(isOptimized: isOptimized, isStatic: isStatic) && !(isPreloaded && scenario.needsLibrary)
   }
 
   var isPreloaded: Bool { preload != nil }
-  /// What a run with the shield has in its environment.
+  /// The additional environment of a run with the shield.
   var environment: [String: String] { preload.map { ["LD_PRELOAD": $0] } ?? [:] }
-  /// A program that does not link the shield cannot ask it whether it is attached.
+  /// The options of a run with the shield.
+  ///
+  /// A program that does not link the shield cannot query whether it is attached.
   var options: [String] { isPreloaded ? [] : ["--wait-attached"] }
 
   private static func directory(_ variable: String) throws -> String {
     guard let directory = Environment.value(of: variable) else {
-      throw SystemError("\(variable) is not set: the matrix runs by 'make matrix'", 0)
+      throw SystemError("\(variable) is not set: run the matrix with 'make matrix'", 0)
     }
     return directory
   }

@@ -4,14 +4,14 @@ import Glibc
 
 /// One scenario on one kind of thread in one build: the smallest part of the matrix.
 struct MatrixCell {
-  /// What is asked of a cell, in the order of the table's columns.
+  /// The checks of a cell, in the order of the table's columns.
   enum Check: String, CaseIterable {
     case captured, frames, gdb, reason
     case noHang = "no hang"
     case sameExit = "same exit"
     case nothingLeft = "nothing left"
 
-    /// Whether a gap of the scenario excuses it.
+    /// Whether a known gap of the scenario excuses a failure of this check.
     var isAboutReport: Bool {
       switch self {
       case .captured, .frames, .gdb, .reason: true
@@ -20,30 +20,32 @@ struct MatrixCell {
     }
   }
 
-  /// How much longer than without the shield a process may take to end, on a busy machine.
+  /// The additional time that a process may take to end with the shield, on a busy machine.
   static let hangLimit = Duration.seconds(2)
-  /// When a process is killed.
+  /// The number of slices after which a process is killed.
   static let outerSlices = 60
 
   var row: String
   var build: String
   var thread: CrashRun.Thread
-  /// What is known to be missing; nil where everything must be right.
+  /// The known gap of the scenario on this thread; nil when every check must succeed.
   var gap: String?
-  /// The results by check; a skipped check is absent, and nil is a success.
+  /// The results by check.
+  ///
+  /// A skipped check is absent, and nil means success.
   var results: [Check: String?] = [:]
 
   var complaints: [(Check, String)] {
     Check.allCases.compactMap { check in results[check].flatMap(\.self).map { (check, $0) } }
   }
   var isRight: Bool { complaints.isEmpty }
-  /// Whether it fails only where something is not built yet.
+  /// Whether the cell has a known gap and fails only checks that the gap excuses.
   var isExcused: Bool { gap != nil && complaints.allSatisfy { $0.0.isAboutReport } }
   var label: String { "\(row) on \(thread.rawValue), \(build)" }
 }
 
 extension MatrixCell {
-  /// Crashes with and without the shield, and compares.
+  /// Runs the scenario with and without the shield and compares the results.
   static func run(
     _ scenario: Scenario, on thread: CrashRun.Thread, in build: MatrixBuild, under daemon: PrivateDaemon
   ) async throws -> MatrixCell {
@@ -78,7 +80,9 @@ extension MatrixCell {
     return cell
   }
 
-  /// Takes over what the reports say; silence that only waits to be filled is no success.
+  /// Records the findings.
+  ///
+  /// A missing report that is a known gap is recorded as a failure.
   private mutating func judge(_ findings: Findings, _ scenario: Scenario) {
     results[.captured] = .some(findings.capture ?? (scenario.silence == gap ? gap : nil))
     if !findings.isReported { return }
@@ -86,16 +90,16 @@ extension MatrixCell {
     results[.reason] = .some(findings.reason)
   }
 
-  /// Processes that a cell leaves; those that die with their parent are given time to.
+  /// Returns the processes that a cell leaves behind, after waiting for processes that end with their parent.
   private static func remains(of token: String) throws -> [String] {
     for _ in 0..<500 where try processes(with: token).isEmpty { return [] }
     return try processes(with: token)
   }
 
-  /// Processes with a cell's token in their environment.
+  /// Returns the processes with a cell's token in their environment.
   private static func processes(with token: String) throws -> [String] {
     try entries(of: "/proc").filter { pid in
-      // A process may end meanwhile, or be another user's.
+      // Reading fails if the process has just ended or belongs to another user.
       Int32(pid) != nil && (try? contents(of: "/proc/\(pid)/environ"))?.contains(token) == true
     }
   }

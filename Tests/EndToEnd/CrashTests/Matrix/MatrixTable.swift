@@ -1,13 +1,14 @@
 import CrashMaker
 
-/// The matrix as a page: a line a scenario, then what failed, what is missing, and what cannot run here.
+/// Formats the matrix as a Markdown page: one line per scenario, then the failures, the known gaps and the scenarios
+/// that cannot run here.
 struct MatrixTable {
   var cells: [MatrixCell]
-  /// Scenarios and builds that were not run, with the reason.
+  /// The scenarios and builds that were not run, with the reason.
   var notRun: [(name: String, reason: String)]
-  /// How many cells those are.
+  /// The number of cells that were not run.
   var notRunCount: Int
-  /// What crashd is left with.
+  /// The descriptors, processes and spool files that crashd still has at the end.
   var remains: [String]
 
   private var failed: [MatrixCell] { cells.filter { !$0.isRight && !$0.isExcused } }
@@ -24,11 +25,11 @@ struct MatrixTable {
     lines += section(
       "Failed",
       failed.flatMap { cell in cell.complaints.map { "\(cell.label): \($0.0.rawValue): \(short($0.1))" } } + remains)
-    lines += section("Not built yet", gaps)
+    lines += section("Known gaps", gaps)
     lines += section("Not run here", notRun.map { "\($0.name): \($0.reason)" })
     let share = Double(notRunCount * 1_000 / max(1, cells.count + notRunCount)) / 10
     lines += ["", "\(cells.count) cells were run; \(notRunCount) (\(share) %) cannot run."]
-    let excusedText = excused.isEmpty ? "" : " (\(excused.count) more wait for parts that are not built yet)"
+    let excusedText = excused.isEmpty ? "" : " (\(excused.count) more fail because of known gaps)"
     return (lines + ["", summary + excusedText]).joined(separator: "\n") + "\n"
   }
 
@@ -38,7 +39,7 @@ struct MatrixTable {
     return names.map { name in (name, cells.filter { $0.row == name }) }
   }
 
-  /// `right/made` for each check; a dash where it was not made.
+  /// Formats each check as `succeeded/made`, or as a dash if no cell made the check.
   private func counts(_ cells: [MatrixCell]) -> [String] {
     MatrixCell.Check.allCases.map { check in
       let made = cells.compactMap { $0.results[check] }
@@ -46,7 +47,7 @@ struct MatrixTable {
     }
   }
 
-  /// A line a scenario and reason.
+  /// One line per scenario with a known gap, with the reason.
   private var gaps: [String] {
     var lines: [String] = []
     for row in rows {

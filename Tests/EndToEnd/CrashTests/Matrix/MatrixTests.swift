@@ -5,13 +5,15 @@ import CrashReport
 import Glibc
 import Testing
 
-/// Scenario × thread × build, by `make matrix`: it takes minutes, hence it is no part of the other tests.
+/// Runs each scenario on each thread in each build.
 ///
-/// `CRASHSHIELD_MATRIX` names the file for the table; `CRASHSHIELD_MATRIX_ONLY` has words that the name of a scenario
-/// must contain one of.
+/// Only `make matrix` enables this suite, because it takes minutes.
+///
+/// `CRASHSHIELD_MATRIX` names the file for the table. `CRASHSHIELD_MATRIX_ONLY` is a list of words: only scenarios
+/// whose name contains one of them are run.
 @Suite(.enabled(if: Environment.value(of: "CRASHSHIELD_MATRIX") != nil))
 struct MatrixTests {
-  /// Scenarios of SCENARIOS.md that are no part of this matrix, with where they are or the reason.
+  /// The scenarios that are not in this matrix, with the tests that have them or the reason.
   private static let elsewhere = [
     ("shift", "Swift's shifts do not trap"),
     (
@@ -68,7 +70,7 @@ struct MatrixTests {
     #expect(table.failedCount == 0, "\(table.summary)")
   }
 
-  /// What crashd holds of ended processes.
+  /// Returns the processes, descriptors and spool files that crashd still holds after all processes have ended.
   private func remains(of daemon: PrivateDaemon, before processes: Int, _ descriptors: Int) async throws -> [String] {
     let settled = try await daemon.settledDescriptorCount(at: descriptors)
     let after = try await blocking { try daemon.client.status() }.processes
@@ -82,12 +84,14 @@ struct MatrixTests {
     scenarios.compactMap { scenario in scenario.obstacle.map { (scenario.name, $0) } }
       + scenarios.filter(\.needsDebug).map { ($0.name, "in a debug build only") }
       + scenarios.filter(\.needsDynamicLibrary).map { ($0.name, "with the dynamic Swift library only") }
-      + scenarios.filter(\.needsLibrary).map { ($0.name, "preloaded: the scenario calls the library, or reads its answer") }
+      + scenarios.filter(\.needsLibrary).map {
+        ($0.name, "preloaded: the scenario calls the library, or reads its answer")
+      }
       + scenarios.compactMap { scenario in scenario.withoutDebugger.map { ("\(scenario.name), gdb's frames", $0) } }
       + elsewhere.map { (name: $0.0, reason: $0.1) }
   }
 
-  /// crashd then has the symbols of each program, so that no cell waits for them.
+  /// Crashes each program once, so that crashd has its symbols and no cell waits for them.
   private func warmUp(_ builds: [MatrixBuild], _ daemon: PrivateDaemon) async throws {
     for build in builds {
       let crash = try await Crasher.run(
@@ -97,7 +101,7 @@ struct MatrixTests {
     }
   }
 
-  /// Asks gdb for the frames of each scenario, on the first of its threads.
+  /// Compares the frames of each scenario, on its first kind of thread, with gdb's frames.
   private func compare(
     _ scenarios: [Scenario], _ build: MatrixBuild, _ daemon: PrivateDaemon, _ cells: inout [MatrixCell]
   ) async throws {

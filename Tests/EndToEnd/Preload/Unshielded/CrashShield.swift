@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// Stands in for the library in a crash-maker that does not link it: scripts/build/unshielded. The shield of such a
-// program is the preloaded one, so nothing here starts, and nothing is recorded.
+// Replaces the module CrashShield in a crash-maker that does not link the library (scripts/build/unshielded). The
+// preloaded library shields that program, so the functions here start and record nothing.
 import Glibc
 
 public enum Shield {
@@ -34,7 +34,7 @@ public enum Shield {
   public static func startInForkedChild() throws(StartError) {}
   public static func protect(_ selection: Selection) throws(ProtectionError) -> Protection { Protection() }
   public static func setTag(_ key: String, to value: String) {}
-  /// A call that the optimizer cannot remove: what stands before it is no tail call.
+  /// Makes a call that the optimizer cannot remove, so that the preceding call does not become a tail call.
   public static func addBreadcrumb(_ message: String) { _ = getpid() }
   public static func isolated(_ body: () -> Void) throws(Containment) { body() }
   public static func isolated(_ body: () async -> Void) async throws(Containment) { await body() }

@@ -1,4 +1,4 @@
-// What crash-maker asks of the handler; without one nothing is injected.
+// The handler's test functions that crash-maker calls. Without a linked handler they inject nothing.
 #include "cs_testing.h"
 
 bool cs_testing_claim_and_abandon(void) {

@@ -66,7 +66,7 @@ import Testing
       }
       let session = "V r 13 0 0 session\nT 0 Session\nS 56\n"
       #expect(say(0x41, session).hasSuffix("is its first word; the code expects an instance of Session"))
-      #expect(say(0x41, "C 56 Session\n").hasSuffix("; the code there names Session"))
+      #expect(say(0x41, "C 56 Session\n").hasSuffix("; the code names Session"))
       // With another size, or with several classes of this size, the report names no class.
       for text in [say(0x81, session), say(0x41, "C 56 Session\nC 50 Order\n")] { #expect(!text.contains("the code")) }
     }

@@ -85,7 +85,7 @@ struct DiagnosisRuleTests {
       cause: "protected-memory", record: .sample(code: 2, address: 0x55aa_0000, errorCode: 5), says: "may not be read"),
     Case(
       cause: "truncated-mapping", record: .sample(signal: SIGBUS, code: 2, address: 0x1000),
-      says: "behind the end of the file"),
+      says: "past the end of the file"),
     Case(cause: "misaligned-access", record: .sample(signal: SIGBUS, code: 1, address: 3), says: "Misaligned"),
     Case(cause: "hardware-memory-error", record: .sample(signal: SIGBUS, code: 4, address: 0x1000), says: "hardware"),
     Case(

@@ -59,9 +59,8 @@ import Testing
       #expect(diagnosis.rule == "dangling-reuse" && diagnosis.cause == "dangling" && diagnosis.confidence == 0.7)
       let reason = "the code expects an instance of Session, and the block is as large as one"
       #expect(diagnosis.evidence?.contains(reason) == true)
-      #expect(
-        diagnosis.evidence?.contains("r13 points at 0x7f1234564a20, which is a block of the heap and no object") == true
-      )
+      let block = "r13 points at 0x7f1234564a20, which is a block of the heap, not an object"
+      #expect(diagnosis.evidence?.contains(block) == true)
       #expect(
         diagnosis.sentence
           == "Use-after-free: a freed object (the code expects a Session) was used after its memory was reused.")
@@ -90,7 +89,7 @@ import Testing
       let diagnosis = Self.diagnose(Fault(scope: Self.named))
       #expect(diagnosis.rule == "dangling-reuse-named" && diagnosis.cause == "dangling")
       #expect(diagnosis.confidence == 0.6)
-      let reason = "the code there names Session, and the block is as large as one"
+      let reason = "the code names Session, and the block is as large as one"
       #expect(diagnosis.evidence?.contains(reason) == true)
       #expect(Self.diagnose(Fault(size: 0xe1, scope: Self.named)).rule == "dangling-reuse-named")
       #expect(Self.diagnose(Fault(scope: "C 24 Item\n" + Self.named)).evidence?.contains("names Session") == true)

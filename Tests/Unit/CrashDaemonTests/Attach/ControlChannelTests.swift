@@ -159,7 +159,7 @@ struct ControlChannelTests {
     }
   }
 
-  @Test("an override for a class that no process has is refused and removed; a known override can be reset")
+  @Test("a class that no process has is refused and its override withdrawn; an override can be reset")
   func unknownClass() async throws {
     try await TestDaemon.run { daemon in
       let process = try await daemon.attach()
@@ -195,7 +195,7 @@ struct ControlChannelTests {
       #expect(
         texts == [
           "the operator resets App.Session" + uid, "the operator releases App.Session" + uid,
-          "taken back: no process has the class No.Such", "the operator protects No.Such" + uid,
+          "withdrawn: no process has the class No.Such", "the operator protects No.Such" + uid,
         ])
     }
   }

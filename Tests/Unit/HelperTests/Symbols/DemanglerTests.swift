@@ -57,6 +57,9 @@ import Testing
     Name(
       "$s10Foundation6NSDataCys5UInt8VSicigySV_AA8_NSRangeVSpySbGtXEfU_TATm",
       "merged partial apply for closure #1 in NSData.subscript.getter", "Foundation", isThunk: true),
+    // The runtime prints `@Sendable` after the name of such a function.
+    Name("$s4ShopAAO5crashySSAA3ReqV_xtYaYbKlFZTY0_", "static Shop.crash<A>(_:_:)", "Shop"),
+    Name("$s4ShopAAO5plainySiAA3ReqVYbFZ", "static Shop.plain(_:)", "Shop"),
     // Outlined parts of functions.
     Name("$s4shop1PVWOc", "outlined init with copy of P", "shop"),
     Name("$s4shop1QCWOh", "outlined destroy of Q", "shop"),

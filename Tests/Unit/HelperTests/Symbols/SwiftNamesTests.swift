@@ -46,6 +46,8 @@ import Testing
     if name == truth.mangled { return name }
     // The demangler prints a closure of top-level code with an empty text after "in".
     if name.hasSuffix(" in ") { name.removeLast(4) }
+    // `@Sendable` before the labels belongs to the function's type, which short names do not show.
+    name = name.replacing(/([^ (])@Sendable \(/) { "\($0.output.1)(" }
     // A merged function has the name of only one of its functions, so the short name marks it as merged.
     return truth.kinds.contains("MergedFunction") ? "merged " + name : name
   }

@@ -11,6 +11,18 @@ struct TextRendererTests {
     #expect(text.contains("Missing symbols\n  /srv/bin/CartServer: its symbols were not ready in time\n"))
   }
 
+  @Test("a preliminary report states that before its first stack")
+  func preliminary() throws {
+    var report = Sample.indexOutOfRange
+    report.isPreliminary = true
+    let text = TextRenderer(width: 100).render(report)
+    let notice = try #require(text.firstRange(of: "\nPreliminary: crashd still reads the symbols."))
+    let stack = try #require(text.firstRange(of: "\nThread "))
+    #expect(notice.lowerBound < stack.lowerBound)
+    report.isPreliminary = nil
+    #expect(!TextRenderer(width: 100).render(report).contains("Preliminary"))
+  }
+
   @Test("a crash report renders as text")
   func plain() throws {
     try Golden.expect(TextRenderer().render(Sample.indexOutOfRange), isIn: "index-out-of-range.txt")

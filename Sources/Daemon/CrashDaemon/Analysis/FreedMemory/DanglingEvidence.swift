@@ -2,24 +2,24 @@ import CrashReport
 import CrashRing
 import Glibc
 
-/// A freed block that explains a fault, because the faulting value was read from the block.
+/// Evidence that a fault used a freed block, because the faulting value was read from the block.
 struct DanglingEvidence: Sendable, Equatable {
   /// The block's address.
   var block: UInt64
-  /// The register that points at the block.
+  /// The register that contains a pointer to the block.
   var register: Int
   var state: BlockState
-  /// The text for the sentence about how the fault used the block.
+  /// The part of the sentence that states how the fault used the block.
   var tie: String
 
   var text: String { "\(RegisterNames.name(register)) points at \(Address(block)), which is \(state.text), and \(tie)" }
 }
 
-// A register that points at a freed block is not evidence by itself. Stale registers point at freed blocks in a third
-// of all crashes (measured: in 168 of 504 crashes without a use of freed memory). Each rule below ties the block to the
-// faulting operand.
+// A register that points to a freed block is not sufficient evidence. In a third of all crashes, a stale register
+// points to a freed block (measured: in 168 of 504 crashes that had not used freed memory). Therefore, each rule below
+// must show how the faulting operand depends on the block.
 extension CrashFacts {
-  /// The evidence that the register of the faulting operand holds a word of a freed block.
+  /// The evidence that the register of the faulting operand has the value of a word of a freed block.
   var danglingOperand: DanglingEvidence? { operandEvidence(in: freedBlocks) }
 
   func operandEvidence(in blocks: [FreedBlock]) -> DanglingEvidence? {
@@ -40,29 +40,32 @@ extension CrashFacts {
     return nil
   }
 
-  /// Whether the value was read at the offset of a class's value witness table, although a freed block has no class.
+  /// Whether the code read the value through the block's first word, at the offset of a class's value witness table.
+  ///
+  /// A freed block has no class, so the value is not a value witness table.
   private func isOfClass(_ value: UInt64, of block: FreedBlock) -> Bool {
     !block.state.isTaken && block.state != .deinitialized && value >= DiagnosisRule.nullPage
       && memory.word(at: block.words.0 &- 8) == value
   }
 
-  /// The evidence that the target of a call to an impossible address was loaded from a freed block or through its first
+  /// The evidence that a call jumped to an impossible address that was loaded from a freed block or through its first
   /// word.
   ///
-  /// Such a call has no faulting operand. The register through which the target was loaded ties the call to the block.
+  /// The fault of such a call has no faulting operand. The rule uses the register through which the address was loaded.
   var danglingCall: DanglingEvidence? { callEvidence(in: freedBlocks) }
 
   func callEvidence(in blocks: [FreedBlock]) -> DanglingEvidence? {
     callThroughOperand(in: blocks) ?? callOfWord(in: blocks)
   }
 
-  /// Finds the evidence by the operand of the call, which names the register through which the target was loaded.
+  /// Finds the evidence by the operand of the call, which names the register through which the call's target was
+  /// loaded.
   ///
-  /// This works even if the record does not contain the target.
+  /// The record need not contain the target.
   private func callThroughOperand(in blocks: [FreedBlock]) -> DanglingEvidence? {
     guard isGeneralProtection, let instruction, instruction.kind == .call || instruction.kind == .jump,
       let operand = instruction.operands.first, operand.base != 7,
-      // With a non-canonical address, the operand would fault and not the call.
+      // If the address of the operand is not canonical, the read of the operand faults and not the call.
       operand.address(record.registers)?.isCanonical == true
     else { return nil }
     for number in [operand.base, operand.index].compactMap({ $0 }) where number != RegisterNames.pc {
@@ -79,7 +82,7 @@ extension CrashFacts {
   }
 
   private func callOfWord(in blocks: [FreedBlock]) -> DanglingEvidence? {
-    // A null target is not evidence, because zeros are common in memory. Other small numbers are evidence if they were
+    // A null target is not evidence, because zeros are common in memory. Another small number is evidence if it was
     // loaded through a word of the block.
     guard let target = wildTarget, target != 0 else { return nil }
     for number in 0..<16 where number != 7 && record.registers.indices.contains(number) {
@@ -87,8 +90,8 @@ extension CrashFacts {
       guard value >= DiagnosisRule.nullPage, let distance = distance(to: target, from: value) else { continue }
       for block in blocks {
         let name = RegisterNames.name(number)
-        // A deinitialized object was not overwritten yet, and a reused block has the data of its new owner. Neither
-        // shows a use of freed memory.
+        // A deinitialized object still has its contents, and a reused block has the data of its new owner. In both
+        // cases, the target in the block does not show a use of freed memory.
         if block.address == value, block.state != .deinitialized, !block.state.isTaken,
           target >= DiagnosisRule.nullPage, distance < block.bytes
         {
@@ -106,16 +109,16 @@ extension CrashFacts {
     return nil
   }
 
-  /// The evidence that the failed call was a method call on a freed object, which Swift passes in r13.
+  /// The evidence that the failed call was a method call on a freed object.
   ///
-  /// The origin of the target can no longer be determined. The rule requires a Swift caller, because r13 is an ordinary
-  /// register in other languages.
+  /// Swift passes the object in r13. The rule requires a Swift caller, because r13 is an ordinary register in other
+  /// languages. The record no longer shows from where the target was loaded.
   var danglingSelf: DanglingEvidence? { selfEvidence(in: freedBlocks) }
 
   func selfEvidence(in blocks: [FreedBlock]) -> DanglingEvidence? {
     guard let object = swiftSelfValue, isSwiftCaller, let tie = callOfSelf else { return nil }
-    // Deinitialized objects are excluded: during a deinit the object is deinitialized, and its failed calls have other
-    // causes.
+    // Exclude deinitialized objects. While a deinit runs, its object is deinitialized, and a failed call in the deinit
+    // has another cause.
     guard let block = blocks.first(where: { $0.address == object && $0.state != .deinitialized }) else {
       return nil
     }
@@ -123,7 +126,7 @@ extension CrashFacts {
       block: block.address, register: Self.swiftSelf, state: block.state, tie: tie)
   }
 
-  /// The text about a failed call that would have passed r13.
+  /// The part of the sentence about a failed call that passed the object in r13.
   private var callOfSelf: String? {
     if let target = wildTarget {
       return target >= DiagnosisRule.nullPage ? "the call to \(Address(target)) passed it as self" : nil
@@ -143,7 +146,7 @@ extension CrashFacts {
 
   var isSwiftCaller: Bool { frames.first { !$0.mangled.isEmpty }?.mangled.hasPrefix("$s") == true }
 
-  /// The evidence that remains if no register points at the block any more.
+  /// The evidence that remains if no register points to the block any more.
   ///
   /// The register of the faulting operand, or the target of a jump, has a value that glibc writes into freed blocks.
   var danglingRemains: String? {
@@ -169,18 +172,18 @@ extension CrashFacts {
         let word = key &+ UInt64(bitPattern: stray) &* HeapFacts.strongReference
         if value == HeapFacts.sideTable(word) { return "the mark of a freed block, interpreted as a side table" }
       }
-      // String functions advance from the start of a string, or begin at a multiple of the vector size, so the value
-      // may differ slightly.
+      // The value may differ slightly from the mark. String functions advance the pointer from the start of a string,
+      // or round it down to a multiple of the vector size.
       if value &- key < 256 || key &- value < 64 { return "beside the mark of a freed block" }
     }
-    // In a large heap, a valid pointer may look like a link or like a moved pointer, so pointers into the heap are
-    // excluded.
+    // Exclude pointers into the heap. In a large heap, a valid pointer may look like a link or like a pointer that a
+    // retain or release changed.
     if heap.range.contains(value) || isArena(value) { return nil }
     if heap.isLink(value) || isArenaLink(value), !isUnwritten(value) {
       return "the link from a freed block to the next one"
     }
-    // Check whether a stray retain or release moved a pointer that glibc keeps in a binned block. Without Swift, such a
-    // value is rather a bit flip.
+    // glibc keeps pointers in a binned block. Check whether a stray retain or release changed one of these pointers. In
+    // a process without Swift, a bit flip is a more probable cause of this value.
     guard hasSwift else { return nil }
     for stray in -8...8 as ClosedRange<Int64> where stray != 0 {
       let pointer = value &+ UInt64(bitPattern: stray) &* HeapFacts.strongReference
@@ -191,7 +194,7 @@ extension CrashFacts {
     return nil
   }
 
-  /// Whether the process has Swift's runtime, as a library or among the functions of the thread.
+  /// Whether the process has Swift's runtime, either as a library or in the thread's functions.
   private var hasSwift: Bool {
     images.contains { $0.path.split(separator: "/").last?.hasPrefix("libswiftCore.so") == true }
       || frames.contains { frame in
@@ -199,33 +202,33 @@ extension CrashFacts {
       }
   }
 
-  /// Whether the target of a method call was read from another block, to which the first word of the block in r13
+  /// Whether the target of a method call was read from a second block, to which the first word of the block in r13
   /// points.
   ///
-  /// In that case, r13 does not hold an object, and the state of the other block is not related to the call.
+  /// In this case, r13 does not contain an object, and the state of the second block has no relation to the call.
   private var isOfOtherBlock: Bool {
     guard isSwiftCaller, let object = swiftSelfValue, let first = memory.word(at: object) else { return false }
     return heap.range.contains(first) && first % 16 == 0 && !isLink(of: object, first)
   }
 
-  /// Whether the block is freed and the word is its link.
+  /// Whether the block is freed and the word is the block's link to the next freed block.
   ///
-  /// The words of the block decide, because a pointer in a large heap may look like a link.
+  /// The function checks the words of the block, because in a large heap a valid pointer may look like a link.
   private func isLink(of block: UInt64, _ word: UInt64) -> Bool {
     guard let second = memory.word(at: block &+ 8) else { return false }
     return BlockState.of(block, (word, second), heap: heap, isArena: isArena, isMetadata: mayBeMetadata) != nil
   }
 
-  /// Whether the link was read from a block that is in use and not written yet.
+  /// Whether the link was read from a block that is in use but to which the program has not written yet.
   ///
-  /// malloc clears the mark after the link when it allocates a block.
+  /// When malloc allocates a block, it clears the mark after the link. The link itself remains.
   private func isUnwritten(_ link: UInt64) -> Bool {
     record.registers.prefix(16).contains { pointer in
       [0, 8, 16].contains { memory.word(at: pointer &- $0) == link && memory.word(at: pointer &- $0 &+ 8) == 0 }
     }
   }
 
-  /// The invalid code address to which the program jumped or tried to jump.
+  /// The invalid address to which the program jumped, or tried to jump.
   var wildTarget: UInt64? {
     if isMemoryFault && isFetch { return pc }
     guard isGeneralProtection, let instruction, instruction.kind == .call || instruction.kind == .jump else {
@@ -240,7 +243,9 @@ extension CrashFacts {
     }
   }
 
-  /// The offset from a pointer to a word with this value, up to the largest offset that counts as a method or field.
+  /// The offset from a pointer to a word with this value.
+  ///
+  /// The search ends at the largest offset that a method or field is expected to have.
   private func distance(to word: UInt64, from pointer: UInt64) -> UInt64? {
     (0..<64 as Range<UInt64>).lazy.map { 8 &* $0 }.first { memory.word(at: pointer &+ $0) == word }
   }
@@ -250,20 +255,21 @@ extension CrashFacts {
     var register: Int
     var state: BlockState
     var words: (UInt64, UInt64)
-    /// The size of this block.
+    /// The size of this block in bytes.
     var bytes: UInt64
-    /// Whether the code used the block as an object, following only its first word and not computing with it.
+    /// Whether the code used the block as an object: it followed only the block's first word and did not compute with
+    /// it.
     var isObject = false
 
-    /// The smallest value that counts as a word of the block.
+    /// The smallest value that is accepted as a word of the block.
     ///
-    /// Small numbers are common in memory, so they count only for a reused block, where the value at the place of the
-    /// class may be small.
+    /// Small numbers are common in memory. They are accepted only for a reused block, whose first word (the class of
+    /// the former object) may be small.
     var leastValue: UInt64 { state.isTaken ? 1 : DiagnosisRule.nullPage }
 
-    /// The part of the block in which a value is stored; nil if the value is in none.
+    /// Names the word of the block that has this value; nil if no word of the block has it.
     func place(of value: UInt64) -> String? {
-      // A deinitialized object still has its class, so a fault through that word has another cause.
+      // A deinitialized object still has its class, so a fault through its first word has another cause.
       if value == words.0, state != .deinitialized { return "first word" }
       if isObject { return nil }
       if value == words.1 { return "second word" }
@@ -271,7 +277,9 @@ extension CrashFacts {
     }
   }
 
-  /// The freed blocks at which registers point, at their start or 8 or 16 bytes into them.
+  /// The freed blocks to which registers point.
+  ///
+  /// A register may point to the start of the block, or to the word 8 or 16 bytes after it.
   var freedBlocks: [FreedBlock] {
     var blocks: [FreedBlock] = []
     for (number, value) in record.registers.prefix(16).enumerated() where number != 7 {
@@ -283,7 +291,7 @@ extension CrashFacts {
     return blocks
   }
 
-  /// The freed blocks at which a current or earlier value of a register may point.
+  /// The freed blocks to which the current value, or an earlier value, of a register may point.
   func freedBlocks(around value: UInt64, in register: Int) -> [FreedBlock] {
     ([0, 8, 16] as [UInt64]).compactMap { offset in
       let address = value &- offset
@@ -296,11 +304,11 @@ extension CrashFacts {
     }
   }
 
-  /// The state of a block, from its first words and, if it is in a bin, from its neighbors in the list.
+  /// The state of a block, from its first words and, if the block is in a bin, from its neighbors in the bin's list.
   ///
-  /// If the neighbors do not point back, malloc has reused the block and the program has not written to it yet. Two
-  /// pointers alone prove nothing, because they may belong to any list. The pointers of glibc's lists point 16 bytes
-  /// before the other block.
+  /// If the neighbors do not point back, malloc has reused the block, and the program has not written to it yet. Two
+  /// pointers alone are not evidence, because they may belong to any list. In glibc's lists, a pointer points to the
+  /// header of a block, 16 bytes before its contents.
   private func state(of address: UInt64, _ words: (UInt64, UInt64)) -> BlockState? {
     let state = BlockState.of(address, words, heap: heap, isArena: isArena, isMetadata: mayBeMetadata)
     let chunk = address &- 16
@@ -316,24 +324,24 @@ extension CrashFacts {
 
   /// The size of a block, which glibc stores before the block.
   ///
-  /// Without a recorded size, only the first words count.
+  /// If the record does not contain the size, the result covers only the first three words.
   private func blockBytes(_ address: UInt64) -> UInt64 {
     guard let size = memory.word(at: address &- 8).map({ $0 & ~15 }), (32...1 << 32).contains(size) else { return 24 }
     return size - 8
   }
 
-  /// Whether an address is in the last part of an image, where glibc's data contain its main arena.
+  /// Whether an address is in the last part of an image.
   ///
-  /// glibc's code lies far before it.
+  /// In the image of glibc, this part contains the main arena. The code of glibc is far below this part.
   private func isArena(_ address: UInt64) -> Bool {
     guard let image = images.first(where: { $0.start <= address && address < $0.end }) else { return false }
     return image.end &- address <= Self.arenaReach
       && image.path.split(separator: "/").last?.hasPrefix("libc.so") == true
   }
 
-  /// The size of that part.
+  /// The size of this last part.
   ///
-  /// In glibc 2.36, .data and .bss have 60 KiB, and the constants end 72 KiB before the end.
+  /// In glibc 2.36, .data and .bss have 60 KiB, and the constants end 72 KiB before the end of the image.
   private static let arenaReach: UInt64 = 64 << 10
 
   private func mayBeMetadata(_ address: UInt64) -> Bool {

@@ -1,7 +1,9 @@
 import CrashReport
 import CrashRing
 
-/// An input of a rule, with its name and its text for a crash.
+/// An input that rules read.
+///
+/// Each input has a text, which shows its value for a crash.
 enum Evidence: Sendable, CaseIterable {
   case signal, sender, address, access, pc, stackPointer, stack, instruction, operand, frames
   case runtimeFailure, message, abortMessage, exception, systemCall, memory, heap, field, freedRecords, code
@@ -39,7 +41,7 @@ enum Evidence: Sendable, CaseIterable {
       }
       return "frames: " + (names.isEmpty ? "none" : names.joined(separator: ", "))
     case .field:
-      guard let field = facts.field else { return "field: no variable shows it" }
+      guard let field = facts.field else { return "field: not known" }
       return "field '\(field.name)' of '\(field.type)' by '\(field.variable)'"
     case .code:
       if facts.codeBefore.isEmpty { return "code before pc: not read" }

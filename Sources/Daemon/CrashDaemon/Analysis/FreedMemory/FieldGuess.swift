@@ -4,17 +4,16 @@ import CrashSymbols
 
 /// Guesses the field whose access dereferenced a null pointer.
 ///
-/// It uses the variables in scope at the fault, their types in the debug information, and their values in the record.
-///
-/// The guess may fail, because the pointer may never have been in a variable, or the variable may be out of scope.
+/// The guess uses the variables in scope at the fault, their types from the debug information, and their values in the
+/// record. There may be no result: the pointer may never have been in a variable, or the variable may be out of scope.
 struct FieldGuess {
   private let scope: ScopeDescription
   private let facts: CrashFacts
-  /// The limit of nested values, because a damaged description may be cyclic.
+  /// The maximum depth of nested values, because a damaged description may contain a cycle.
   private static let depthLimit = 8
-  /// The size limit of a value that has no members and is not an array.
+  /// The maximum size of a value that has no members and is not an array.
   private static let plainBytes: UInt64 = 16
-  /// The limit of fields that are collected from one description.
+  /// The maximum number of fields that are collected from one description.
   private static let fieldLimit = 4_096
 
   init(_ scope: ScopeDescription, _ facts: CrashFacts) {
@@ -22,15 +21,15 @@ struct FieldGuess {
     self.facts = facts
   }
 
-  /// The field; nil if no variable explains the fault, or if variables of different types explain it.
+  /// The accessed field; nil if no variable explains the fault, or if variables of different types explain it.
   ///
   /// A null variable explains the fault if its type has a field at the faulting offset. A null pointer inside the value
-  /// at which a variable points also explains it. A pointer without a recorded value counts only if there is no other
-  /// explanation.
+  /// to which a variable points is also an explanation. A pointer whose value was not recorded is used only if there is
+  /// no other explanation.
   var field: CrashReport.AccessedField? {
     let values = scope.variables.compactMap { variable in value(of: variable).map { (variable, $0) } }
     let nulls = values.filter { isNull($0.1) }
-    // A null pointer to a plain number explains the fault as well, so no field can be named.
+    // A null pointer to a number also explains the fault. In this case, the field remains unknown.
     if facts.record.address < Self.plainBytes, nulls.contains(where: { $0.0.type == nil }) { return nil }
     let direct = nulls.compactMap { variable, value in
       variable.type.flatMap { field(of: $0, at: facts.record.address &- value, through: variable.name) }
@@ -48,7 +47,7 @@ struct FieldGuess {
     return variable.isMemory ? facts.memory.word(at: value) : value
   }
 
-  /// Whether this pointer can be the faulting one, because it is null or has the wrong value of the instruction's
+  /// Whether this pointer may be the faulting pointer, because it is null or equals the value of the instruction's
   /// register.
   private func isNull(_ value: UInt64) -> Bool {
     guard value != 0 else { return true }
@@ -56,7 +55,7 @@ struct FieldGuess {
     return facts.record.registers.indices.contains(base) && facts.record.registers[base] == value
   }
 
-  /// The pointers in the value of a variable that would explain the fault.
+  /// The pointers inside the value of a variable that explain the fault.
   private func members(
     of variable: ScopeDescription.Variable, at start: UInt64
   ) -> [(field: CrashReport.AccessedField, isKnown: Bool)] {
@@ -76,7 +75,7 @@ struct FieldGuess {
       variable: CleanText.line(variable), offset: Int(clamping: offset))
   }
 
-  /// The fields of a type, including the fields of its bases and of nested values.
+  /// The fields of a type, with the fields of its base types and of nested values.
   private func fields(of type: Int) -> [ScopeDescription.Field] {
     var fields: [ScopeDescription.Field] = []
     collect(type, "", 0, 0, &fields)
@@ -99,7 +98,7 @@ struct FieldGuess {
     }
   }
 
-  /// The common result; nil if there is none or if the results differ.
+  /// The common result of all variables; nil if there is no result, or if the results differ.
   private static func common(_ fields: [CrashReport.AccessedField]) -> CrashReport.AccessedField? {
     guard let first = fields.first else { return nil }
     let isCommon = fields.allSatisfy {

@@ -1,12 +1,12 @@
 import CrashReport
 import CrashRing
 
-/// The origin of the value in the faulting operand's register, as the code before the fault shows it.
+/// The source of the value in the faulting operand's register, according to the code before the fault.
 struct FieldLoad: Sendable, Equatable {
   /// The register of the faulting operand.
   var register: Int
   var value: UInt64
-  /// The pointer through which the value was loaded: the address of the block or object, if the value was a field.
+  /// The pointer through which the value was loaded; for a field, this is the address of the block or object.
   var pointer: UInt64
   /// The address that the value was loaded from.
   var address: UInt64
@@ -19,13 +19,14 @@ struct FieldLoad: Sendable, Equatable {
   }
 }
 
-// A null pointer together with a freed block that has a null field is not evidence by itself. Zeros are common in
-// memory, and in a third of all crashes a register points at freed memory. The code shows whether the pointer was
+// A null pointer and a freed block that has a null field are together not sufficient evidence. Zeros are common in
+// memory, and in a third of all crashes a register points to freed memory. The code shows whether the pointer was
 // loaded from the block.
 extension CrashFacts {
-  /// The code before the fault to search for loads.
+  /// The code before the fault in which the function searches for the load.
   ///
-  /// For null, only code that certainly ran is used, because a matching null in memory proves no load.
+  /// If the value is null, only code that certainly ran is searched. Otherwise any null in memory would match by
+  /// chance.
   private var loadsBefore: [UInt8] {
     #if arch(x86_64)
       guard let base = operand?.base, record.registers.indices.contains(base), record.registers[base] == 0 else {
@@ -37,10 +38,10 @@ extension CrashFacts {
     #endif
   }
 
-  /// The load of the register; nil if the code before the fault does not load it, or if memory has another value at
-  /// that address by now.
+  /// The load of the faulting operand's register.
   ///
-  /// A call ends the search, because it may have freed the block after the load.
+  /// The value is nil if the code before the fault does not load the register, or if the memory at that address now has
+  /// another value. The search ends at a call, because the called function may have freed the block after the load.
   var fieldLoad: FieldLoad? {
     #if arch(x86_64)
       guard isMemoryFault || isGeneralProtection, !isFetch, let operand, let register = operand.base,
@@ -56,8 +57,9 @@ extension CrashFacts {
     #endif
   }
 
-  /// The evidence that the faulting value was loaded, directly before the fault, from a block that the allocator or the
-  /// runtime marks as free.
+  /// The evidence that the faulting value was loaded, directly before the fault, from a block that is marked as free.
+  ///
+  /// The mark is from the allocator or the Swift runtime.
   var danglingField: DanglingEvidence? {
     guard let load = fieldLoad else { return nil }
     let block = freedBlocks(around: load.pointer, in: load.register).first {
@@ -70,17 +72,18 @@ extension CrashFacts {
     }
   }
 
-  /// Whether the block has a mark that no program writes or, if it is in a bin, the header of the next block marks it
-  /// as free.
+  /// Whether the block is certainly free.
   ///
-  /// The words of the block alone are not enough, because a reused block keeps them until the program writes to it.
+  /// Either the block has a mark that no program writes, or it is in a bin and the header of the next block marks it as
+  /// free. The words of the block alone are not sufficient, because they remain in a reused block until the program
+  /// writes to it.
   private func isSurelyFree(_ block: FreedBlock) -> Bool {
     if Self.isMarked(block.state) { return true }
-    // The lowest bit of the next block's size is glibc's PREV_INUSE.
+    // The lowest bit in the size of the next block is glibc's flag PREV_INUSE.
     guard case .binned = block.state, let next = memory.word(at: block.address &+ block.bytes) else { return false }
     return next & 1 == 0 && Self.isBlockSize(next)
   }
 
-  /// Whether it is useful to read the code before the fault, because it could show a use of freed memory.
+  /// Whether crashd should read the code before the fault, because the code may show a use of freed memory.
   var mayBeFieldOfFreed: Bool { isNullAccess && !held.isEmpty || !freedHint.isEmpty }
 }

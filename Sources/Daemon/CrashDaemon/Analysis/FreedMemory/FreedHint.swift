@@ -1,35 +1,35 @@
 import CrashReport
 import CrashRing
 
-// Recognizes traces of the allocator in freed memory that are outside the main heap or that prove nothing alone.
+// These properties recognize traces of the allocator that are outside the main heap, or that are not sufficient
+// evidence.
 extension CrashFacts {
-  /// The alignment of a thread's heap as a power of two.
+  /// The alignment of a thread's heap, as the exponent of a power of two.
   ///
-  /// It equals the largest size of such a heap (glibc's HEAP_MAX_SIZE).
+  /// The alignment equals the maximum size of a thread's heap (glibc's HEAP_MAX_SIZE).
   private static let arenaBits: UInt64 = 26
 
-  /// Whether a value is glibc's link from one freed block of a thread's heap to the next.
+  /// Whether a value is glibc's link from one freed block in the heap of a thread to the next freed block.
   ///
-  /// The link is the address of the next block xor the page number of the block. The link of the last block is the page
-  /// number alone.
+  /// A link is the address of the next block, xor the page number of the block that contains the link. The link of the
+  /// last block is the page number alone.
   ///
-  /// A register must point into the heap. Both addresses are in that heap, which determines 21 bits of the value. No
-  /// pointer has these bits.
+  /// A register must point into the same heap. Because both addresses are in this heap, 21 bits of the link are known.
+  /// No valid pointer has these bits.
   func isArenaLink(_ value: UInt64) -> Bool {
     guard value >= DiagnosisRule.nullPage, value.isCanonical else { return false }
     return Set(record.registers.prefix(16).map { $0 >> Self.arenaBits }).contains { number in
-      // The main heap has a separate check. Heaps of threads do not have addresses below this limit.
+      // The main heap has a separate check. The heaps of threads are above this limit.
       guard number >= 1 << (40 - Self.arenaBits), number < 1 << (47 - Self.arenaBits) else { return false }
       let page = number << (Self.arenaBits - 12)
       return value >> (Self.arenaBits - 12) == number || (value ^ page) >> Self.arenaBits == number
     }
   }
 
-  /// A note, for the sentence of another rule, that the faulting value is in a freed block at which a register points.
+  /// A note about a register that points to a freed block which contains the faulting value.
   ///
-  /// Empty if there is no such block.
-  ///
-  /// The note is not a diagnosis, because in a third of all crashes a register points at freed memory.
+  /// The note is empty if there is no such block. It is added to the sentence of another rule and is not a diagnosis,
+  /// because in a third of all crashes a register points to freed memory.
   var freedHint: String {
     guard isMemoryFault || isGeneralProtection, !isFetch, let operand else { return "" }
     for number in [operand.base, operand.index].compactMap({ $0 }) where number != RegisterNames.pc && number != 7 {
@@ -39,7 +39,8 @@ extension CrashFacts {
         let fields = stride(from: 16 as UInt64, to: min(block.bytes, 112), by: 8)
         guard fields.contains(where: { memory.word(at: block.address &+ $0) == value }) else { continue }
         let register = RegisterNames.name(block.register)
-        return "; \(register) points at \(Address(block.address)), which is \(block.state.text) and has such a value;"
+        return "; \(register) points at \(Address(block.address)), which is \(block.state.text) "
+          + "and has the faulting value;"
       }
     }
     return ""

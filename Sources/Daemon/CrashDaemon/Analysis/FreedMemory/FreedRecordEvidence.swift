@@ -1,9 +1,9 @@
 import CrashReport
 import CrashRing
 
-/// A freed-object record: an object that had left the quarantine before a crash, and whose address is in a register.
+/// The record of an object that had left the quarantine before a crash, and whose address is in a register.
 ///
-/// The record alone is not evidence. The memory may have been reused, and the crash may concern its new owner.
+/// The record alone is not evidence. The memory may have been reused, and the cause of the crash may be in the new use.
 struct FreedRecord: Sendable {
   var incident: Incident
   /// The stack of the last release, innermost first.
@@ -29,10 +29,12 @@ struct FreedRecord: Sendable {
 }
 
 extension RingContents {
-  /// The limit of freed-object records, which a ring from the shield does not exceed.
+  /// The maximum number of freed-object records in one ring.
+  ///
+  /// The shield does not write more records.
   private static let freedRecordLimit = 8
 
-  /// The quarantine's freed-object records for the addresses in the registers of a crash.
+  /// The freed-object records that the quarantine wrote for the addresses in the registers of a crash.
   func freedRecords(of record: CrashRecord) -> [Incident] {
     let sequence = Int64(bitPattern: record.sequence)
     let own = incidents.lazy.filter {
@@ -41,7 +43,7 @@ extension RingContents {
     return Array(own.prefix(Self.freedRecordLimit))
   }
 
-  /// The frames in the freed-object records and in the objects that are still in quarantine.
+  /// The frames in the records of freed objects and of objects that are still in quarantine.
   var framesOfFreedRecords: [CrashRecord.Frame] {
     records.flatMap { freedRecords(of: $0) + heldObjects(of: $0) }.flatMap {
       IncidentBuilder.frames(of: $0, images: images)
@@ -50,9 +52,9 @@ extension RingContents {
 }
 
 extension CrashFacts {
-  /// The freed-object record for the block that a use-after-free rule found, if the quarantine has one.
+  /// The freed-object record of the block that a use-after-free rule found; nil if the quarantine has no record of it.
   ///
-  /// The evidence is tried in the order of the rules.
+  /// If several rules found a block, the block of the first rule is used.
   var freedRecord: FreedRecord? {
     guard !freedRecords.isEmpty,
       let evidence = danglingOperand ?? danglingCall ?? danglingSelf ?? danglingFreedRecord ?? danglingField
@@ -60,18 +62,16 @@ extension CrashFacts {
     return freedRecords.first { $0.address == evidence.block }
   }
 
-  /// The evidence that memory was used as an object although it now belongs to other code.
+  /// The evidence that Swift used memory as an object although the memory now has another use.
   ///
-  /// The memory was an object of a protected class before.
+  /// Before, the memory was an object of a protected class. Many objects have the same address over time, so a former
+  /// object at the address is not sufficient evidence. The fault must show that Swift used the memory as an object
+  /// although it is not an object. There are two cases:
+  /// - A method call, with the object in r13, used the first word of the memory, which is not a class.
+  /// - The runtime retained, released or destroyed the object and used that first word.
   ///
-  /// Many objects have the same address over time, so a former object at the address is not evidence by itself. The
-  /// fault must show that Swift used the memory as an object although it is not an object. There are two cases:
-  /// - a method call, with the object in r13, went through a first word that is not a class;
-  /// - the runtime, which retained, released or destroyed the object, went through such a word.
-  ///
-  /// The words around the address distinguish a use of freed memory from an overrun of a live object. A live object
-  /// would still have a plausible reference count. An overrun would have overwritten glibc's size before the block
-  /// first.
+  /// The words around the address exclude an overrun of a live object. A live object would still have a plausible
+  /// reference count. An overrun would also have overwritten the size that glibc stores before the block.
   var danglingFreedRecord: DanglingEvidence? {
     let blocks = freedRecordBlocks
     guard !blocks.isEmpty else { return nil }
@@ -85,7 +85,9 @@ extension CrashFacts {
     freedRecords.compactMap { block(withoutObjectAt: $0.address, what: $0.text) }
   }
 
-  /// A block in use whose words cannot belong to a live or freed object; nil if they can, or if the record lacks them.
+  /// Returns a block in use whose words cannot belong to a live or freed object.
+  ///
+  /// Returns nil if the words may belong to an object, or if the record does not contain them.
   func block(withoutObjectAt address: UInt64, what: String) -> FreedBlock? {
     guard let first = memory.word(at: address), let second = memory.word(at: address &+ 8),
       let size = memory.word(at: address &- 8), Self.isBlockSize(size), !isAlive(second),
@@ -96,13 +98,14 @@ extension CrashFacts {
       address: address, register: register, state: .taken(what), words: (first, second), bytes: (size & ~7) - 8)
   }
 
-  /// Whether a word is glibc's header of a block, which has the size and three flags.
+  /// Whether a word is glibc's header of a block, which consists of the size and three flags.
   static func isBlockSize(_ word: UInt64) -> Bool {
     let bytes = word & ~7
     return bytes % 16 == 0 && (32...1 << 30).contains(bytes)
   }
 
-  /// Whether a second word belongs to a live object, which is not in deinit and has references or a side table.
+  /// Whether the word is the reference count of a live object, which is not in deinit and has references or a side
+  /// table.
   private func isAlive(_ counts: UInt64) -> Bool {
     if counts & 0xffff_ffff == 0xffff_ffff { return true }
     if counts >> 62 == 3 { return HeapFacts.sideTable(counts) >> 47 == 0 }
@@ -119,7 +122,7 @@ extension CrashFacts {
     #endif
   }
 
-  /// Whether the failed read was the read of an async method's code address.
+  /// Whether the failed read was the read of the code address of an async method.
   var isAsyncCall: Bool {
     #if arch(x86_64)
       return operand?.base != nil && !isFetch && MethodLoad_x86_64.beginsAsync(record.instruction)
@@ -128,7 +131,7 @@ extension CrashFacts {
     #endif
   }
 
-  /// Whether the fault is in a function of Swift's runtime.
+  /// Whether the fault is in a function of the Swift runtime.
   var isInSwiftRuntime: Bool {
     guard let frame = frames.first, frame.address.rawValue == pc else { return false }
     return ["swift_", "_swift_", "_ZN5swift", "_ZNK5swift", "_ZL"].contains { frame.mangled.hasPrefix($0) }

@@ -1,17 +1,17 @@
 import CrashReport
 import CrashRing
 
-/// An object in quarantine that explains a crash.
+/// Evidence that an object in quarantine explains a crash.
 ///
-/// The quarantine did not detect the use itself, for example because the program called the method directly.
+/// The quarantine did not detect the use itself. For example, the program called the method directly.
 struct HeldEvidence: Sendable {
   var object: FreedRecord
-  /// The text about how the fault used the object.
+  /// The part of the sentence that states how the fault used the object.
   var tie: String
 
   private var policy: IncidentReport.Mode { IncidentBuilder.name(object.incident.mode) }
 
-  /// The sentence without its call site and its full stop.
+  /// The sentence, without the call site and without a full stop.
   func text(_ access: String) -> String {
     let age_ns = Int(clamping: object.incident.record?.age_ns ?? 0)
     let filling = object.incident.mode == .zero ? ", which emptied its fields" : ""
@@ -34,13 +34,15 @@ extension RingContents {
 extension CrashFacts {
   /// The object in quarantine whose method failed.
   ///
-  /// A register that points at such an object is not evidence by itself, because registers usually still point at an
+  /// A register that points to an object in quarantine is not sufficient evidence, because registers often point to an
   /// object after its last release. The fault must be in a method of the object's class, and an empty value must have
-  /// caused it. The method must have been called on the object, which Swift passes in r13. For an inlined method, the
-  /// object may be in any register, and r13 must not hold a live object to which the method may belong. In other code,
-  /// the null pointer must have been loaded from the object directly before the fault.
+  /// caused it. The method must have been called on the object, which Swift passes in r13.
+  ///
+  /// For an inlined method, any register may contain the object, and r13 must not contain a live object to which the
+  /// method may belong. In other code, the null pointer must have been loaded from the object directly before the
+  /// fault.
   var heldObject: HeldEvidence? {
-    // A deinit that the policy absorb has deferred may use its object.
+    // The policy absorb defers a deinit. The deferred deinit may use its object.
     guard !held.isEmpty, isFaultOfEmptyField, !isDeferredDeinit else { return nil }
     if let load = fieldLoad, let object = held.first(where: { load.address &- $0.address < $0.bytes }) {
       return HeldEvidence(object: object, tie: load.text)
@@ -61,19 +63,23 @@ extension CrashFacts {
     return nil
   }
 
-  /// Whether the memory at an address begins like an object, with a class in an image.
+  /// Whether the memory at an address begins with a class in an image, as an object does.
   private func isObject(_ address: UInt64?) -> Bool {
     guard let first = address.flatMap({ memory.word(at: $0) }) else { return false }
     return images.contains { $0.start <= first && first < $0.end }
   }
 
-  /// Whether an empty value caused the fault, such as a null pointer, an element of an empty array, or a nil optional.
+  /// Whether an empty value caused the fault.
+  ///
+  /// Examples are a null pointer, an element of an empty array, and a nil optional.
   private var isFaultOfEmptyField: Bool {
     if isNullAccess || isTrapWithReason { return true }
     return isMemoryFault && isFetch && record.address < DiagnosisRule.nullPage
   }
 
-  /// Whether a function is a method of the class, by its name with or without the module.
+  /// Whether a function is a method of the class.
+  ///
+  /// The name of the class may include the module.
   private static func isMethod(_ frame: CrashReport.Frame, of className: String) -> Bool {
     guard frame.mangled.hasPrefix("$s"), let name = className.split(separator: ".").last else { return false }
     let text = frame.signature ?? frame.function

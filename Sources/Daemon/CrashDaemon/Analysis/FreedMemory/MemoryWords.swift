@@ -1,8 +1,8 @@
 import CrashReport
 
-/// The words of the crashed process's memory in its record.
+/// The words of the crashed process's memory that its record contains.
 struct MemoryWords: Sendable {
-  /// The bytes that begin at an address.
+  /// Recorded bytes, with the address of the first byte.
   struct Piece: Sendable, Equatable {
     var start: UInt64
     var bytes: [UInt8]

@@ -3,14 +3,15 @@ import CrashSymbols
 
 /// Decides which frames are in-app.
 ///
-/// Reports show these frames first, and groups are named by them.
+/// Reports show in-app frames first, and the names of groups consist of their names.
 ///
-/// The file and the function decide, but not the line number. swiftc assigns line 0 to merged calls, to the failing
-/// branch of `T!` and to the resume address of an async function.
+/// The decision depends on the file and the function, but not on the line number. swiftc assigns line 0 to merged
+/// calls, to the failing branch of `T!` and to the resume address of an async function.
 ///
-/// System libraries and the Swift runtime with its modules are not in-app, even if they are linked statically. Neither
-/// are compiler-generated code (thunks, accessors), headers of the system and of compilers, this package's code, and
-/// packages on which the program depends. SwiftPM builds these packages from `…/checkouts/…`.
+/// These functions are not in-app:
+/// - System libraries and the Swift runtime with its modules, even if they are linked statically.
+/// - Compiler-generated code (thunks, accessors), and the headers of the system and of compilers.
+/// - The code of this package, and packages on which the program depends. SwiftPM builds these from `…/checkouts/…`.
 enum Ownership {
   static func isOwn(mangled: String, file: String?, line: Int?, image: String?) -> Bool {
     guard let image, !KnownNames.shared.isSystem(image: image) else { return false }
@@ -22,23 +23,22 @@ enum Ownership {
     case .foundation, .generated, .other: break
     }
     guard let file else { return origin != .foundation }
-    // In a program with @main, swiftc generates `main` without lines. In a program with top-level code, `main` has
-    // lines.
+    // In a program with @main, swiftc generates the function `main` without lines. In a program with top-level code,
+    // `main` is the program's code and has lines.
     if mangled == "main", line == nil, file.hasSuffix(".swift") { return false }
     return KnownNames.shared.isOwn(file: file)
   }
 
-  /// The origin of a function, as its linkage name shows it.
+  /// The origin of a function, according to its linkage name.
   enum Origin: Sendable {
     /// The function belongs to a runtime or to the compiler.
     case runtime
-    /// The function has a name of Foundation's C parts.
-    ///
-    /// It belongs to them if it has no debug information.
+    /// The function has a name as the C parts of Foundation have; it belongs to them if it has no debug information.
     case foundation
     /// The function is compiler-generated, unless debug information has a line for it.
     ///
-    /// `__allocating_init` is a thunk for a designated initializer, but has the code of a convenience initializer.
+    /// For example, `__allocating_init` is a thunk for a designated initializer, but contains the code of a convenience
+    /// initializer.
     case generated
     case other
   }
@@ -62,18 +62,15 @@ enum Ownership {
       || stem.hasSuffix("fC") && Demangler.full(String(stem)).contains("__allocating_init")
   }
 
-  /// Whether the name belongs to the implicit closure in an implicit closure that swiftc emits for an argument such as
-  /// `shop.respond`.
+  /// Whether the name belongs to the inner of two nested implicit closures.
   ///
-  /// The parts of an async closure are included. A closure of the program inside such a closure has a name with another
-  /// end.
+  /// swiftc emits these closures for a method reference as an argument, such as `shop.respond`. The parts of an async
+  /// closure have such a name, too. The name of a closure of the program inside this closure ends differently.
   private static func isMethodReference(_ stem: Substring) -> Bool {
     stem.contains("fu") && stem.firstMatch(of: #/fu\d*_.*fu\d*_(T[A-Z]\d*_?)*$/#) != nil
   }
 
-  /// Whether swiftc emitted the function for `@main`.
-  ///
-  /// The parts of an async `main` are included.
+  /// Whether swiftc emitted the function for `@main`, including the parts of an async `main`.
   private static func isMadeOfMain(_ mangled: String) -> Bool {
     (mangled.hasPrefix("$s") || mangled.hasPrefix("$S")) && mangled.contains("5$mainyy")
   }
@@ -98,16 +95,17 @@ enum Ownership {
     "_ZNRSt", "_ZNKRSt", "_ZNOSt", "_ZNKOSt", "_ZNVSt", "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx", "__cxa_", "__gxx_",
     "_Unwind_", "__clang_call_terminate", "__libc_", "__restore_rt",
     "cs_handler_", "cs_shim_",
-    // These come from static libraries: libdispatch and its block runtime, the Swift runtime's C entry points, the
-    // demangler.
+    // These functions come from static libraries: libdispatch and its block runtime, the C entry points of the Swift
+    // runtime, and the demangler.
     "__dispatch_", "___dispatch_", "__DISPATCH_", "_os_object_", "os_object_", "_Block_", "__swift_", "_ZN7__swift",
     "_ZNK7__swift", "block_copy_helper", "block_destroy_helper", "__copy_helper_block_", "__destroy_helper_block_",
     // swiftc emits this function under a name without a module.
     "objectdestroy",
   ]
-  /// The prefixes of Foundation's C parts.
+  /// The prefixes of the functions in Foundation's C parts.
   ///
-  /// If they are linked statically, they have no debug information, unlike functions of the program with such a name.
+  /// Statically linked Foundation functions have no debug information. Functions of the program that have such a name
+  /// usually have debug information.
   private static let foundation = [
     "CF", "_CF", "__CF", "___CF", "____CF", "_ZN6icu_", "_ZNK6icu_", "_ZNO6icu_", "_ZNKR6icu_",
   ]
@@ -117,17 +115,16 @@ enum Ownership {
 
   /// Whether the function belongs to a runtime in C or C++.
   ///
-  /// If it is linked statically, it is in the program's image.
+  /// A statically linked runtime is in the program's image, so the image does not show this.
   static func isPlumbing(_ mangled: String) -> Bool {
     plumbingNames.contains(mangled) || plumbing.contains { mangled.hasPrefix($0) } || isSwiftsCxx(mangled)
   }
 
   /// Whether the function is C++ code with types of the Swift runtime.
   ///
-  /// For example, `completeTaskWithClosure(swift::AsyncContext*, swift::SwiftError*)` is local to a file. Others are in
-  /// an unnamed namespace.
-  ///
-  /// C++ code of the program that is called through a bridging header has no types in namespace `swift`.
+  /// An example is the file-local `completeTaskWithClosure(swift::AsyncContext*, swift::SwiftError*)`. Other functions
+  /// are in an unnamed namespace. C++ code of the program that is called through a bridging header has no types in
+  /// namespace `swift`.
   private static func isSwiftsCxx(_ mangled: String) -> Bool {
     guard mangled.hasPrefix("_Z") else { return false }
     return mangled.contains("N5swift")
@@ -143,22 +140,22 @@ enum Ownership {
   /// Whether the function is Swift code of the toolchain or of this package.
   static func isRuntime(_ mangled: String) -> Bool {
     guard mangled.hasPrefix("$s") || mangled.hasPrefix("$S") else { return false }
-    // `$ss…` is the module Swift. `$sS…` is one of its types by its short code (Sa Array, Si Int, SS String, Sq
-    // Optional).
+    // `$ss…` is a name in the module Swift. `$sS…` is a name in a type of this module that has a short code (Sa Array,
+    // Si Int, SS String, Sq Optional).
     if mangled.hasPrefix("$ss") || mangled.hasPrefix("$sS") { return isExtensionOfOthers(mangled) == false }
     return Demangler.module(of: mangled).map(runtimeModules.contains) ?? false
   }
 
-  /// Whether the function is in an extension of a standard library type in another module.
+  /// Whether the function is in an extension of a standard library type that another module declares.
   ///
-  /// It is mangled as the type, the module of the extension and `E`.
+  /// The mangled name of the context consists of the type, the module of the extension and `E`.
   private static func isExtensionOfOthers(_ mangled: String) -> Bool {
     Demangler.module(of: mangled).map { !runtimeModules.contains($0) } ?? false
   }
 
   /// Whether a file belongs to the program.
   ///
-  /// Compiler-generated files, system headers, and files of dependencies or of this package do not.
+  /// The other files are compiler-generated, headers of the system, or files of dependencies or of this package.
   static func isOwn(file: String) -> Bool {
     !isGenerated(file: file) && !isDependency(file: file) && !isSystem(file: file) && !isShield(file: file)
   }
@@ -168,10 +165,11 @@ enum Ownership {
   /// Whether the file is in the directory where SwiftPM and Xcode keep the sources of dependencies.
   static func isDependency(file: String) -> Bool { file.contains("/checkouts/") }
 
-  /// Whether the file is a header of the system or of a compiler, whose functions are inlined into the program's
-  /// functions.
+  /// Whether the file is a header of the system or of a compiler.
   ///
-  /// A compiler may write the path of such a header with `..`:
+  /// The functions of such headers are inlined into the program's functions.
+  ///
+  /// A compiler may write the path of a header with `..`:
   /// `/usr/lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/optional`.
   private static func isSystem(file: String) -> Bool {
     systemHeaderDirectories.contains(where: file.hasPrefix) || systemHeaderParts.contains(where: file.contains)
@@ -184,7 +182,9 @@ enum Ownership {
     "/include/c++/", "/lib/gcc/", "/lib/clang/", "/usr/lib/swift/", "/usr/lib/swift_static/",
   ]
 
-  /// Whether the file is this package's code in the host process, which is in the stacks of deferred deinits.
+  /// Whether the file is code of this package that runs in the host process.
+  ///
+  /// This code is in the stacks of deferred deinits.
   private static func isShield(file: String) -> Bool { shieldDirectories.contains(where: file.contains) }
 
   private static let shieldDirectories = [

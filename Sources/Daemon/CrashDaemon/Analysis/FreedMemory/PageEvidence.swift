@@ -2,7 +2,7 @@ import CrashReport
 import CrashRing
 import Glibc
 
-/// The record that a guard page wrote before a crash, with the object and the stack that freed the object.
+/// The incident that a guard page recorded before a crash, with the object and the stack that freed the object.
 struct PageEvidence: Sendable {
   var incident: Incident
   /// The stack that freed the object, innermost first.
@@ -10,10 +10,10 @@ struct PageEvidence: Sendable {
   /// The stack that allocated the object, innermost first.
   var allocation: [CrashReport.Frame]
 
-  /// The sentence without its call site and its full stop.
+  /// The sentence, without the call site and without a full stop.
   var text: String {
     let text = PageIncident(incident, by: by).text
-    // Do not capitalize a class name at the beginning, so that the report can be searched for the name.
+    // If the sentence begins with a class name, do not capitalize the name, because users search reports for it.
     if !incident.subject.isEmpty, text.hasPrefix(incident.subject) { return text }
     return text.prefix(1).uppercased() + text.dropFirst()
   }
@@ -45,9 +45,7 @@ struct PageEvidence: Sendable {
 }
 
 extension RingContents {
-  /// The incident that led to a crash.
-  ///
-  /// It has the same thread and the same faulting address.
+  /// The guard page's incident that led to a crash: it has the thread and the faulting address of the crash.
   func pageIncident(of record: CrashRecord) -> Incident? {
     guard record.signal == SIGSEGV, record.code > 0, record.code != 128 else { return nil }
     return incidents.first { incident in
@@ -56,7 +54,7 @@ extension RingContents {
     }
   }
 
-  /// The frames in the incidents that led to crashes.
+  /// The frames in all incidents of guard pages that led to crashes.
   var framesOfPages: [CrashRecord.Frame] {
     let incidents = records.compactMap { pageIncident(of: $0) }
     return incidents.flatMap { IncidentBuilder.frames(of: $0, images: images) }
@@ -64,7 +62,7 @@ extension RingContents {
 }
 
 extension DiagnosisRule {
-  /// The rules for records of guard pages.
+  /// The rules that use the incidents of guard pages.
   static let pages: [DiagnosisRule] = [
     DiagnosisRule("guard-slot-freed", cause: .dangling, 1, on: [.signal, .address]) { facts in
       facts.page.flatMap { $0.isOfFreed ? $0.text : nil }

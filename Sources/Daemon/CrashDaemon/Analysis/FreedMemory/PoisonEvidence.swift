@@ -1,27 +1,27 @@
 import CrashReport
 import CrashRing
 
-/// A register with a poison value.
+/// A register that contains a poison value.
 ///
-/// Under the policy `diagnose`, the quarantine fills the fields of deallocated objects with such values.
+/// Under the policy `diagnose`, the quarantine fills the fields of deallocated objects with poison values.
 struct PoisonEvidence: Sendable, Equatable {
   var register: Int
-  /// The number of the object's record.
+  /// The number of the object's freed-object record.
   var record: UInt32
-  /// The class of that number.
+  /// The object's class.
   var className: String
 
   private static let tag: UInt64 = 0xEFED
   private static let classes: UInt32 = 1 << 11
-  /// The range of the low 16 bits: 0x8000 plus the object's size, plus an offset.
+  /// The range of the low 16 bits, which are the sum of 0x8000, the object's size and an offset.
   ///
-  /// Beyond this range, the offset may also have changed the record number.
+  /// For a sum outside this range, the offset may also have changed the record number in the higher bits.
   private static let lowHalf: Range<UInt64> = 0x4000..<0xE000
 
-  /// Recognizes a poison value; nil if the value does not belong to a class that the process protected.
+  /// Decodes a poison value; nil if the value does not belong to a class that the process protected.
   init?(register: Int, value: UInt64, classes: [ProtectedClass]) {
-    // The low 16 bits contain the object's size. An offset may be added to them, and a runtime may have masked some
-    // bits.
+    // The low 16 bits contain the object's size. The program may have added an offset, and a runtime may have masked
+    // some bits.
     guard value >> 48 == Self.tag, Self.lowHalf.contains(value & 0xFFFF) else { return nil }
     let record = UInt32(truncatingIfNeeded: value >> 16)
     let index = Int(record % Self.classes)
@@ -35,7 +35,7 @@ struct PoisonEvidence: Sendable, Equatable {
 }
 
 extension CrashFacts {
-  /// The class of the object that was used after it was freed; nil if no evidence names the class.
+  /// The class of the object that was used after it was freed; nil if no evidence contains the class.
   var danglingClass: String? {
     if let page, page.isOfFreed { return page.incident.subject.isEmpty ? nil : page.incident.subject }
     if let poison { return poison.className }

@@ -2,46 +2,43 @@ import CrashReport
 import CrashRing
 import CrashSymbols
 
-/// A class that code expects an object to have.
+/// A class that the object at an address should have, according to the code.
 ///
-/// The types of variables show it, or the classes that the functions name.
+/// The class is the type of a variable, or a class whose name a function's code contains.
 struct ExpectedClass: Sendable, Equatable {
-  /// The name without its module.
+  /// The name of the class without its module.
   var name: String
-  /// The size of an instance.
+  /// The size of an instance in bytes.
   var bytes: UInt64
-  /// Whether the object may be of a derived class, whose instances have this size.
+  /// Whether the object may be an instance of a derived class whose instances have this size.
   var isDerived = false
-  /// Whether a variable with the object's address has this class.
+  /// Whether a variable that contains the object's address has this class.
   ///
-  /// Otherwise, the function only names the class.
+  /// Otherwise, the class only occurs in the function.
   var isOfVariable = false
 
-  /// The size of the block that glibc uses for an instance, including the header.
-  ///
-  /// The size is 0 if `bytes` is not a valid size of an object.
+  /// The size of the block that glibc allocates for an instance, including the header; 0 if `bytes` is invalid.
   var blockBytes: UInt64 { (16..<1 << 30).contains(bytes) ? max(32, (bytes + 8 + 15) & ~15) : 0 }
 
-  /// Whether a block of this size may have held an instance before another allocation reused it.
+  /// Whether a block of this size may have contained an instance before another allocation reused the block.
   ///
-  /// malloc uses a block that is 16 bytes larger if the remainder would be below the smallest size. That is rarer than
-  /// a wrong match of the larger size, so the larger size does not count.
+  /// malloc returns a block that is 16 bytes larger if the remainder would be smaller than the smallest block. This
+  /// function does not accept the larger size, because a wrong match would be more probable.
   func fits(_ block: UInt64) -> Bool { blockBytes != 0 && block == blockBytes }
 }
 
 extension CrashFacts {
   /// The block that Swift used as an object although it is not an object.
   ///
-  /// The fault came through the first words of the block, which are neither a class nor a reference count.
-  ///
-  /// The words around the address exclude two other causes. An overrun of the preceding block would have destroyed
-  /// glibc's header of this block, and a stray write to a live object would have left its reference count. The
-  /// remaining explanations are that the memory was reused, or that it was never an object.
+  /// The code followed the first words of the block, which are neither a class nor a reference count. The words around
+  /// the block exclude two other causes. An overrun of the preceding block would have overwritten glibc's header of
+  /// this block. A stray write to a live object would not have changed the object's reference count. The remaining
+  /// causes are that the memory was reused, or that the memory was never an object.
   var blockWithoutObject: FreedBlock? { useWithoutObject?.block }
 
   private var useWithoutObject: (block: FreedBlock, evidence: DanglingEvidence)? {
     guard isMemoryFault || isGeneralProtection, isInObjectFunction || isSwiftCaller else { return nil }
-    // Try the object of the called method first.
+    // Check the object of the called method first.
     let others = record.registers.prefix(16).enumerated().filter { $0.offset != 7 }.map(\.element)
     let pointers = [swiftSelfValue].compactMap { $0 } + others
     var tried: Set<UInt64> = []
@@ -50,7 +47,7 @@ extension CrashFacts {
         let address = pointer &- offset
         guard address % 16 == 0, address >= DiagnosisRule.nullPage, address.isCanonical,
           tried.insert(address).inserted,
-          let block = block(withoutObjectAt: address, what: "a block of the heap and no object"), isWholeBehind(block),
+          let block = block(withoutObjectAt: address, what: "a block of the heap, not an object"), isWholeBehind(block),
           let evidence = use(of: block)
         else { continue }
         return (block, evidence)
@@ -59,18 +56,19 @@ extension CrashFacts {
     return nil
   }
 
-  /// Whether the header after the block is intact.
+  /// Whether the header that follows the block is intact.
   ///
-  /// The record contains that header only for a short block. An overrun of this block would have destroyed it.
+  /// An overrun of this block would have overwritten that header. The record contains the header only if the block is
+  /// short. If the header is missing, the result is true.
   private func isWholeBehind(_ block: FreedBlock) -> Bool {
     guard let next = memory.word(at: block.address &+ block.bytes) else { return true }
     return Self.isBlockSize(next)
   }
 
-  /// How the block's first words led to the fault.
+  /// The evidence that the code used the first words of the block as an object.
   ///
-  /// The runtime also follows the second word of an object, which is the reference count and may lead to a side table.
-  /// The program's code follows only the first word, and does not compute with it.
+  /// The runtime reads the second word of an object, too. This word is the reference count or refers to a side table.
+  /// The program's code reads only the first word and does not compute with it.
   private func use(of block: FreedBlock) -> DanglingEvidence? {
     if isInObjectFunction { return operandEvidence(in: [block]) ?? callEvidence(in: [block]) }
     guard !isInSwiftRuntime else { return nil }
@@ -81,19 +79,20 @@ extension CrashFacts {
     return operandEvidence(in: [object]) ?? callEvidence(in: [object]) ?? selfEvidence(in: [object])
   }
 
-  /// Whether the fault is in a function of the runtime that takes an object and reads it.
+  /// Whether the fault is in a function of the Swift runtime that has an object as a parameter and reads it.
   ///
-  /// Static C++ functions of other images may have the same name. The functions of the runtime have its types in their
-  /// names.
+  /// Other images may have static C++ functions with the same name. The mangled names of the runtime's functions
+  /// contain types of the runtime.
   private var isInObjectFunction: Bool {
     guard isInSwiftRuntime, let name = frames.first?.mangled, !name.hasPrefix("$s") else { return false }
     return !name.hasPrefix("_ZL") || name.contains("N5swift10HeapObject")
   }
 
-  /// Whether the failed read was the read of a method or of the value witnesses from a class.
+  /// Whether the faulting instruction reads a method or the value witness table from a class.
   ///
-  /// Reads at offsets 0 and 8 are excluded, because an object has its class and its reference count there. Such a
-  /// failed read reads an object to which the block points. It does not show that the block should be an object.
+  /// Offsets 0 and 8 are excluded. At these offsets, an object has its class and its reference count, so the
+  /// instruction may have read an object to which the block points. This does not show that the block itself should be
+  /// an object.
   private var isLoadByClass: Bool {
     guard let operand, operand.base != nil, operand.index == nil, !isFetch, instruction?.kind != .call,
       instruction?.kind != .jump
@@ -102,17 +101,15 @@ extension CrashFacts {
     return distance > Self.headerBytes || distance == Self.valueWitnesses
   }
 
-  /// The size of the header.
-  ///
-  /// The first method of a class and the first field of an object follow it.
+  /// The size of the header, after which a class has its first method, and an object has its first field.
   private static let headerBytes: Int64 = 16
-  /// The offset of a class's value witness table.
+  /// The offset from a class to the pointer to its value witness table.
   private static let valueWitnesses: Int64 = -8
 
-  /// The use of a reused block, if the block has the size of an object of a class that the code expects.
+  /// The evidence that the code used a reused block, whose size is the size of an expected class.
   ///
-  /// A pointer that never pointed to an object leads to a block of any size. A dangling pointer leads to a block with
-  /// the size of the former object, which another allocation of about that size now uses.
+  /// A dangling pointer points to a block of the former object's size, because malloc reuses a block for an allocation
+  /// of about the same size. A pointer that never pointed to an object points to a block of any size.
   var danglingReuse: (evidence: DanglingEvidence, expected: ExpectedClass)? {
     guard !expectedClasses.isEmpty, let (block, evidence) = useWithoutObject,
       let expected = expectedClasses.first(where: { $0.fits(block.bytes + 8) })
@@ -120,16 +117,17 @@ extension CrashFacts {
     return (evidence, expected)
   }
 
-  /// The address where the code expected an object, and where the fault found freed memory or a reused block.
+  /// The address at which the code expected an object, and at which the fault found freed memory or a reused block.
   var objectInQuestion: UInt64? { freedObject?.block ?? blockWithoutObject?.address }
 
-  /// The freed block that explains the fault.
+  /// The evidence about the freed block that explains the fault.
   ///
-  /// The evidence is tried in the order of the rules.
+  /// If several rules found evidence, the evidence of the first rule is used.
   private var freedObject: DanglingEvidence? { danglingOperand ?? danglingCall ?? danglingSelf ?? danglingField }
 
-  /// The class that the code expects where the fault found freed memory; nil if the code names no class, or several
-  /// classes of that size.
+  /// The class that the code expects at the freed block.
+  ///
+  /// The value is nil if the code names no class of the block's size, or several classes.
   var freedClass: ExpectedClass? {
     guard let block = freedObject?.block else { return nil }
     let size = memory.word(at: block &- 8)
@@ -141,7 +139,7 @@ extension CrashFacts {
     return first
   }
 
-  /// The class that the code expects where a rule found freed memory, for the report; nil if it is unknown.
+  /// The class that the code expects at the block that a rule found; nil if it is unknown.
   func expectedClass(by rule: String) -> String? {
     switch rule {
     case DiagnosisRule.reuse, DiagnosisRule.reuseByCode: danglingReuse?.expected.name
@@ -149,16 +147,16 @@ extension CrashFacts {
     }
   }
 
-  /// The text for a sentence, such as `; the code expects an instance of Session`.
+  /// The end of a sentence, such as `; the code expects an instance of Session`.
   var freedClassText: String {
     guard let expected = freedClass else { return "" }
     let name = expected.isDerived ? "\(expected.name), or one derived from it" : expected.name
-    return expected.isOfVariable ? "; the code expects an instance of \(name)" : "; the code there names \(name)"
+    return expected.isOfVariable ? "; the code expects an instance of \(name)" : "; the code names \(name)"
   }
 
-  /// The classes of the variables in scope that hold the object's address.
+  /// The classes of the variables in scope that contain the object's address.
   ///
-  /// Without such variables, these are the classes that the function names.
+  /// If there are no such variables, these are the classes that the function names.
   func expectedClasses(in scope: ScopeDescription) -> [ExpectedClass] {
     guard let address = objectInQuestion else { return [] }
     let known = scope.variables.flatMap { variable -> [ExpectedClass] in
@@ -175,13 +173,13 @@ extension CrashFacts {
       ? scope.namedClasses.flatMap { named in
         Self.classes(named.name, named.size, derived: named.derivedSizes, isOfVariable: false)
       } : known
-    // With many different sizes, any block would match one of them.
+    // If the classes have many different sizes, any block would match one of them.
     return Set(classes.map(\.blockBytes)).count > Self.sizeLimit ? [] : classes
   }
 
-  /// The limit of different sizes.
+  /// The maximum number of different sizes.
   ///
-  /// More sizes prove little, because the main function of a program names most of its classes.
+  /// With more sizes, a match is weak evidence, because the main function of a program names most of its classes.
   private static let sizeLimit = 4
 
   private static func classes(

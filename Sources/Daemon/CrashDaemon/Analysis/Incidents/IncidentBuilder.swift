@@ -2,7 +2,7 @@ import CShimRing
 import CrashReport
 import CrashRing
 
-/// Builds the report of an incident, with symbolicated addresses and a sentence.
+/// Builds the report of an incident, with symbolicated addresses and a sentence about the cause.
 struct IncidentBuilder: Sendable {
   private static let frameLimitBytes = 64 << 10
 
@@ -35,7 +35,7 @@ struct IncidentBuilder: Sendable {
       source: Self.name(incident.source), kind: kind, mode: mode,
       subject: guarding?.reason ?? (incident.subject.isEmpty ? expanded.runtimeFailure ?? "" : incident.subject),
       sentence: "",
-      // With policy absorb, the deinit is deferred. Until it runs, a use of the object may still be correct.
+      // The policy absorb defers the deinit. A use of the object may still be correct until the deinit runs.
       confidence: incident.source == .quarantine && incident.mode == .absorb && kind != .handle
         ? .probable : .certain,
       method: method?.isEmpty == false ? method : nil, useThread: incident.useTid.map { Int($0) }, use: use,
@@ -54,7 +54,7 @@ struct IncidentBuilder: Sendable {
     return registers
   }
 
-  /// The frames of an incident whose images are known.
+  /// The frames of an incident that are in known images.
   static func frames(of incident: Incident, images: [RingContents.Image]) -> [CrashRecord.Frame] {
     let record = incident.record.map { $0.stack + $0.origin } ?? []
     return frames(at: incident.use, images: images, isFirstExact: incident.isExact)
@@ -62,13 +62,13 @@ struct IncidentBuilder: Sendable {
       + frames(at: method(of: incident).map { [$0] } ?? [], images: images, isFirstExact: true)
   }
 
-  /// The frames that the sentence of the incident names.
+  /// The frames that may occur in the sentence about the incident.
   static func placeFrames(of incident: Incident, images: [RingContents.Image]) -> [CrashRecord.Frame] {
     frames(at: incident.use, images: images, isFirstExact: incident.isExact)
       + frames(at: method(of: incident).map { [$0] } ?? [], images: images, isFirstExact: true)
   }
 
-  /// The address of the method that was called.
+  /// The address of the called method.
   private static func method(of incident: Incident) -> UInt64? {
     incident.source == .pages ? nil : incident.method
   }
@@ -107,11 +107,11 @@ struct IncidentBuilder: Sendable {
       case .write: "a field of \(subject) was written after its last release"
       default: "\(subject) was used\(after)"
       }
-    // Do not capitalize a name at the beginning, so that reports can be searched for the name.
+    // If the sentence begins with a name, do not capitalize the name, because users search reports for it.
     let isName = [incident.subject, report.method ?? ""].contains { !$0.isEmpty && what.hasPrefix($0) }
     let beginning = isName && incident.source != .guarding ? String(what.prefix(1)) : what.prefix(1).uppercased()
     if let site = report.site { return beginning + what.dropFirst() + " (\(site))." }
-    // Without an in-app frame, use the program's compiler-generated code.
+    // If there is no in-app frame, use a compiler-generated function of the program.
     let own =
       report.use.first { $0.isOwn && !$0.function.isEmpty }
       ?? report.use.first { $0.image == process.identity.executable && !$0.function.isEmpty }

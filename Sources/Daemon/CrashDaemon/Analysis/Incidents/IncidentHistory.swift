@@ -3,20 +3,19 @@ import CrashRing
 
 /// The last non-fatal incidents of a process before it ended.
 struct IncidentHistory: Sendable {
-  /// The limit for one report.
-  ///
-  /// `crashctl incidents` lists all incidents.
+  /// The maximum number of incidents in one report; `crashctl incidents` lists all incidents.
   static let limit = 16
 
   /// The incidents, sorted by their last occurrence.
   var incidents: [Incident]
-  /// The number of omitted incidents.
+  /// The number of further incidents, which are omitted.
   var omitted: Int
 
-  /// Selects the incidents of a ring that began before `end_ns`, in nanoseconds since 1970; nil if the time of the end
-  /// is unknown.
+  /// Selects the incidents of a ring that began before `end_ns`, in nanoseconds since 1970.
+  ///
+  /// `end_ns` is nil if it is unknown when the process ended. In this case, all incidents are selected.
   init(_ contents: RingContents, before end_ns: UInt64?) {
-    // Omit fatal incidents, because the diagnosis and the object of a guard page report them.
+    // Omit the incidents that caused a crash, because the diagnosis and the report's guarded object describe them.
     let earlier = contents.incidents.filter { incident in
       !incident.isOfCrash && incident.mode != .crash && end_ns.map { incident.first_ns <= $0 } != false
     }
@@ -27,20 +26,20 @@ struct IncidentHistory: Sendable {
 }
 
 extension RingContents {
-  /// The incidents before the first crash that the process did not survive, or before its unreported exit.
+  /// The incidents before the first crash that the process did not survive, or before the unreported exit.
   var history: IncidentHistory {
     let crashes = records.filter { $0.sequence >= survived }
     return IncidentHistory(self, before: crashes.min { $0.sequence < $1.sequence }?.time_ns)
   }
 
-  /// The frames that the sentences of these incidents name.
+  /// The frames that may occur in the sentences about these incidents.
   var framesOfHistory: [CrashRecord.Frame] {
     history.incidents.flatMap { IncidentBuilder.placeFrames(of: $0, images: images) }
   }
 }
 
 extension ReportBuilder<OpenCaches> {
-  /// Adds the earlier incidents to the report.
+  /// Prepares the earlier incidents for the report.
   mutating func noteHistory() {
     let history = contents.history
     let builder = IncidentBuilder(images: contents.images, process: process, symbols: symbols)

@@ -4,7 +4,7 @@ import CrashRing
 struct BitFlip: Sendable, Equatable {
   /// The DWARF number of the register with the wrong pointer.
   ///
-  /// `other` has the right one.
+  /// `other` is the number of the register with the correct pointer.
   var register: Int
   var other: Int
   var bit: Int
@@ -12,26 +12,26 @@ struct BitFlip: Sendable, Equatable {
 }
 
 extension CrashFacts {
-  /// The largest distance of two pointers that may point into the same object.
+  /// The maximum distance between two pointers that may point into the same object.
   private static let near: UInt64 = 4_096
 
-  /// The bit flip; nil unless exactly one register and one bit explain the fault.
+  /// The bit flip; nil if more than one register or bit explains the fault, or none does.
   ///
-  /// Only pointers into the stack or an image count as right, because the record cannot verify other pointers. Mappings
-  /// are often powers of two apart, so a pointer to a removed mapping is often one bit away from a pointer to another
-  /// mapping. If the wrong pointer is canonical, the repaired pointer must therefore equal the right pointer exactly,
-  /// and must not be the start of a page.
+  /// Only a pointer into recorded memory or into an image is accepted as the correct pointer, because the record does
+  /// not show whether other pointers are valid. Mappings are often a power of two apart. A pointer to a removed mapping
+  /// therefore often differs in one bit from a pointer to another mapping. If the wrong pointer is canonical, the
+  /// repaired pointer must equal the correct pointer exactly, and must not be the start of a page.
   var bitFlip: BitFlip? {
     guard isMemoryFault || isGeneralProtection, !isFetch, let operand, let base = operand.base,
       base != RegisterNames.pc, base != 7, record.registers.indices.contains(base)
     else { return nil }
     let value = record.registers[base]
-    // Exclude small numbers, which are null pointers with an offset, and repeated bytes, which are poison patterns.
+    // Exclude small numbers, which are null pointers with an offset. Exclude repeated bytes, which are poison patterns.
     guard value >= DiagnosisRule.nullPage, !Self.isPoison(value) else { return nil }
     var found: [BitFlip] = []
     for bit in 0..<64 {
       let repaired = value ^ (1 << UInt64(bit))
-      // A small difference is an offset, not a bit flip.
+      // Exclude low bits, because the difference may be an offset into the same object.
       guard repaired.isCanonical, 1 << UInt64(bit) > Self.near * 4 else { continue }
       for (number, right) in record.registers.prefix(16).enumerated() where number != base {
         let distance = repaired > right ? repaired - right : right - repaired

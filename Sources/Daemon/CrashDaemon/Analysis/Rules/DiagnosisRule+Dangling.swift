@@ -4,7 +4,7 @@ import CrashRing
 import Glibc
 
 extension DiagnosisRule {
-  /// The rules for causes that the runtime or the quarantine reported.
+  /// The rules for causes that the Swift runtime or the quarantine reported.
   static let danglingStated: [DiagnosisRule] = [
     DiagnosisRule(
       "dangling-unowned", cause: .dangling, 1, on: [.signal, .message, .frames],
@@ -22,8 +22,7 @@ extension DiagnosisRule {
     ) { facts in
       facts.poison.map { "A \($0.className) was used after it was freed: \($0.text);" }
     },
-    // This rule is separate, because an effect of the quarantine on an object (an emptied field) is not evidence by
-    // itself.
+    // This is a separate rule, because a field that the quarantine emptied is not sufficient evidence.
     DiagnosisRule(
       "dangling-held", cause: .dangling, 0.8, on: [.signal, .operand, .frames, .freedRecords, .code],
       headline: { use($0, "dangling-held") }
@@ -43,18 +42,18 @@ extension DiagnosisRule {
 
   /// The name of the rule that needs the code before the fault.
   static let field = "dangling-field"
-  /// The name of the same rule for null.
+  /// The name of the rule that needs the code before the fault and whose faulting value is null.
   ///
-  /// It is less certain, because zeros are common and a jump from elsewhere may have skipped the load.
+  /// This rule is less certain. Zeros are common in memory, and a jump from elsewhere may have skipped the load.
   static let nullField = "dangling-field-null"
-  /// The name of the rule that needs the variables in scope at the fault.
+  /// The name of the rule for reused blocks that needs the variables in scope at the fault.
   static let reuse = "dangling-reuse"
-  /// The name of the rule that needs the classes that the function names.
+  /// The name of the rule for reused blocks that needs the classes in the code of the functions.
   static let reuseByCode = "dangling-reuse-named"
 
-  /// The rules for causes that are inferred from freed memory.
+  /// The rules that infer a use-after-free from freed memory.
   ///
-  /// They are never certain.
+  /// Their results are never certain.
   static let dangling: [DiagnosisRule] = [
     DiagnosisRule(
       "dangling-operand", cause: .dangling, 0.95, on: [.signal, .operand, .memory, .heap],
@@ -74,7 +73,7 @@ extension DiagnosisRule {
       "dangling-self", cause: .dangling, 0.8, on: [.signal, .pc, .instruction, .memory, .heap, .frames],
       headline: { "Use-after-free: a method of \(aFreed($0, "dangling-self")) was called" }
     ) { facts in
-      facts.danglingSelf.map { "A method was called of an object that was freed: \($0.text)\(facts.freedClassText);" }
+      facts.danglingSelf.map { "A method was called on an object that was freed: \($0.text)\(facts.freedClassText);" }
     },
     DiagnosisRule(
       "dangling-remains", cause: .dangling, 0.9, on: [.signal, .operand, .heap],
@@ -111,7 +110,7 @@ extension DiagnosisRule {
       reuseByCode, cause: .dangling, 0.6, on: [.signal, .pc, .instruction, .operand, .memory, .frames],
       headline: { use($0, reuseByCode) + " after its memory was reused" }
     ) { facts in
-      facts.danglingReuse.flatMap { $1.isOfVariable ? nil : reused($0, $1, "the code there names \($1.name)") }
+      facts.danglingReuse.flatMap { $1.isOfVariable ? nil : reused($0, $1, "the code names \($1.name)") }
     },
   ]
 
@@ -120,8 +119,9 @@ extension DiagnosisRule {
     "Use-after-free: \(aFreed(facts, rule)) was \(facts.isMemoryFault && facts.isWrite ? "written to" : "used")"
   }
 
-  /// The object, such as `a freed Basket`, or `a freed object (the code expects a Basket)` if only the code names a
-  /// class.
+  /// The object, such as `a freed Basket`.
+  ///
+  /// If only the code contains the class, this is `a freed object (the code expects a Basket)`.
   private static func aFreed(_ facts: CrashFacts, _ rule: String) -> String {
     if let name = facts.danglingClass { return "a freed \(CleanText.line(name))" }
     guard let name = facts.expectedClass(by: rule) else { return "a freed object" }

@@ -1,4 +1,4 @@
-// The rules for faults of instructions other than memory accesses.
+// The rules for faults that are not memory accesses.
 import CrashReport
 import CrashRing
 import Glibc
@@ -9,7 +9,7 @@ extension DiagnosisRule {
       guard facts.record.signal == SIGILL, facts.begins(with: [0x0f, 0x0b]) else { return nil }
       return "The program stopped itself at a trap instruction"
     },
-    // The record lacks the faulting instruction, for example because a handler re-raised the signal.
+    // The record does not contain the faulting instruction, for example because a handler re-raised the signal.
     DiagnosisRule("trap-unseen", cause: .init("trap"), 0.6, on: [.signal, .instruction]) { facts in
       guard facts.record.signal == SIGILL, facts.record.instruction.isEmpty else { return nil }
       return "The program stopped itself, or the processor does not support an instruction,"

@@ -1,13 +1,13 @@
-// The rules for causes that are inferred from the address of a fault.
+// The rules that infer the cause from the faulting address.
 import CrashReport
 import CrashRing
 import Glibc
 
 extension DiagnosisRule {
-  /// An address below this limit is a null pointer plus an offset, because no mapping can be there (vm.mmap_min_addr).
+  /// The limit of null pointers with an offset, because vm.mmap_min_addr prevents mappings below this address.
   static let nullPage: UInt64 = 65_536
 
-  /// The text about the accessed field, such as `, probably the field 'total' of 'order'`.
+  /// The part of a sentence about the accessed field, such as `, probably the field 'total' of 'order'`.
   private static func fieldText(_ facts: CrashFacts) -> String {
     guard let field = facts.field, facts.isNullAccess else { return "" }
     return ", probably the field '\(field.name)' of '\(field.type)'"
@@ -77,7 +77,7 @@ extension DiagnosisRule {
       guard facts.isDenied else { return nil }
       return "Read of \(facts.address), which may not be read"
     },
-    // With one bit changed, the pointer would equal another pointer in the thread's registers.
+    // If one bit is changed, the pointer equals another pointer in the thread's registers.
     DiagnosisRule(
       "bit-flip", 0.5, on: [.signal, .address, .operand],
       headline: { _ in "Bad pointer, one bit away from a good one: perhaps a bit flipped in memory;" }
@@ -99,8 +99,8 @@ extension DiagnosisRule {
       guard facts.isGeneralProtection, facts.instruction?.isPrivileged == true else { return nil }
       return "The program used an instruction that only the kernel may use"
     },
-    // si_code 128 with si_addr 0 is not a null dereference. The processor reports no address, but the instruction shows
-    // it.
+    // A fault with si_code 128 and si_addr 0 is not a null dereference. The processor does not report the address of
+    // this fault, but the instruction contains it.
     DiagnosisRule(
       "misaligned-vector", cause: .init("misaligned-access"), 0.95, on: [.signal, .instruction, .operand],
       headline: { "Misaligned access: the address must be a multiple of \($0.instruction?.alignment ?? 16)," }
@@ -121,7 +121,7 @@ extension DiagnosisRule {
         "Bad pointer: \(Address(address)) (\(operand.text)) is an address that no pointer can have (non-canonical);"
         + " it was used"
     },
-    // The fault occurs before the processor leaves the function, so the invalid return address is still on the stack.
+    // The `ret` faults before it removes the invalid return address from the stack.
     DiagnosisRule(
       "smashed-return", cause: .init("non-canonical"), 0.95, on: [.signal, .instruction, .operand, .memory],
       headline: { _ in "Return to an address that no pointer can have: the return address on the stack was overwritten"
@@ -137,8 +137,8 @@ extension DiagnosisRule {
       return
         "Bad pointer: access to an address that no pointer can have (non-canonical; the processor did not report it)"
     },
-    // All addresses are valid, so the cause is another one, such as a bad segment or a reserved bit in a loaded value.
-    // There is no further evidence.
+    // All addresses are canonical. The remaining causes are, for example, an invalid segment or a reserved bit in a
+    // loaded value. The record has no evidence that distinguishes them.
     DiagnosisRule("general-protection", 0.6, on: [.signal, .instruction, .operand]) { facts in
       guard facts.isGeneralProtection else { return nil }
       return "The processor refused an instruction without reporting the reason (general protection);"
@@ -156,7 +156,7 @@ extension DiagnosisRule {
           "Access to \(facts.address), byte \(file.offset) of '\(file.path)', which is shorter or could not be read,"
       }
       let file = facts.place(of: facts.record.address).map { "'\($0)', which" } ?? "the file that"
-      return "Access to \(facts.address), behind the end of \(file) is mapped there,"
+      return "Access to \(facts.address), past the end of \(file) is mapped there,"
     },
     DiagnosisRule(
       "misaligned-access", 0.9, on: [.signal, .address],

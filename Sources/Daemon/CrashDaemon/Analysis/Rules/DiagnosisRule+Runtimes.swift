@@ -1,4 +1,4 @@
-// The rules for runtimes that stop a program without a message. The frames show the reason.
+// The rules for runtimes that stop a program without a message. These rules use the frames.
 import CrashReport
 import CrashRing
 import Glibc
@@ -9,7 +9,7 @@ extension DiagnosisRule {
       guard facts.isStop, facts.isStopped(in: wrongExecutorFunctions) else { return nil }
       return "Actor-isolated code ran on another executor"
     },
-    // The rule before this one handles failed checks of Swift's concurrency runtime, which also end in libdispatch.
+    // The preceding rule matches the failed checks of Swift's concurrency runtime, which also call libdispatch.
     DiagnosisRule("dispatch-precondition", 0.95, on: [.signal, .frames]) { facts in
       guard facts.isStop, facts.isStopped(in: ["dispatch_assert_queue"]) else { return nil }
       if facts.isStopped(in: ["dispatch_assert_queue_not"]) {
@@ -26,7 +26,7 @@ extension DiagnosisRule {
     },
   ]
 
-  /// The rules for cases in which the C++ runtime ends a program without an exception.
+  /// The rules for programs that the C++ runtime ends although no exception was thrown.
   static let cxxRuntime: [DiagnosisRule] = [
     DiagnosisRule("pure-virtual-call", 0.95, on: [.signal, .frames]) { facts in
       guard facts.isStop else { return nil }
@@ -47,9 +47,9 @@ extension DiagnosisRule {
     },
   ]
 
-  /// The prefixes of libdispatch's functions in a static library.
+  /// The prefixes of the functions in a static libdispatch.
   ///
-  /// An in-app function with such a name belongs to the program.
+  /// An in-app function with one of these prefixes belongs to the program.
   private static let dispatchNames = ["dispatch_", "_dispatch_", "__dispatch_", "___dispatch_", "__DISPATCH_"]
 
   private static let wrongExecutorFunctions = [
@@ -58,12 +58,12 @@ extension DiagnosisRule {
 }
 
 extension CrashFacts {
-  /// The number of innermost frames that may belong to the runtime that stopped the program.
+  /// The number of innermost frames that are searched for the runtime that stopped the program.
   private static let reach = 8
 
-  /// Whether C++'s terminate() ended the program, as it does for an uncaught exception.
+  /// Whether the C++ runtime called std::terminate(), for example for an uncaught exception.
   ///
-  /// False if in-app code called terminate(), because the exception may have been caught by then.
+  /// The value is false if in-app code called terminate(), because the program may have caught the exception before.
   var isTerminating: Bool {
     let names = frames.prefix(Self.reach).map(\.mangled)
     guard let last = names.lastIndex(where: Self.terminating.contains) else { return false }
@@ -71,7 +71,9 @@ extension CrashFacts {
     return !(frames.indices.contains(last + 1) && frames[last + 1].isOwn)
   }
 
-  /// Whether std::terminate() is on the stack, regardless of its caller.
+  /// Whether std::terminate() is on the stack.
+  ///
+  /// Its caller may be any function.
   var isCxxTerminateCalled: Bool {
     let names = frames.prefix(Self.reach).map(\.mangled)
     guard let last = names.firstIndex(of: "_ZSt9terminatev") else { return false }
@@ -89,7 +91,7 @@ extension CrashFacts {
     "__clang_call_terminate",
   ]
 
-  /// Whether an innermost function before any in-app function has a name that contains one of `names`.
+  /// Whether a function whose name contains one of `names` is among the innermost frames, before any in-app function.
   func isStopped(in names: [String]) -> Bool {
     for frame in frames.prefix(Self.reach) {
       if names.contains(where: frame.mangled.contains) { return true }

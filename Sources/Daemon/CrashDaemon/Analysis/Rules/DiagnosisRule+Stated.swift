@@ -1,4 +1,4 @@
-// The rules for causes that the runtime, glibc, or the sender of a signal reported.
+// The rules for causes that the Swift runtime, glibc, or the sender of a signal reported.
 import CrashReport
 import CrashRing
 import Glibc
@@ -15,7 +15,7 @@ extension DiagnosisRule {
     DiagnosisRule("timer-signal", 1, on: [.signal]) { facts in
       facts.isTimer ? "A timer of the program sent it \(SignalText.name(facts.record.signal)); it was" : nil
     },
-    // The trap instruction has its own reason, so messages from before do not matter.
+    // The trap instruction has its own reason. Earlier messages have no relation to the trap.
     DiagnosisRule("swift-runtime-failure", 1, on: [.signal, .runtimeFailure]) { facts in
       guard facts.isTrapWithReason, let text = facts.runtimeFailure else { return nil }
       return "Swift stopped the program: \(text)"
@@ -25,8 +25,8 @@ extension DiagnosisRule {
       let text = MessageText.core(facts.message)
       return "Swift stopped the program" + (text.isEmpty ? "" : ": \(text)")
     },
-    // This rule precedes those for other messages of glibc, because an assertion's text contains the program's
-    // expression, which may have any content.
+    // This rule must precede the rules for other messages of glibc. The message of an assertion contains the program's
+    // expression, which may look like another message.
     DiagnosisRule("assertion", 1, on: [.signal, .abortMessage]) { facts in
       guard facts.isStop, MessageText.isAssertion(facts.record.abortMessage) else { return nil }
       return "An assertion failed: \(MessageText.line(facts.record.abortMessage))"
@@ -55,7 +55,8 @@ extension DiagnosisRule {
       guard facts.record.signal == SIGABRT, !facts.record.exceptionType.isEmpty, facts.isTerminating else { return nil }
       return "Uncaught C++ exception of type \(facts.exceptionType)"
     },
-    // The confidence is lower here, because abort() inside a `catch` also has a current exception, which was caught.
+    // This rule has a lower confidence. While a `catch` block runs, its caught exception is still the current
+    // exception, and the block may call abort().
     DiagnosisRule(
       "cxx-exception-current", cause: .init("cxx-exception"), 0.6, on: [.signal, .exception, .frames]
     ) { facts in
@@ -68,7 +69,7 @@ extension DiagnosisRule {
 
   /// The rules for causes without a message.
   static let wordless: [DiagnosisRule] = [
-    // abort() sends its signal with SI_TKILL, as raise() does.
+    // abort() sends SIGABRT with the code SI_TKILL, as raise() does.
     DiagnosisRule("abort", 1, on: [.signal]) { facts in
       facts.record.signal == SIGABRT && facts.record.code == -6 ? "The program called abort()" : nil
     },

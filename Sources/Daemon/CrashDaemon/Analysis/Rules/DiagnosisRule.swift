@@ -1,26 +1,27 @@
 import CrashReport
 import CrashRing
 
-/// One possible cause of a crash.
+/// A possible cause of a crash, and the test for it.
 ///
-/// The first rule in the list that returns a sentence applies.
+/// The rules are tested in the order of the list. The first rule that returns a sentence applies.
 struct DiagnosisRule: Sendable {
   var name: String
-  /// A stable name for programs.
+  /// The name of the cause for programs, which never changes.
   var cause: CrashReport.Cause
-  /// The confidence.
+  /// The confidence in the cause.
   ///
-  /// 1 means that the processor or the runtime reported the cause, and a lower value means an inference.
+  /// The value 1 means that the processor or a runtime reported the cause. A lower value means that the rule inferred
+  /// the cause.
   var confidence: Double
   /// The evidence that the rule reads.
   ///
-  /// Reports list it, so that people can check the diagnosis.
+  /// Reports list the evidence, so that people can check the diagnosis.
   var looksAt: [Evidence]
-  /// The sentence without the location and the full stop; nil if the rule does not apply.
+  /// The sentence, without the location and without a full stop; nil if the rule does not apply.
   var sentence: @Sendable (CrashFacts) -> String?
-  /// The sentence for people, if `sentence` has addresses and registers.
+  /// A shorter sentence for people, if `sentence` contains addresses and registers.
   ///
-  /// Equal crashes then have equal headlines.
+  /// Crashes with the same cause have the same headline.
   var headline: (@Sendable (CrashFacts) -> String)?
 
   init(
@@ -37,7 +38,7 @@ struct DiagnosisRule: Sendable {
 }
 
 extension DiagnosisRule {
-  /// Diagnoses the cause of a crash, as a sentence that ends with its location.
+  /// Diagnoses the cause of a crash in a sentence that ends with the location.
   static func diagnose(_ facts: CrashFacts, at frame: CrashReport.Frame?) -> CrashReport.Diagnosis {
     for rule in all {
       if let sentence = rule.sentence(facts) {
@@ -55,7 +56,7 @@ extension DiagnosisRule {
       confidence: 1)
   }
 
-  /// Returns every rule, in the order of evaluation, with its evidence.
+  /// Evaluates every rule in order, and returns the results with their evidence.
   static func explain(_ facts: CrashFacts) -> [CrashReport.RuleOutcome] {
     var isDecided = false
     return all.map { rule in
@@ -68,15 +69,15 @@ extension DiagnosisRule {
     }
   }
 
-  /// A note about why isolated work did not contain the trap.
+  /// A note for a trap in isolated work that was not contained.
   private static func afterword(_ facts: CrashFacts) -> String {
     guard facts.record.exceedsIsolationBudget else { return "" }
     return " The trap was in isolated work, and not contained: Shield.maximumContainedFaults is reached."
   }
 
-  /// The ends of sentences that introduce the location.
+  /// The ends of sentences to which the location is appended.
   ///
-  /// They are dropped if there is no location.
+  /// If there is no location, the end is removed.
   private static let leads = ["; it was", ", noticed", "; it was used", ",", ";"]
 
   private static func whole(_ sentence: String, at frame: CrashReport.Frame?) -> String {
@@ -85,13 +86,13 @@ extension DiagnosisRule {
     return sentence.dropLast(lead.count) + "."
   }
 
-  /// A note that the crash is in a deferred deinit.
+  /// A note for a crash in a deferred deinit.
   private static func deferral(_ facts: CrashFacts) -> String {
     facts.isDeferredDeinit
       ? " It was in a deinit that the quarantine had deferred (policy absorb), on the shield's thread." : ""
   }
 
-  /// The sentence of a rule as a separate text below its headline.
+  /// Changes the sentence of a rule for the position below its headline.
   private static func evidence(_ sentence: String) -> String {
     let end = leads.first(where: sentence.hasSuffix)?.count ?? 0
     var text = sentence.dropLast(end)
@@ -110,9 +111,7 @@ extension DiagnosisRule {
 }
 
 extension DiagnosisRule {
-  /// The rules in the order of evaluation.
-  ///
-  /// Reported causes come before inferred causes.
+  /// The rules in the order of evaluation; causes that a runtime reported precede inferred causes.
   static let all: [DiagnosisRule] =
     pages + danglingStated + stated + runtimes + cxxRuntime + wordless + dangling + memory + instructions
 }

@@ -1,7 +1,7 @@
 import CrashRing
 import Glibc
 
-/// A processor exception, as Linux stores it with a thread's registers.
+/// An exception of the processor, in the form in which Linux stores it with the registers of a thread.
 struct Exception_x86_64: Sendable {
   var number: UInt64
   var error: UInt64
@@ -10,14 +10,14 @@ struct Exception_x86_64: Sendable {
 
   /// The resume flag (RF).
   ///
-  /// It is set in the flags that a fault saves, and the next instruction clears it.
+  /// A fault saves the flags with RF set. The next instruction clears RF.
   static let resumeFlag: UInt64 = 1 << 16
 
   /// The signal that the kernel raises for the exception.
   /// - Parameters:
-  ///   - pc: The address of the exception.
-  ///   - expected: The delivered signal. SIGABRT matches any exception before it.
-  /// - Returns: The signal; nil if the exception raises no signal or another signal than the delivered one.
+  ///   - pc: The address of the instruction that raised the exception.
+  ///   - expected: The delivered signal. For SIGABRT, any exception is accepted.
+  /// - Returns: The signal; nil if the exception raises no signal, or another signal than the delivered signal.
   func signal(pc: UInt64, expecting expected: Int32) -> (signal: Int32, code: Int32, address: UInt64)? {
     let told: (signal: Int32, code: Int32, address: UInt64)? =
       switch number {
@@ -26,10 +26,10 @@ struct Exception_x86_64: Sendable {
       case 6: (SIGILL, 2, pc)
       case 12: (SIGBUS, 128, 0)
       case 13: (SIGSEGV, 128, 0)
-      // The page lies beyond the end of its mapped file.
+      // The page lies after the end of its mapped file.
       case 14 where expected == SIGBUS: (SIGBUS, 2, address)
       case 14: (SIGSEGV, pageFaultCode, address)
-      // For floating point, only the registers of the FPU show the operation, so the code is FPE_FLTUNK.
+      // Only the registers of the FPU contain the type of a floating-point exception. The code is therefore FPE_FLTUNK.
       case 16, 19: (SIGFPE, 14, pc)
       case 17: (SIGBUS, 1, 0)
       default: nil
@@ -40,29 +40,30 @@ struct Exception_x86_64: Sendable {
 
   /// The si_code of a page fault.
   ///
-  /// Bit 5 means that a protection key forbids the access. Bit 0 means that the page exists and its rights forbid the
-  /// access.
+  /// If bit 5 is set, a protection key forbids the access. If bit 0 is set, the page exists, and its permissions forbid
+  /// the access.
   private var pageFaultCode: Int32 { error & 32 != 0 ? 4 : error & 1 != 0 ? 2 : 1 }
 }
 
 extension CrashRecord {
-  /// The exception of a fault whose handler re-raised the signal while the signal was blocked, and returned.
+  /// The exception of a fault whose handler re-raised the signal while the signal was blocked, and then returned.
   ///
-  /// The registers are then those of the fault. RF alone proves nothing, because the first access to a page also sets
-  /// it and leaves the exception of an earlier fault that the thread survived. For this reason the instruction must be
-  /// one that raises the exception. Nil if it is not, or if the signal was sent for another reason.
+  /// In this case, the record's registers are the registers of the fault. RF alone is not sufficient evidence. The
+  /// first access to a page also sets RF, and the record may still have the exception of an earlier fault that the
+  /// thread survived. Therefore, the instruction must be able to raise the exception. The value is nil if the
+  /// instruction cannot raise it, or if the signal was sent for another reason.
   var pendingException_x86_64: Exception_x86_64? {
     guard registers.indices.contains(RegisterNames.pc) else { return nil }
     let exception = Exception_x86_64(number: trapNumber, error: errorCode, address: faultAddress)
     let decoded = InstructionDecoder_x86_64.decode(instruction)
-    // RF is not required for a page fault, which has an address, and for a breakpoint, which is a trap with its pc
-    // after the instruction.
+    // A page fault has an address, so RF is not required. After a breakpoint, RF is not set, because a breakpoint is a
+    // trap whose pc is after the instruction.
     guard trapNumber == 14 || trapNumber == 3 || flags & Exception_x86_64.resumeFlag != 0 else { return nil }
     let isMade =
       switch trapNumber {
-      // Number 0 means either no exception or a failed division.
+      // The number 0 means a division error or that there was no exception.
       case 0: signal == SIGFPE && decoded?.isDivision == true
-      // The shield's handler has already compared the byte before pc. At the start of a function, that byte is padding.
+      // The shield's handler has already checked the byte before pc. At the start of a function, this byte is padding.
       case 3: frames.first.map { $0.functionStart != registers[RegisterNames.pc] } ?? false
       case 6:
         Self.undefined.contains { instruction.starts(with: $0) }
@@ -77,14 +78,14 @@ extension CrashRecord {
     return isMade ? exception : nil
   }
 
-  /// The opcodes of ud2, ud1 and ud0.
+  /// The opcodes of ud2, ud1 and ud0, which are undefined instructions.
   private static let undefined: [[UInt8]] = [[0x0f, 0x0b], [0x0f, 0xb9], [0x0f, 0xff]]
   /// The alignment check flag (AC).
   ///
-  /// Without it, the processor does not check the alignment of ordinary accesses.
+  /// If AC is not set, the processor does not check the alignment of ordinary accesses.
   private static let alignmentFlag: UInt64 = 1 << 18
 
-  /// The opcode of a vector instruction, which follows 0F or VEX; nil for other instructions.
+  /// The opcode of a vector instruction, after the byte 0F or a VEX prefix; nil for other instructions.
   private var vectorOpcode: UInt8? {
     let bytes = Array(instruction.drop { [0x66, 0xf2, 0xf3].contains($0) || 0x40...0x4f ~= $0 }.prefix(5))
     let index: Int? =
@@ -98,14 +99,15 @@ extension CrashRecord {
     return index.flatMap { bytes.indices.contains($0) ? bytes[$0] : nil }
   }
 
-  /// Whether the instruction fails without a page fault, because it is privileged or has a non-canonical address.
+  /// Whether the instruction raises a general protection fault, because it is privileged or has a non-canonical
+  /// address.
   private func isRefused(_ decoded: MachineInstruction) -> Bool {
     if decoded.isPrivileged || decoded.operand(faultingAt: nil, registers: registers) != nil { return true }
     let memory = MemoryWords([MemoryWords.Piece(start: stackStart, bytes: stack)])
     return decoded.target?.value(registers, memory).map { !$0.isCanonical } ?? false
   }
 
-  /// Whether the page fault belongs to this instruction and not to an earlier fault that the thread survived.
+  /// Whether this instruction raised the page fault, and not an earlier instruction whose fault the thread survived.
   private func isTied(_ exception: Exception_x86_64, by decoded: MachineInstruction?) -> Bool {
     if exception.address == registers[RegisterNames.pc] { return true }
     guard let decoded, !decoded.hasUnknownOperand else {

@@ -2,15 +2,15 @@ import CrashReport
 import CrashSymbols
 import Synchronization
 
-/// Caches the results for linkage names and for paths of images and files.
+/// Caches the results for linkage names and for the paths of images and files.
 ///
-/// Demangling takes microseconds, and programs crash in the same few functions again and again. A result depends only
-/// on the text, so all users can share it.
+/// Demangling takes microseconds, and most crashes are in functions that crashed before. A result depends only on the
+/// string, so crashes of all users can share the cache.
 final class KnownNames: Sendable {
   struct Name: Sendable {
     /// The simplified name.
     ///
-    /// Both names are cleaned and safe to show.
+    /// `simplified` and `full` are sanitized for display.
     var simplified: String
     var full: String
     var origin: Ownership.Origin
@@ -30,7 +30,7 @@ final class KnownNames: Sendable {
     var paths: [Path: Bool] = [:]
     var bytes = 0
 
-    /// Makes room for an entry, and empties the cache if it is full.
+    /// Makes room for an entry; if the cache is full, removes all entries.
     mutating func makeRoom(_ more: Int) -> Bool {
       guard more <= KnownNames.itemLimitBytes else { return false }
       if bytes + more > KnownNames.limitBytes { self = State() }

@@ -1,6 +1,6 @@
 import CrashReport
 
-/// An instruction with the memory accesses that a diagnosis needs.
+/// An instruction with the facts about its memory accesses that a diagnosis needs.
 struct MachineInstruction: Sendable, Equatable {
   enum Kind: Sendable, Equatable {
     case call
@@ -10,30 +10,30 @@ struct MachineInstruction: Sendable, Equatable {
   }
 
   var kind = Kind.other
-  /// The memory operands, with the explicit operand first.
+  /// The memory operands; the explicit operand is first.
   var operands: [MemoryOperand] = []
-  /// The DWARF number of the register with the target of a call or jump; nil if the target is in memory or fixed.
+  /// The DWARF number of the register with the target of a call or jump; nil if no register contains the target.
   var targetRegister: Int?
-  /// The alignment that the instruction requires of the address, for vectors, cmpxchg16b and saved states.
+  /// The required alignment of the address, for vectors, cmpxchg16b and instructions that save or restore state.
   var alignment: UInt64?
-  /// Whether the instruction accesses memory that `operands` does not describe exactly.
+  /// Whether the instruction has a memory access that `operands` does not describe exactly.
   var hasUnknownOperand = false
   /// Whether the instruction is privileged.
   var isPrivileged = false
 
-  /// Whether the instruction certainly writes to its first operand, as a plain move to memory does.
+  /// Whether the instruction certainly writes to its first operand, as a move to memory does.
   ///
-  /// Instructions without this mark may also write.
+  /// If the value is false, the instruction may write nevertheless.
   var isStore = false
   /// Whether the instruction divides integers.
   var isDivision = false
 
-  /// Where a call, a jump or a return reads its target from.
+  /// The location from which a call, jump or return reads its target.
   enum Target: Sendable, Equatable {
     case register(Int)
     case memory(MemoryOperand)
 
-    /// The target; nil if the record does not contain it.
+    /// Returns the target; nil if the record does not contain it.
     func value(_ registers: [UInt64], _ memory: MemoryWords) -> UInt64? {
       switch self {
       case .register(let number): registers.indices.contains(number) ? registers[number] : nil
@@ -46,7 +46,7 @@ struct MachineInstruction: Sendable, Equatable {
     if let targetRegister { return .register(targetRegister) }
     switch kind {
     case .ret: return operands.first.map(Target.memory)
-    // A call of a fixed target has only one operand, the stack slot of the return address.
+    // A call with a fixed target has only one operand, which is the stack slot of the return address.
     case .call: return operands.count > 1 ? operands.first.map(Target.memory) : nil
     case .jump: return operands.first.map(Target.memory)
     case .other: return nil
@@ -55,14 +55,14 @@ struct MachineInstruction: Sendable, Equatable {
 
   /// Finds the operand that faulted.
   /// - Parameters:
-  ///   - address: The address that the processor reported; nil if it reported none (a general protection fault).
-  ///   - registers: The registers by their DWARF numbers.
-  /// - Returns: The operand; nil if none fits.
+  ///   - address: The address that the processor reported; nil for a general protection fault, which has no address.
+  ///   - registers: The values of the registers, indexed by their DWARF numbers.
+  /// - Returns: The operand; nil if no operand matches the fault.
   func operand(faultingAt address: UInt64?, registers: [UInt64]) -> MemoryOperand? {
     operands.first { operand in
       guard let start = operand.address(registers) else { return false }
       guard let address else { return !start.isCanonical || isMisaligned(start) }
-      // An access across the end of a page faults at the start of the next page.
+      // An access that crosses a page boundary may fault at the start of the second page.
       return address &- start < 64
     }
   }
@@ -78,11 +78,11 @@ struct MemoryOperand: Sendable, Equatable {
   var base: Int?
   var index: Int?
   var scale: UInt64 = 1
-  /// The displacement; a negative one as its two's complement.
+  /// The displacement, in two's complement if it is negative.
   var displacement: UInt64 = 0
   var segment: Segment?
 
-  /// The address; nil if it depends on a segment or on a register that the record does not have.
+  /// The address; nil if it depends on a segment or on a register that the record does not contain.
   func address(_ registers: [UInt64]) -> UInt64? {
     guard segment == nil else { return nil }
     var sum = displacement
@@ -94,7 +94,7 @@ struct MemoryOperand: Sendable, Equatable {
     return sum
   }
 
-  /// The text of the operand, such as `[rdi + rcx*8 - 0x10]`.
+  /// The operand in assembler syntax, such as `[rdi + rcx*8 - 0x10]`.
   var text: String {
     var text = base.map(RegisterNames.name) ?? ""
     if let index {
@@ -118,6 +118,6 @@ struct MemoryOperand: Sendable, Equatable {
 }
 
 extension UInt64 {
-  /// Whether a pointer can have this value, with 48-bit addresses.
+  /// Whether a pointer can have this value, if addresses have 48 bits.
   var isCanonical: Bool { self >> 47 == 0 || self >> 47 == 0x1ffff }
 }

@@ -1,7 +1,7 @@
 /// Decodes the memory accesses of x86-64 instructions.
 ///
-/// The decoder accepts any bytes, and returns a result or nil. For unsupported forms (gathers, compressed displacements
-/// of AVX-512) it returns no operand, so that it never returns a wrong one.
+/// The decoder accepts any bytes, and returns an instruction or nil. For unsupported forms (gathers, compressed
+/// displacements of AVX-512), the result has no operand, because a wrong operand would lead to a wrong diagnosis.
 struct InstructionDecoder_x86_64 {
   private let bytes: [UInt8]
   private var position = 0
@@ -10,17 +10,17 @@ struct InstructionDecoder_x86_64 {
   private(set) var repeatPrefix: UInt8 = 0
   private var segment: MemoryOperand.Segment?
   private var isCompressed = false
-  /// Whether the prefix that truncates addresses to 32 bits is present.
+  /// Whether the instruction has the prefix that truncates addresses to 32 bits.
   private var isAddressShort = false
-  /// Whether the instruction accesses a memory operand that the result lacks.
+  /// Whether the instruction accesses a memory operand that the result does not contain.
   private var isOperandHidden = false
   /// The DWARF number of the last register operand.
   private var lowRegister: Int?
 
-  /// The length of the longest instruction.
+  /// The maximum length of an instruction.
   private static let lengthLimit = 15
   private static let rsp = 7
-  /// The DWARF numbers of the registers, by the processor's numbers.
+  /// The DWARF numbers of the registers, indexed by the numbers in instructions.
   static let dwarf = [0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15]
 
   /// Decodes an instruction; nil if it is incomplete or unsupported.
@@ -93,15 +93,15 @@ extension InstructionDecoder_x86_64 {
     case 0xac, 0xad: return MachineInstruction(operands: [source])
     case 0xd7: return MachineInstruction(operands: [MemoryOperand(base: 3)])
     case 0x8d: return MachineInstruction()
-    // mov between al, ax, eax or rax and an absolute address. The address has 8 bytes, or 4 with the prefix for short
-    // addresses.
+    // These are moves between an absolute address and al, ax, eax or rax. The address has 8 bytes, or 4 bytes with the
+    // prefix for short addresses.
     case 0xa0...0xa3:
       guard let address = number(bytes: isAddressShort ? 4 : 8) else { return nil }
       let place = isAddressShort ? address & 0xffff_ffff : address
       return MachineInstruction(operands: [MemoryOperand(displacement: place, segment: segment)])
-    // ins, outs, in, out, hlt, cli, sti
+    // The instructions are ins, outs, in, out, hlt, cli and sti.
     case 0x6c...0x6f, 0xe4...0xe7, 0xec...0xef, 0xf4, 0xfa, 0xfb: return MachineInstruction(isPrivileged: true)
-    // int: all vectors are privileged, except those of breakpoints, overflows and the old system call.
+    // int is privileged, except for the vectors of breakpoints, overflows and the old system call.
     case 0xcd: return next().map { MachineInstruction(isPrivileged: ![3, 4, 0x80].contains($0)) }
     default: break
     }
@@ -128,7 +128,8 @@ extension InstructionDecoder_x86_64 {
 
   private mutating func twoByte(_ opcode: UInt8) -> MachineInstruction? {
     switch opcode {
-    // clts, sysret, invd, wbinvd, mov of control and debug registers, wrmsr, rdmsr, rdpmc, sysexit
+    // The instructions are clts, sysret, invd, wbinvd, moves of control and debug registers, wrmsr, rdmsr, rdpmc and
+    // sysexit.
     case 0x06...0x09, 0x20...0x23, 0x30, 0x32, 0x33, 0x35: return MachineInstruction(isPrivileged: true)
     case 0x05, 0x0b, 0x0e, 0x31, 0x34, 0x36, 0x37, 0x77, 0x80...0x8f, 0xa2, 0xaa, 0xc8...0xcf:
       return MachineInstruction()
@@ -139,10 +140,10 @@ extension InstructionDecoder_x86_64 {
     let hasByte = [0x70, 0x71, 0x72, 0x73, 0xa4, 0xac, 0xba, 0xc2, 0xc4, 0xc5, 0xc6].contains(opcode)
     let following = bytes.indices.contains(position) ? bytes[position] : 0
     guard let (operand, selector) = modRM(immediate: { _ in hasByte ? 1 : 0 }) else { return nil }
-    // Prefetches and long nops have a memory operand but do not access it.
+    // Prefetches and long nops have a memory operand, but do not access it.
     if opcode == 0x0d || (0x18...0x1f).contains(opcode) { return MachineInstruction() }
-    // maskmovq and maskmovdqu write to the address in rdi. The bit number of bt, bts, btr and btc can lead far away
-    // from the operand.
+    // maskmovq and maskmovdqu write to the address in rdi. bt, bts, btr and btc may access memory far from the operand,
+    // because the bit number can be large.
     if opcode == 0xf7 || operand != nil && [0xa3, 0xab, 0xb3, 0xbb].contains(opcode) { isOperandHidden = true }
     return MachineInstruction(
       operands: operand.map { [$0] } ?? [], alignment: operand == nil ? nil : alignmentOfOld(opcode, selector),
@@ -159,7 +160,9 @@ extension InstructionDecoder_x86_64 {
       isPrivileged: map == 2 && hasOperandPrefix && (0x80...0x82).contains(opcode))
   }
 
-  /// Decodes a VEX instruction, which packs the legacy prefixes into one or two bytes.
+  /// Decodes a VEX instruction.
+  ///
+  /// Its one or two VEX bytes contain the legacy prefixes.
   private mutating func vector(isLong: Bool) -> MachineInstruction? {
     guard let first = next() else { return nil }
     var map: UInt8 = 1
@@ -167,7 +170,7 @@ extension InstructionDecoder_x86_64 {
     if isLong {
       guard let second = next() else { return nil }
       map = first & 0x1f
-      // The bits R, X and B are inverted.
+      // The bits R, X and B are stored inverted.
       rex = 0x40 | (~first >> 5 & 7)
       last = second
     }
@@ -191,7 +194,7 @@ extension InstructionDecoder_x86_64 {
     if map == 1 && opcode == 0x77 { return MachineInstruction() }
     let hasByte = map == 3 || map == 1 && [0x70, 0x71, 0x72, 0x73, 0xc2, 0xc4, 0xc5, 0xc6].contains(opcode)
     guard let (operand, _) = modRM(immediate: { _ in hasByte ? 1 : 0 }) else { return nil }
-    // Gathers and scatters have a vector as their index.
+    // The index of gathers and scatters is a vector.
     if map == 2, (0x90...0x93).contains(opcode) || (0xa0...0xa3).contains(opcode) {
       isOperandHidden = true
       return MachineInstruction()
@@ -199,9 +202,9 @@ extension InstructionDecoder_x86_64 {
     return MachineInstruction(operands: operand.map { [$0] } ?? [], alignment: alignment(map: map, opcode, width))
   }
 
-  /// The required alignment of a VEX form.
+  /// The required alignment of a VEX instruction.
   ///
-  /// Only movaps, movapd, movntps, movdqa, movntdq and movntdqa require one.
+  /// Only movaps, movapd, movntps, movdqa, movntdq and movntdqa require an alignment.
   private func alignment(map: UInt8, _ opcode: UInt8, _ bytes: UInt64) -> UInt64? {
     let isPacked = repeatPrefix == 0
     switch (map, opcode) {
@@ -214,12 +217,13 @@ extension InstructionDecoder_x86_64 {
 
   /// Whether an instruction of the groups 0F00 and 0F01 is privileged.
   ///
-  /// 0F00 has lldt and ltr. 0F01 has lgdt, lidt, lmsw, invlpg, and others that the whole ModRM byte selects.
+  /// In 0F00, these are lldt and ltr. In 0F01, these are lgdt, lidt, lmsw, invlpg, and instructions that the whole
+  /// ModRM byte selects.
   private static func isPrivileged(_ opcode: UInt8, _ selector: UInt8, _ following: UInt8) -> Bool {
     if opcode == 0x00 { return selector == 2 || selector == 3 }
     guard opcode == 0x01 else { return false }
     if selector == 6 { return true }
-    // vmcall and other instructions for virtual machines, xsetbv, AMD's instructions, swapgs
+    // The list has instructions for virtual machines (such as vmcall), xsetbv, instructions of AMD, and swapgs.
     let others: [UInt8] = [0xc1, 0xc2, 0xc3, 0xc4, 0xd1] + Array(0xd8...0xdf) + [0xf8]
     return following >> 6 == 3 ? others.contains(following) : [2, 3, 7].contains(selector)
   }
@@ -234,7 +238,7 @@ extension InstructionDecoder_x86_64 {
 
   /// The number of immediate bytes after the operand.
   ///
-  /// They count for addresses that are relative to the next instruction.
+  /// The number is needed for addresses that are relative to the next instruction.
   private static func immediate(_ opcode: UInt8, _ selector: UInt8, _ isShort: Bool) -> UInt64 {
     switch opcode {
     case 0x6b, 0x80, 0x82, 0x83, 0xc0, 0xc1, 0xc6: 1
@@ -248,8 +252,10 @@ extension InstructionDecoder_x86_64 {
 
 // Decodes operands.
 extension InstructionDecoder_x86_64 {
-  /// Decodes the ModRM byte: the memory operand, nil for a register, and the middle field, which selects an instruction
-  /// within some opcodes.
+  /// Decodes the ModRM byte.
+  ///
+  /// Returns the memory operand, or nil for a register. Also returns the middle field, which selects the instruction
+  /// for some opcodes.
   private mutating func modRM(immediate: (UInt8) -> UInt64) -> (MemoryOperand?, UInt8)? {
     guard let byte = next() else { return nil }
     let (mode, selector, low) = (byte >> 6, byte >> 3 & 7, byte & 7)
@@ -274,7 +280,7 @@ extension InstructionDecoder_x86_64 {
       }
     } else if low == 5 && mode == 0 {
       guard let displacement = number(bytes: 4) else { return nil }
-      // The displacement is relative to the next instruction.
+      // The displacement is relative to the address of the next instruction.
       operand.base = RegisterNames.pc
       operand.displacement = displacement &+ UInt64(position) &+ immediate(selector)
       return (isAddressShort ? nil : operand, selector)
@@ -284,7 +290,7 @@ extension InstructionDecoder_x86_64 {
     if mode == 1 || isDisplacementLong {
       guard let displacement = number(bytes: mode == 1 ? 1 : 4) else { return nil }
       operand.displacement = displacement
-      // AVX-512 scales a one-byte displacement by the operand's size.
+      // AVX-512 multiplies a one-byte displacement by the operand's size.
       if mode == 1 && isCompressed && displacement != 0 {
         isOperandHidden = true
         return (MemoryOperand?.none, selector)

@@ -1,28 +1,28 @@
-/// Recognizes a load of a method's address directly before its call, as compilers emit it without optimization.
+/// Recognizes a load of a method's address directly before its call, as unoptimized code contains it.
 ///
-/// An example is `mov rax, [rax+0x40]`, `call rax`.
+/// An example is `mov rax, [rax+0x40]` and `call rax`.
 enum MethodLoad_x86_64 {
   private static let load: UInt8 = 0x8b
 
-  /// Whether the bytes begin with such a pair.
+  /// Whether the bytes begin with the load and the call.
   static func begins(_ bytes: [UInt8]) -> Bool {
-    // Require REX.W, and a ModRM byte with a displacement.
+    // Require the prefix REX.W, and a ModRM byte with a displacement.
     guard bytes.count > 3, bytes[0] & 0xf8 == 0x48, bytes[1] == load else { return false }
     let (mode, hasSIB) = (bytes[2] >> 6, bytes[2] & 7 == 4)
     guard mode == 1 || mode == 2 else { return false }
     let length = 3 + (hasSIB ? 1 : 0) + (mode == 1 ? 1 : 4)
     let register = bytes[2] >> 3 & 7
-    // The highest bit of the register number is in the prefixes, as REX.R of the load and REX.B of the call.
+    // The highest bit of the register number is in the prefixes: in REX.R of the load and in REX.B of the call.
     let prefix: [UInt8] = bytes[0] & 4 == 0 ? [] : [0x41]
     return [0xd0, 0xe0].contains { bytes.dropFirst(length).starts(with: prefix + [0xff, $0 + register]) }
   }
 
-  /// Whether the bytes begin with the computation of an async method's address, which adds a relative offset to the
-  /// address of the offset.
+  /// Whether the bytes begin with the computation of an async method's address.
   ///
-  /// The instructions are `movsxd rcx, [rax]` and `add rcx, rax`, without optimization with a `mov` in between.
+  /// The code loads a relative offset and adds it to the address of the offset. The instructions are `movsxd rcx,
+  /// [rax]` and `add rcx, rax`. Unoptimized code has a `mov` between them.
   static func beginsAsync(_ bytes: [UInt8]) -> Bool {
-    // Require REX.W, and a ModRM byte with a memory operand that is a register without a displacement.
+    // Require the prefix REX.W, and a ModRM byte whose memory operand is a register without a displacement.
     guard bytes.count >= 6, bytes[0] & 0xf8 == 0x48, bytes[1] == 0x63, bytes[2] >> 6 == 0,
       ![4, 5].contains(bytes[2] & 7)
     else { return false }

@@ -1,26 +1,27 @@
 #if arch(x86_64)
-  /// The moves directly before an instruction, such as `mov rax, [rbx+0x18]` and `mov rdi, rax`.
+  /// Decodes the moves directly before an instruction, such as `mov rax, [rbx+0x18]` and `mov rdi, rax`.
   ///
-  /// Code cannot be decoded backwards with certainty, so the caller must compare the result with memory.
+  /// Decoding machine code backwards may give a wrong result. The caller must compare the result with memory.
   struct PrecedingLoads_x86_64 {
     private let code: [UInt8]
     private let registers: [UInt64]
     private let memory: MemoryWords
 
-    /// `registers` and `memory` have the state after the code ran.
+    /// `registers` and `memory` have the values after the code ran.
     init(_ code: [UInt8], _ registers: [UInt64], _ memory: MemoryWords) {
       (self.code, self.registers, self.memory) = (code, registers, memory)
     }
 
-    /// The end of the code that certainly ran as a whole, because no jump in these bytes leads into it.
+    /// Returns the last part of the code, which certainly ran as a whole because no jump in these bytes leads into it.
     ///
-    /// Bytes that only look like a jump also cut the code. `following` is searched too, because a loop may jump back.
-    /// Jumps from other code cannot be detected.
+    /// Bytes that look like a jump also end the part. `following` is searched for jumps too, because a loop may jump
+    /// back. The function cannot detect jumps from other code.
     static func straight(_ before: [UInt8], following: [UInt8]) -> [UInt8] {
       var start = 0
       let code = before + following
       for at in code.indices {
-        // The length of the jump, and the bytes of its distance: one, or four after an opcode of one or two bytes.
+        // `length` is the length of the jump instruction in bytes. `bytes` is the size of its relative distance: 1 or 4
+        // bytes.
         let (length, bytes) =
           switch code[at] {
           case 0x70...0x7f, 0xe0...0xe3, 0xeb: (2, 1)
@@ -41,15 +42,16 @@
       var destination: Int
       /// The source register, or the base register of the load.
       var source: Int
-      /// The displacement of the load; nil for a move from the register itself.
+      /// The displacement of the load; nil for a move from the source register itself.
       var displacement: UInt64?
     }
 
-    /// The pointer through which a register was loaded, and the address that was read; nil if the code does not show
-    /// them.
+    /// Returns the pointer through which a register was loaded, and the address that was read.
+    ///
+    /// Returns nil if the code does not contain the load.
     func origin(of register: Int) -> (pointer: UInt64, address: UInt64)? { origin(of: register, code[...], []) }
 
-    /// `written` has the registers that later code has changed.
+    /// `written` contains the registers that later code changed.
     private func origin(
       of register: Int, _ code: ArraySlice<UInt8>, _ written: Set<Int>
     ) -> (pointer: UInt64, address: UInt64)? {
@@ -60,7 +62,7 @@
       return value(of: move.source, rest, later).map { ($0, $0 &+ displacement) }
     }
 
-    /// The value of a register after `code`.
+    /// The value that a register had directly after `code` ran.
     private func value(of register: Int, _ code: ArraySlice<UInt8>, _ written: Set<Int>) -> UInt64? {
       guard written.contains(register) else { return registers.indices.contains(register) ? registers[register] : nil }
       guard let (move, rest) = Self.last(of: code) else { return nil }
@@ -71,7 +73,7 @@
       return source.flatMap { memory.word(at: $0 &+ displacement) }
     }
 
-    /// The move at the end of the code, and the code before the move.
+    /// Returns the move at the end of the code, and the code before the move.
     static func last(of code: ArraySlice<UInt8>) -> (move: Move, rest: ArraySlice<UInt8>)? {
       for length in 3...8 where code.count >= length {
         if let move = move(Array(code.suffix(length))) { return (move, code.dropLast(length)) }
@@ -79,10 +81,10 @@
       return nil
     }
 
-    /// The move that the bytes encode as a whole; nil if they encode none.
+    /// Decodes a move that consists of all the bytes; nil if the bytes are not one move.
     private static func move(_ bytes: [UInt8]) -> Move? {
       let (prefix, opcode, form) = (bytes[0], bytes[1], bytes[2])
-      // Require REX.W, without the bit of an index register.
+      // Require the prefix REX.W. The prefix's bit for an index register must not be set.
       guard prefix & 0xfa == 0x48 else { return nil }
       let number = { (bits: UInt8, extended: Bool) in
         InstructionDecoder_x86_64.dwarf[Int(bits & 7) + (extended ? 8 : 0)]
@@ -99,7 +101,8 @@
         }
       }
       let hasSIB = form & 7 == 4
-      // rsp and r12 as a base need a SIB byte, which must have no index. Mode 0 with rbp or r13 has no base.
+      // If rsp or r12 is the base, a SIB byte is required, which must not have an index. In mode 0, rbp and r13 mean
+      // that there is no base.
       guard opcode == 0x8b, mode != 0 || form & 7 != 5, !hasSIB || bytes.count > 3 && bytes[3] & 0x3f == 0x24 else {
         return nil
       }

@@ -1,8 +1,8 @@
 import CrashRing
 
-/// The data that Linux pushes before it calls a signal handler (struct rt_sigframe).
+/// The frame that Linux pushes onto the stack before it calls a signal handler (struct rt_sigframe).
 ///
-/// They are the trampoline's address, the context of the interrupted code, and the siginfo.
+/// It consists of the trampoline's address, the context of the interrupted code, and the siginfo.
 struct SignalFrame_x86_64: Sendable, Equatable {
   var signal: Int32
   var code: Int32
@@ -14,12 +14,12 @@ struct SignalFrame_x86_64: Sendable, Equatable {
   var trapNumber: UInt64
   var faultAddress: UInt64
 
-  // The offsets from the trampoline's address: first struct ucontext, then siginfo.
+  // The offsets are relative to the trampoline's address: first the registers in struct ucontext, then siginfo.
   private static let general: UInt64 = 8 + 40
   private static let siginfo: UInt64 = 8 + 304
-  /// The index in the context for each DWARF number.
+  /// The index of each register in the context, indexed by the register's DWARF number.
   ///
-  /// The context has r8 … r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip.
+  /// The order in the context is r8 … r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip.
   private static let order: [UInt64] = [13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7, 16]
   private static let flagsIndex: UInt64 = 17
   private static let errorIndex: UInt64 = 19
@@ -27,7 +27,7 @@ struct SignalFrame_x86_64: Sendable, Equatable {
   private static let addressIndex: UInt64 = 22
   private static let signals: Set<Int32> = [4, 5, 7, 8, 11, 31]
 
-  /// Finds the innermost signal frame on the record's stack that resumes at `pc`; nil if no frame is consistent.
+  /// Finds the innermost signal frame on the record's stack that returns to `pc`; nil if no frame is consistent.
   static func find(in record: CrashRecord, resumingAt pc: UInt64, trampoline: UInt64) -> SignalFrame_x86_64? {
     let memory = MemoryWords([MemoryWords.Piece(start: record.stackStart, bytes: record.stack)])
     let bytes = UInt64(record.stack.count)
@@ -43,7 +43,7 @@ struct SignalFrame_x86_64: Sendable, Equatable {
     return nil
   }
 
-  /// Reads a signal frame; nil if the signal was not raised by a processor fault.
+  /// Reads a signal frame; nil if no processor fault raised the signal.
   private init?(at start: UInt64, _ memory: MemoryWords, expecting expected: Int32) {
     func word(_ index: UInt64) -> UInt64? { memory.word(at: start &+ Self.general &+ 8 * index) }
     let registers = Self.order.compactMap(word)
@@ -55,21 +55,21 @@ struct SignalFrame_x86_64: Sendable, Equatable {
     errorCode = error
     trapNumber = trap
     faultAddress = fault
-    // The kernel writes the siginfo only for handlers with SA_SIGINFO. For other handlers, the stack has older data at
-    // this place.
+    // The kernel writes siginfo only for a handler with SA_SIGINFO. For another handler, this part of the stack
+    // contains older data.
     let head = memory.word(at: start &+ Self.siginfo)
     let rest = memory.word(at: start &+ Self.siginfo &+ 8)
     if head == UInt64(UInt32(bitPattern: expected)), let rest,
       let address = memory.word(at: start &+ Self.siginfo &+ 16)
     {
       (signal, code, self.address) = (expected, Int32(truncatingIfNeeded: rest), address)
-      // Otherwise, the signal was sent, and the exception belongs to an earlier fault.
+      // For other codes and signals, software sent the signal, and the exception belongs to an earlier fault.
       guard code > 0, Self.signals.contains(expected) else { return nil }
       return
     }
     let exception = Exception_x86_64(number: trap, error: error, address: fault)
     guard Self.isTied(trap: trap, fault, registers),
-      // A failed division has number 0, which also means that there was no exception.
+      // A failed division has the number 0. This number also means that there was no exception.
       trap != 0 || flags & Exception_x86_64.resumeFlag != 0,
       let told = exception.signal(pc: registers[RegisterNames.pc], expecting: expected)
     else { return nil }
@@ -78,7 +78,7 @@ struct SignalFrame_x86_64: Sendable, Equatable {
 
   /// Whether a page fault may belong to this code.
   ///
-  /// If the signal was sent, the exception belongs to an earlier fault.
+  /// If software sent the signal, the exception belongs to an earlier fault.
   static func isTied(trap: UInt64, _ address: UInt64, _ registers: [UInt64]) -> Bool {
     trap != 14 || address < 65_536
       || registers.contains { min($0 &- address, address &- $0) < 4_096 }

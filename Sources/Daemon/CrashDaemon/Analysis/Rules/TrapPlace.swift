@@ -1,24 +1,26 @@
 import CrashSymbols
 
-/// Finds the function of a failed Swift check among the inlined functions.
+/// Finds the function with a failed Swift check among the functions that are inlined at the trap.
 ///
-/// For `f(x)!`, swiftc assigns the trap the line of the `!` but the scope of the inlined `f`. The innermost function in
-/// the debug information is then not the one that failed, and does not contain the line.
+/// For `f(x)!`, swiftc assigns the line of the `!` to the trap, but the scope of the inlined `f`. Therefore, the
+/// innermost function in the debug information is not the function with the check, and does not contain the line.
 enum TrapPlace {
-  /// The functions at a trap, innermost first, without the functions that had returned before the check.
+  /// Returns the functions at a trap, innermost first, without the functions that had returned before the check.
   ///
-  /// The innermost line is the line of the check, even if the call before it is on another line of the expression.
+  /// The first function gets the line of the check, even if the call before the check is on another line of the
+  /// expression.
   static func chain(_ chain: [SourceFrame]) -> [SourceFrame] {
     guard let leaf = chain.first, let file = leaf.file, let line = leaf.line, !leaf.isLineApproximate,
       let number = function(around: line, of: file, in: chain), number > 0
     else { return chain }
     var kept = Array(chain[number...])
-    // Use the location of the check and not that of the call before it.
+    // Use the location of the check, and not the location of the call before the check.
     (kept[0].file, kept[0].line, kept[0].column) = (file, line, leaf.column ?? kept[0].column)
     return kept
   }
 
-  /// The function that contains a line: the last function that is declared above the line and has not ended there.
+  /// Finds the function that contains a line: the last function that is declared above the line and that does not end
+  /// above it.
   private static func function(around line: Int, of file: String, in chain: [SourceFrame]) -> Int? {
     var found: (number: Int, line: Int)?
     var isDeclared = false
@@ -35,7 +37,7 @@ enum TrapPlace {
 
   /// Whether a closure or nested function ends above the line.
   ///
-  /// This holds if the enclosing function calls it from a line in between.
+  /// The closure ends above the line if the enclosing function calls it between the closure's declaration and the line.
   private static func hasEnded(
     _ frame: SourceFrame, _ start: Int, before line: Int, of file: String, _ callers: ArraySlice<SourceFrame>
   ) -> Bool {
@@ -45,10 +47,10 @@ enum TrapPlace {
     return start < call && call <= line
   }
 
-  /// Finds the function without declarations, as the innermost function that calls another function on the line.
+  /// Finds the function if declarations are unknown: the innermost function that calls another function on the line.
   ///
-  /// Functions that were inlined on the line had returned. Nil if a closure or nested function is on the same line as
-  /// the enclosing function.
+  /// Functions that were inlined on the line had returned. Returns nil if a closure or nested function is on the same
+  /// line as the enclosing function.
   private static func caller(on line: Int, of file: String, in chain: [SourceFrame]) -> Int? {
     guard let number = chain.indices.dropFirst().first(where: { chain[$0].file == file && chain[$0].line == line }),
       !chain[number].mangled.isEmpty,
@@ -57,7 +59,7 @@ enum TrapPlace {
     return number
   }
 
-  /// Whether a function's name begins with the name of another function, as the names of its local entities do.
+  /// Whether a function's name begins with the name of another function, as the names of local functions do.
   private static func isPart(_ name: String, of function: String) -> Bool {
     let stem = function.prefix { $0 != "." }
     return !stem.isEmpty && name != function && name.hasPrefix(stem)

@@ -1,14 +1,15 @@
-// Lists the legacy SSE instructions that require an aligned operand. The list was measured by running each instruction
-// with an operand that is 8 bytes off, because Intel's and AMD's manuals spread these facts over hundreds of pages.
+// Lists the legacy SSE instructions that require an aligned operand. The list is the result of a measurement that ran
+// each instruction with an operand at an offset of 8 bytes. The manuals of Intel and AMD describe the alignment of each
+// instruction separately, on hundreds of pages.
 
 extension InstructionDecoder_x86_64 {
-  /// The required alignment of an operand in the map 0F; nil if any address is valid.
+  /// The required alignment of an operand in the opcode map 0F; nil if any address is valid.
   func alignmentOfOld(_ opcode: UInt8, _ selector: UInt8) -> UInt64? {
     switch (opcode, selector) {
-    // fxsave, fxrstor; xsave, xrstor, xsaveopt
+    // The first case is fxsave and fxrstor. The second case is xsave, xrstor and xsaveopt.
     case (0xae, 0), (0xae, 1): return repeatPrefix == 0 ? 16 : nil
     case (0xae, 4), (0xae, 5), (0xae, 6): return repeatPrefix == 0 && !hasOperandPrefix ? 64 : nil
-    // cmpxchg16b; xrstors, xsavec, xsaves
+    // The first case is cmpxchg16b. The second case is xrstors, xsavec and xsaves.
     case (0xc7, 1): return rex & 8 != 0 ? 16 : nil
     case (0xc7, 3), (0xc7, 4), (0xc7, 5): return 64
     default: break
@@ -23,10 +24,10 @@ extension InstructionDecoder_x86_64 {
     return vectors.contains(opcode) ? 16 : nil
   }
 
-  /// The required alignment of an operand in the maps 0F38 and 0F3A; nil if any address is valid.
+  /// The required alignment of an operand in the opcode maps 0F38 and 0F3A; nil if any address is valid.
   func alignmentOfOld(map: UInt8, _ opcode: UInt8) -> UInt64? {
     if repeatPrefix != 0 { return nil }
-    // The instructions of SHA.
+    // Without the operand prefix, these are the SHA instructions.
     if !hasOperandPrefix { return map == 2 ? (0xc8...0xcd).contains(opcode) ? 16 : nil : opcode == 0xcc ? 16 : nil }
     return (map == 2 ? Self.map38 : Self.map3A).contains(opcode) ? 16 : nil
   }
