@@ -20,27 +20,27 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
   public var refusals: [String: Int]
   /// The number of threads with an unwind cross-check, by outcome.
   ///
-  /// Nil if crashd is too old.
+  /// Nil in replies of an older crashd.
   public var unwindings: [String: Int]?
   /// The number of builds whose debug information was requested from servers, by outcome.
   ///
-  /// Nil if crashd is too old.
+  /// Nil in replies of an older crashd.
   public var debugInformation: [String: Int]?
   /// The number of reports that wait in memory because the store does not accept them.
   ///
-  /// Nil if crashd is too old.
+  /// Nil in replies of an older crashd.
   public var held: Int?
   /// The number of files that wait in the spool.
   ///
-  /// Nil if the caller lacks full access, or if crashd is too old.
+  /// Nil if the caller lacks full access, and in replies of an older crashd.
   public var spooled: Int?
   /// The failures of the store, as sentences.
   ///
-  /// Nil if crashd is too old.
+  /// Nil in replies of an older crashd.
   public var trouble: [String]?
   /// The access of the caller.
   ///
-  /// Nil if crashd is too old.
+  /// Nil in replies of an older crashd.
   public var access: Access?
 
   /// Describes which crashes the caller can read and change.
@@ -49,7 +49,7 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
     public var uid: Int
     /// Whether the caller can access the crashes of all users.
     ///
-    /// If not, it can access only crashes of its own processes.
+    /// If false, the caller can access only crashes of its own processes.
     public var all: Bool
     /// The group whose members have full access, as root and crashd's own user have.
     ///

@@ -20,7 +20,7 @@ public struct DanglingGroup: Codable, Sendable, Equatable {
   public var method: String?
   /// The innermost in-app function of the access.
   ///
-  /// If no function is in-app, another function.
+  /// If no function is in-app, this is another function of the stack.
   public var place: String
   /// The source location of the incident that was seen last, such as `Shop.swift:12`.
   ///

@@ -3,7 +3,7 @@ public import CrashReport
 extension DanglingPolicyReport {
   /// The level of a program's protection.
   public struct Level: OpenEnum {
-    /// The string that JSON contains.
+    /// The value as a string, as in JSON.
     public let rawValue: String
     /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -18,7 +18,7 @@ extension DanglingPolicyReport {
 
   /// The operator's override of the level.
   public struct Pin: OpenEnum {
-    /// The string that JSON contains.
+    /// The value as a string, as in JSON.
     public let rawValue: String
     /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -36,7 +36,7 @@ extension DanglingPolicyReport {
 
   /// What caused the protection of a class.
   public struct ListedBy: OpenEnum {
-    /// The string that JSON contains.
+    /// The value as a string, as in JSON.
     public let rawValue: String
     /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -51,7 +51,7 @@ extension DanglingPolicyReport {
 extension DanglingDecision {
   /// The kind of a decision.
   public struct Action: OpenEnum {
-    /// The string that JSON contains.
+    /// The value as a string, as in JSON.
     public let rawValue: String
     /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -70,7 +70,7 @@ extension DanglingDecision {
 extension ProcessSummary {
   /// Which part of a process's memory reports contain.
   public struct Memory: OpenEnum {
-    /// The string that JSON contains.
+    /// The value as a string, as in JSON.
     public let rawValue: String
     /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }

@@ -14,7 +14,7 @@ public struct Subscriber: Codable, Sendable, Equatable {
   public var time: String
   /// The lag: the number of events that were stored after the cursor.
   ///
-  /// Nil if crashd is too old.
+  /// Nil in replies of an older crashd.
   public var behind: Int?
 
   /// Creates a value from its parts.

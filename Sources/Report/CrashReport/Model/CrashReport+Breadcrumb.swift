@@ -27,7 +27,7 @@ extension CrashReport {
     ///
     /// The values are the levels of swift-log, or a number that this version does not define.
     public struct Level: OpenEnum {
-      /// The string that JSON contains.
+      /// The value as a string, as in JSON.
       public let rawValue: String
       /// Creates a value from any string.
       public init(rawValue: String) { self.rawValue = rawValue }

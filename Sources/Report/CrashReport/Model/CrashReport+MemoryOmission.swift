@@ -3,7 +3,7 @@ extension CrashReport {
   ///
   /// The stacks and the memory that registers point to were excluded.
   public struct MemoryOmission: RawRepresentable, Codable, Sendable, Hashable {
-    /// The string that JSON contains.
+    /// The value as a string, as in JSON.
     public var rawValue: String
 
     /// Creates a value from its string.

@@ -36,7 +36,7 @@ extension CrashReport {
 extension CrashReport.Unwinding {
   /// The result of comparing two stacks.
   public struct Agreement: RawRepresentable, Codable, Sendable, Hashable {
-    /// The string that JSON contains.
+    /// The value as a string, as in JSON.
     public var rawValue: String
 
     /// Creates a value from its string.
@@ -56,7 +56,7 @@ extension CrashReport.Unwinding {
 
   /// The unwinder that found frames.
   public struct Source: RawRepresentable, Codable, Sendable, Hashable {
-    /// The string that JSON contains.
+    /// The value as a string, as in JSON.
     public var rawValue: String
 
     /// Creates a value from its string.

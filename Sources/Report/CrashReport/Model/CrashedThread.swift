@@ -215,7 +215,7 @@ extension CrashReport {
   ///
   /// The constants are listed from the most reliable to the least reliable.
   public struct Trust: RawRepresentable, Codable, Sendable, Hashable {
-    /// The string that JSON contains.
+    /// The value as a string, as in JSON.
     public var rawValue: String
 
     /// Creates a value from its string.

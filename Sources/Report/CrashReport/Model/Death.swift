@@ -1,7 +1,7 @@
 extension CrashReport {
   /// The kind of event that a report describes.
   public struct Kind: RawRepresentable, Codable, Sendable, Hashable {
-    /// The string that JSON contains.
+    /// The value as a string, as in JSON.
     public var rawValue: String
 
     /// Creates a value from its string.

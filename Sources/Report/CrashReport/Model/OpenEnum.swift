@@ -19,7 +19,7 @@ extension OpenEnum {
 extension CrashReport {
   /// The cause of a crash, as a stable identifier.
   public struct Cause: OpenEnum {
-    /// The string that JSON contains.
+    /// The value as a string, as in JSON.
     public let rawValue: String
     /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -32,7 +32,7 @@ extension CrashReport {
 extension CrashReport.ReplacedHandler {
   /// The kind of disposition that replaced the handler of the in-process library.
   public struct Kind: OpenEnum {
-    /// The string that JSON contains.
+    /// The value as a string, as in JSON.
     public let rawValue: String
     /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -51,7 +51,7 @@ extension IncidentReport {
   ///
   /// For a part that this version does not define, its number.
   public struct Source: OpenEnum {
-    /// The string that JSON contains.
+    /// The value as a string, as in JSON.
     public let rawValue: String
     /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -71,7 +71,7 @@ extension IncidentReport {
   /// For a guard, the kind is a `ShieldKind`. For contained work, it is `trap`. For other sources, it is one of the
   /// values below. For a kind that this version does not define, the value is its number.
   public struct Kind: OpenEnum {
-    /// The string that JSON contains.
+    /// The value as a string, as in JSON.
     public let rawValue: String
     /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -98,7 +98,7 @@ extension IncidentReport {
 
   /// Whether an incident proves a bug in the program.
   public struct Confidence: OpenEnum {
-    /// The string that JSON contains.
+    /// The value as a string, as in JSON.
     public let rawValue: String
     /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -113,7 +113,7 @@ extension IncidentReport {
   ///
   /// For a reaction that this version does not define, its number.
   public struct Mode: OpenEnum {
-    /// The string that JSON contains.
+    /// The value as a string, as in JSON.
     public let rawValue: String
     /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
