@@ -6,7 +6,7 @@ public struct ReportTimes: Sendable {
   public var moment: @Sendable (_ time: String) -> String
   /// Formats a time.
   ///
-  /// The date is omitted if it is the day of the crash.
+  /// The date is omitted if the time is on the day of the crash.
   public var ofDay: @Sendable (_ time: String, _ crash: String) -> String
 
   /// Creates a value from its parts.

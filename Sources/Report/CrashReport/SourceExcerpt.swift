@@ -1,4 +1,4 @@
-/// A few lines of a source file around the line of a frame.
+/// The lines of a source file around the line of a frame.
 public struct SourceExcerpt: Sendable, Equatable {
   /// The number of lines that are shown before and after the line of the frame.
   public static let context = 3

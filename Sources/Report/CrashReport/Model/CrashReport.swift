@@ -17,7 +17,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var time: String
   /// The crashed process.
   public var process: ProcessIdentity
-  /// The signal of the thread that crashed first.
+  /// The signal of the first thread in `threads`.
   public var signal: Signal
   /// The runtime error message, such as `Fatal error: Index out of range`.
   ///
@@ -25,8 +25,10 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var reason: String
   /// The diagnosis that crashd made.
   public var diagnosis: Diagnosis
-  /// The threads in this order: the thread that crashed first, the other crashed threads by the time of their crash,
-  /// and all other threads.
+  /// The crashed threads, followed by the threads that did not crash.
+  ///
+  /// The first one is the thread whose signal ended the process, or else the thread that crashed first. The other
+  /// crashed threads follow in the order of their crashes.
   public var threads: [CrashedThread]
   /// The images that were loaded, sorted by address.
   public var images: [Image]
@@ -393,7 +395,7 @@ extension CrashReport {
 
   /// The times of one crash, in nanoseconds of CLOCK_MONOTONIC.
   public struct Timing: Codable, Sendable, Equatable {
-    /// The time when the thread that crashed first entered its signal handler.
+    /// The time when the first thread in `threads` entered its signal handler.
     public var entry_ns: UInt64
     /// The time when the record of this thread was committed.
     public var commit_ns: UInt64

@@ -26,7 +26,7 @@ extension CrashReport {
     /// The number of OOM kills in this control group after the process was last seen running; nil if unknown.
     public var oomKills: Int?
 
-    /// Whether one of these OOM kills may have hit this process; nil if not.
+    /// Whether one of these OOM kills may have hit this process; nil if none can have hit it.
     public var oomVictim: Bool?
     /// The number of processes in the control group that these OOM kills may have hit, including this process.
     ///

@@ -112,7 +112,7 @@ extension TextRenderer {
 
   /// Returns a time.
   ///
-  /// The date is omitted if it is the day of the crash.
+  /// The date is omitted if the time is on the day of the crash.
   private func shortTime(_ time: String, in report: CrashReport) -> String {
     CleanText.line(times.ofDay(time, report.time))
   }

@@ -192,11 +192,11 @@ extension String {
 
 /// The styles in a report, named by their purpose.
 ///
-/// They use only the 16 colors that the theme of a terminal defines.
+/// The styles use only the 16 colors that the theme of a terminal defines.
 struct TextStyle {
   let color: Bool
 
-  /// The style of the diagnosis.
+  /// The style of the diagnosis and of errors.
   func alarm(_ text: String) -> String { wrap(text, "1;31") }
   /// The style of an in-app function.
   func own(_ text: String) -> String { wrap(text, "1") }
