@@ -73,8 +73,8 @@ public enum Demangler: Sendable {
   /// Whether the demangled name has a reasonable length.
   ///
   /// Substitutions can expand a name of 250 bytes to terabytes, and no demangler limits the result. The check itself
-  /// may exhaust memory or crash. Therefore it must first run in a disposable process before the name is demangled in
-  /// another process.
+  /// may exhaust memory or crash. Therefore the check must run in a disposable process before the name is demangled in
+  /// any other process.
   public static func isReasonable(_ mangled: String) -> Bool {
     guard isSwift(mangled) || isCxx(mangled) else { return true }
     // If memory is exhausted, the demangler returns no string. Another process may have enough memory, so this result

@@ -90,7 +90,7 @@ import Glibc
     return unsafe Array(bytes[range])
   }
 
-  /// Returns the checksum of all bytes that follow `offset`.
+  /// Returns the checksum of the bytes from `offset` to the end of the file.
   func checksum(from offset: Int) -> UInt64 {
     // The offset is limited to the size of the mapping.
     unsafe XXH64.checksum(of: UnsafeRawBufferPointer(rebasing: bytes[min(max(offset, 0), count)...]))
@@ -113,7 +113,7 @@ import Glibc
     self.count = count
   }
 
-  /// The item at the index; nil if the index is beyond the end.
+  /// The item at the index; nil if the index is too large.
   @inline(__always)
   subscript(index: UInt32) -> Item? {
     guard index < count else { return nil }

@@ -35,7 +35,7 @@ enum SwiftNameModule {
   ///
   /// The entity follows after the last " in ", " of " or " for " outside parentheses.
   ///
-  /// After " in ", the remaining string may be only a module. `isBare` is true in this case, that is, after " in ".
+  /// After " in ", the remaining string may be only a module. In this case `isBare` is true.
   private static func lastEntity(of bytes: [UInt8]) -> (entity: ArraySlice<UInt8>, isBare: Bool) {
     var start = 0
     var isBare = false

@@ -1,8 +1,8 @@
 /// Maps addresses to function, file and line.
 ///
-/// A cache belongs to one build of one image. A cache file is mapped and searched, and never loaded as a whole. The
-/// file is read once when it is opened, to verify its checksum. A lookup takes about 200 instructions. A cache should
-/// stay open as long as its image may crash. All methods may be called from any thread.
+/// A cache belongs to one build of one image. A cache file is mapped and searched in place. Opening it reads the whole
+/// file once, to verify its checksum. A lookup takes about 200 instructions. A cache should stay open as long as its
+/// image may crash. All methods may be called from any thread.
 ///
 /// The file belongs to crashd, but its bytes are untrusted, because they were derived from an untrusted image. A
 /// damaged or malicious file is refused, or lookups in it return nothing.
