@@ -60,8 +60,8 @@ extension CrashAnalysis {
 
   /// Whether no memory of the process is stored, whatever its ring contains.
   ///
-  /// This applies if the operator has configured it. It also applies if the process had more privileges than its user,
-  /// because its library should not have recorded memory but may have done so.
+  /// This applies if the operator has configured it, or if the process had more privileges than its user. The library in
+  /// such a process should record no memory, but crashd does not rely on that.
   func withholdsMemory(of process: AttachedProcess) -> Bool {
     !process.isStored && (process.facts.isRestricted || settings.current.noMemory.hold(for: process.facts))
   }
