@@ -129,8 +129,8 @@ def document(rows, figures, extra):
         are compared with the answers of the toolchain's llvm-symbolizer, name by name and line by line. Times
         are processor time, the least of three runs. Each run is a new process that reads the file anew. The
         symbol cache and symbolic's cache are built before. Peak memory counts mapped pages of files.""")
-    inside = paragraph(f"""crashd opens the cache when the process attaches. There the first crash of
-        {FRAMES} frames costs {extra['first crash'] / 1000:.2f} ms with readable names, later ones {extra['crash']
+    inside = paragraph(f"""crashd opens the cache when the process attaches. In crashd, the first crash of
+        {FRAMES} frames then costs {extra['first crash'] / 1000:.2f} ms with readable names, later ones {extra['crash']
         / 1000:.2f} ms. The
         first crash is {figures['ratio']:.0f} times as fast as llvm-symbolizer in a separate process. Without
         text, the cache does {extra['rate']:,} look-ups a second of {figures['instructions']:.0f} instructions

@@ -157,7 +157,7 @@ static const void *async_code(uint64_t word) {
 const void *cs_quarantine_call(cs_object *object, uint32_t word, uint32_t is_async, const void *frame,
                                uint64_t context) {
   const cs_metadata *const metadata = __atomic_load_n(&object->metadata, __ATOMIC_ACQUIRE);
-  // The object has left the quarantine between the call and this check. The object that is now at this address may not
+  // If the object left the quarantine after the call began, there may be another object at this address, which may not
   // have the called method.
   if (!cs_is_zombie(metadata)) return NULL;
   cs_class *const class = cs_class_of_zombie(metadata);

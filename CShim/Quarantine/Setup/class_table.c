@@ -47,9 +47,9 @@ static void measure_fields(cs_class *class) {
   if (class->audited_end > first + CS_FIELDS_AUDITED) class->audited_end = first + CS_FIELDS_AUDITED;
 }
 
-// Returns whether all objects of a class have the same size. Objects can have tail-allocated elements only if their
-// class belongs to these libraries. Examples are ManagedBuffer and its subclasses, and the classes whose objects
-// Foundation creates with _CFRuntimeCreateInstance.
+// Returns whether all objects of a class have the same size. Only classes of the Swift standard library and of
+// Foundation, and their subclasses, can have tail-allocated elements. Examples are ManagedBuffer, and the classes whose
+// objects Foundation creates with _CFRuntimeCreateInstance.
 static bool has_one_size(const cs_metadata *metadata) {
   static const char swift[] = "Swift.", foundation[] = "Foundation";
   for (; metadata != NULL; metadata = metadata->superclass) {

@@ -73,7 +73,8 @@ struct SymbolCacheSections: Sendable {
   }
 }
 
-// The search for an address without strings. It runs for every frame of a crash, which may have thousands of frames.
+// Finds the places of an address, and returns numbers instead of strings. The search runs for every frame of a crash,
+// which may have thousands of frames.
 extension SymbolCache {
   /// Calls `body` for each place at a link address, innermost first, until `body` returns false.
   ///

@@ -82,7 +82,7 @@ static struct cs_index_slot *index_find(struct cs_store *store, struct cs_index 
       return slot;
     }
     size_t offset = (size_t)(slot->item_plus_one - 1) * stride;
-    // This check prevents reading beyond the end of the table if its last string is shorter.
+    // memcmp must not read beyond the end of the table. Its last string may be shorter than `count`.
     if (slot->hash == hash && count <= items->count * stride - offset &&
         memcmp((const char *)items->items + offset, key, count) == 0)
       return slot;

@@ -25,9 +25,9 @@
 #define THREAD_STACK_BYTES (UINT64_C(256) * 1024)
 #define REPLY_TIMEOUT_MS   10000
 #define BACKOFF_FIRST_NS   (UINT64_C(100) * 1000 * 1000)
-// Each pause is twice as long as the one before, up to this limit. If crashd starts again, the thread therefore finds
-// it at the latest after another pause as long as crashd's absence. Without crashd this thread wakes up six times an
-// hour. If a crash occurs between two attempts, the handler connects to crashd itself.
+// Each pause is twice as long as the one before, up to this limit. After crashd has started again, the thread therefore
+// finds it within about the time for which crashd was absent. Without crashd this thread wakes up six times an hour. If
+// a crash occurs between two attempts, the handler connects to crashd itself.
 #define BACKOFF_LIMIT_NS (UINT64_C(600) * 1000 * 1000 * 1000)
 
 typedef struct attach_client {

@@ -86,7 +86,7 @@ static bool read_capabilities(int tid, struct __user_cap_data_struct ret_data[2]
 // Returns whether a thread of the shield may have other privileges than the calling thread.
 static bool have_other_rights(void) {
   struct __user_cap_data_struct here[2];
-  // If another caller is restarting the threads, waits until they have started, because they get that caller's
+  // If another caller is restarting the threads, wait until they have started, because they get that caller's
   // privileges.
   cs_own_threads_await_return();
   if (!cs_shim_is_started() || !read_capabilities(0, here)) return false;

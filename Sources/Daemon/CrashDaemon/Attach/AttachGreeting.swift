@@ -96,7 +96,7 @@ extension ProcessFacts {
 /// For a dumpable process, the owner is the effective user. Otherwise, the owner is root (of the process's user
 /// namespace). The directory of the process itself always belongs to the effective user. A process is not dumpable if
 /// it was started with set-user-id or file capabilities, has changed its user, or has called `prctl(PR_SET_DUMPABLE,
-/// 0)`. This check does not trust the library in the process.
+/// 0)`. crashd asks the kernel for the owner, because it does not trust what the library in the process reports.
 enum ProcessOwner {
   static func of(pid: Int32) -> UInt32? {
     var status = stat()

@@ -48,8 +48,8 @@ extension Shield {
   /// program, or is initializing a static variable of a C++ function. With the static standard library, it also happens
   /// in a block that Dispatch runs, and in a cancellation handler that a task group calls. Further limits:
   /// - For a contained trap, the shield does not call a SIGILL handler that the program installed before the shield.
-  /// - `exit()` works while such threads exist. Its callbacks (`atexit`, C++ destructors) must not wait for locks or
-  ///   objects that these threads hold.
+  /// - `exit()` works although threads that trapped still exist. Its callbacks (`atexit`, C++ destructors) must not
+  ///   wait for locks or objects that these threads hold.
   /// - Synchronous work runs on a thread without a task: it has no task-local values, and `Task.isCancelled` is always
   ///   false.
   ///
