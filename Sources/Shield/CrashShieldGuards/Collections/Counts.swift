@@ -3,8 +3,8 @@ internal import CrashShield
 extension Array {
   /// Creates a collection of equal elements; an empty one for a negative count, or one above `limit`.
   ///
-  /// The fault is recorded as `capacity`. The default limit is the size of the address space. A machine's memory allows
-  /// far less, and the process ends if memory runs out: pass a limit for an untrusted count.
+  /// The fault is recorded as `capacity`. The default limit is the size of the address space, which is far more than a
+  /// machine's memory. Because the process ends if memory runs out, pass a limit for an untrusted count.
   @inlinable
   public init(
     shieldedRepeating element: Element, count: Int,
