@@ -9,11 +9,11 @@ public struct EventPrinter: Sendable {
   private let terminal: Terminal
   /// The ids of reports whose line was printed.
   ///
-  /// A report that arrives again, with more threads, needs no second line.
+  /// If a report arrives again with more threads, its line is not printed again.
   private var printed: [String] = []
   private static let printedLimit = 256
 
-  /// Makes a printer.
+  /// Creates a printer.
   public init(style: JSONStyle, isFull: Bool, terminal: Terminal) {
     self.style = style
     self.isFull = isFull
