@@ -70,7 +70,8 @@ public struct CrashForwarder: Sendable {
         var webhook = WebhookSink(
           url: url.text, headers: headers, http: HTTPClient(caFile: settings.caFile, stop: stop))
       else {
-        throw SettingsError(place: "webhook.url", reason: "it is not a URL such as https://HOST/PATH, without a password")
+        throw SettingsError(
+          place: "webhook.url", reason: "it is not a URL such as https://HOST/PATH, without a password")
       }
       (webhook.host, webhook.environment) = (host, settings.webhookEnvironment)
       (webhook.format, webhook.template) = (settings.webhookFormat, settings.webhookTemplate)
