@@ -169,7 +169,7 @@ def make_rings(binaries: pathlib.Path, folder: pathlib.Path) -> list:
 
 def measure_ingest(binaries: pathlib.Path, folder: pathlib.Path, rings: list, crashes: int, clients: int) -> float:
     daemon = Daemon(binaries, folder)
-    # The symbols are read before the measured time begins.
+    # Warm up before the measured time, so that crashd has already read the symbols.
     for count in (len(rings), 2 * len(rings), 2 * len(rings) + WARM_UP):
         sender(daemon, rings, count - daemon.stored(), 1)
         daemon.await_stored(count)
@@ -179,7 +179,7 @@ def measure_ingest(binaries: pathlib.Path, folder: pathlib.Path, rings: list, cr
     begin = sender(daemon, rings, crashes, clients)
     daemon.await_stored(before + crashes // clients * clients)
     took = time.monotonic() - begin
-    # On a machine with other work, processor times are more reliable than the elapsed time.
+    # Print processor times as well: if other programs use the machine, they are more reliable than the elapsed time.
     own, children = (after - old for after, old in zip(daemon.cpu_ms(), cpu))
     named = call(daemon.varlink, "List", {"limit": 200})["reports"]
     without = sum(not report["function"] for report in named)
@@ -200,7 +200,7 @@ def has_children(pid: int) -> bool:
             if path.read_text():
                 return True
         except (FileNotFoundError, ProcessLookupError):
-            # A thread that has ended in the meantime has no file.
+            # Skip a thread that has ended meanwhile, and therefore has no file.
             continue
     return False
 
@@ -272,8 +272,8 @@ def measure_list(binaries: pathlib.Path, folder: pathlib.Path, reports: int, run
     return result
 
 
-# A row without the parts that lists do not read. The JSON of a real report has about 30 KB, which is too much for a
-# million rows.
+# Rows with only the columns that lists read. The JSON of a real report has about 30 KB, which is too much for a million
+# rows.
 FILL = """
 WITH RECURSIVE n (i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last)
 INSERT INTO reports (id, time, pid, uid, name, executable, signal, reason, sentence, function, file, line, group_key,
@@ -308,7 +308,7 @@ def measure_growth(binaries: pathlib.Path, folder: pathlib.Path, rings: list, si
     calls = {"list": ("List", {"limit": 100, "count": True}), "groups": ("Groups", {"limit": 100}),
              "show": ("Get", {}), "status": ("Status", {})}
     table: dict[str, list[float]] = {}
-    # The newest reports are complete.
+    # Store complete reports last, because `show` reads the newest report.
     daemon = Daemon(binaries, folder)
     sender(daemon, rings, 2 * len(rings), 1)
     daemon.await_stored(2 * len(rings))
@@ -326,7 +326,7 @@ def measure_growth(binaries: pathlib.Path, folder: pathlib.Path, rings: list, si
                 begin = time.monotonic()
                 call(daemon.varlink, method, parameters)
                 times.append((time.monotonic() - begin) * 1000)
-            # The minimum of many runs, because other work on the machine only adds time.
+            # Use the minimum of many runs, because other work on the machine only adds time.
             table.setdefault(f"{name}, ms", []).append(min(times))
         rates = []
         for _ in range(3):
@@ -344,7 +344,7 @@ def measure_growth(binaries: pathlib.Path, folder: pathlib.Path, rings: list, si
     for name, values in table.items():
         ratio = values[-1] / max(values[0], 0.01)
         print(f"{name:28}" + "".join(f"{value:14.2f}" for value in values) + f"{ratio:16.2f}", flush=True)
-        # A call has about a millisecond of constant cost for the sockets.
+        # Add 1 ms to each time, because the sockets add about a millisecond of constant cost to each call.
         if (values[-1] + 1) / (values[0] + 1) > GROWTH_NOISE * math.log(sizes[-1]) / math.log(sizes[0]):
             worse.append(f"{name} grows by {ratio:.1f} from {sizes[0]} to {sizes[-1]} reports")
     return worse

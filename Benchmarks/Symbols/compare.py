@@ -19,7 +19,7 @@ import tools
 COUNT = 5000
 FRAMES = 64  # frames of a crash
 
-# The goals of DESIGN.md.
+# The goals that DESIGN.md documents.
 GOALS = {"whole chains": 100.0, "build": 1.5, "lazy": 0.4, "file": 34.0, "instructions": 250, "ratio": 160}
 
 
@@ -38,7 +38,7 @@ def build_cache(analyse, image, path, chosen=None):
     addresses need."""
     arguments = ["--at", ",".join(f"{a:x}" for a in chosen)] if chosen else []
     command = [analyse, "build-cache", "--build-id", tools.build_id(image).hex(), *arguments]
-    # The shell only opens the two files, and then executes the program.
+    # Use a shell to open the two files and then execute the program, so that only the program is measured.
     script = 'exec "$@" <"$IMAGE" >"$CACHE"'
     os.environ.update(IMAGE=image, CACHE=path)
     return tools.run(["sh", "-c", script, "sh", *command])

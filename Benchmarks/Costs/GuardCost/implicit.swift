@@ -1,4 +1,5 @@
-// Work that is the same with and without CrashShieldImplicit. scripts/measure/implicit inserts the import.
+// Work whose cost is measured with and without CrashShieldImplicit. scripts/measure/implicit sets IMPLICIT to import
+// it.
 #if IMPLICIT
   import CrashShield
   import CrashShieldImplicit
