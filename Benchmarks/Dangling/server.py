@@ -3,9 +3,9 @@
 server.
 
 Runs dangling-server under wrk with 50 connections, alternately unprotected and protected, in N pairs for each way, and
-writes the figures into DOCUMENT. Fails if a server crashes, an object is left after the quarantine was drained, or an
-incident was recorded, because the server has no bug. For `zero` it also fails if the median of the pairs' ratios is
-below 0.95.
+writes the figures into DOCUMENT. Fails if a server crashes, if an object is left after the quarantine was drained, or
+if an incident was recorded: the server does not have a use-after-free, so the incident would be false. For `zero`, also
+fails if the median of the ratios of requests per second is below 0.95.
 """
 import argparse
 import json
@@ -26,7 +26,7 @@ WAYS = {"none": ["none"], "zero": ["zero"], "zero-own": ["zero", "own"], "absorb
 
 
 def load(server, way, seconds):
-    """Returns the requests per second, and the server's output when it ends."""
+    """Runs the server once under wrk. Returns its counters, with the rate, the latency and the processor time."""
     process = subprocess.Popen(
         [server, *WAYS[way]], stdout=subprocess.PIPE, text=True, env={**os.environ, "SWIFT_BACKTRACE": "enable=no"}
     )
@@ -60,7 +60,7 @@ def load(server, way, seconds):
 
 
 def faults(way, found):
-    """Yields the faults that a run must not have."""
+    """Yields a message for each fault in the result of a run."""
     if found["living_after"] != 0:
         yield f"{found['living_after']} objects of the server's own are left"
     if found["bytes_after"] != 0 or found["admitted"] != found["evicted"]:
@@ -106,7 +106,7 @@ def main():
 
 
 def write(options, rows):
-    """Returns the table of the document, between its marks."""
+    """Returns the lines of the table, which the document has between two marks."""
     lines = [
         f"{options.seconds} s of wrk a run, {CONNECTIONS} connections, {os.cpu_count()} processors for server and wrk together.",
         "",
