@@ -63,7 +63,7 @@ extension Process {
     return terminationStatus
   }
 
-  /// Terminates the process; returns false if it was not started, which is recorded as `process`.
+  /// Terminates the process; if it was not started, returns false and records `process`.
   @discardableResult
   public func shieldedTerminate(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
     if processIdentifier == 0, handleFault("the end of a process that was not started", fileID, line) { return false }
@@ -71,7 +71,7 @@ extension Process {
     return true
   }
 
-  /// Waits for the end of the process; returns false if it was not started, which is recorded as `process`.
+  /// Waits for the end of the process; if it was not started, returns false and records `process`.
   @discardableResult
   public func shieldedWaitUntilExit(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
     if processIdentifier == 0, handleFault("a wait for a process that was not started", fileID, line) { return false }

@@ -20,7 +20,7 @@ extension NSArray {
 }
 
 extension NSMutableArray {
-  /// Adds an object; nil is skipped, which is recorded as `missingValue`.
+  /// Adds an object; skips nil and records `missingValue`.
   ///
   /// Skips nil in every guard mode. With the plain operation, nil would become `NSNull`.
   ///
@@ -48,7 +48,7 @@ extension NSString {
     return substring(with: range)
   }
 
-  /// Returns the string from a UTF-16 index on; empty for an index past the end, which is recorded as
+  /// Returns the part from a UTF-16 index to the end; if the index is past the end, returns "" and records
   /// `foundationRange`.
   public func shieldedSubstring(
     from index: Int, fileID: StaticString = #fileID, line: UInt = #line
@@ -60,7 +60,7 @@ extension NSString {
     return substring(from: index)
   }
 
-  /// Returns the string before a UTF-16 index; all of it for an index past the end, which is recorded as
+  /// Returns the part before a UTF-16 index; if the index is past the end, returns the whole string and records
   /// `foundationRange`.
   public func shieldedSubstring(
     to index: Int, fileID: StaticString = #fileID, line: UInt = #line

@@ -2,10 +2,10 @@ internal import CrashShieldGuards
 public import Foundation
 
 extension NSMutableString {
-  /// Inserts a text before a UTF-16 index or at the end; has no effect past the end, which is recorded as
+  /// Inserts a string before a UTF-16 index or at the end; if the index is past the end, has no effect and records
   /// `foundationRange`.
   ///
-  /// - Returns: Whether the text was inserted.
+  /// - Returns: Whether the string was inserted.
   @discardableResult
   public func shieldedInsert(
     _ text: String, at index: Int, fileID: StaticString = #fileID, line: UInt = #line
@@ -52,7 +52,7 @@ extension NSAttributedString {
     return unsafe attribute(name, at: index, effectiveRange: nil)
   }
 
-  /// Returns the attributes at a UTF-16 index; none if the index is out of bounds, which is recorded as
+  /// Returns the attributes at a UTF-16 index; if the index is out of bounds, returns no attributes and records
   /// `foundationRange`.
   public func shieldedAttributes(
     at index: Int, fileID: StaticString = #fileID, line: UInt = #line
@@ -89,10 +89,10 @@ extension NSMutableAttributedString {
     removeAttribute(name, range: clamped(range, length, NSMutableAttributedString.self, fileID, line) ?? range)
   }
 
-  /// Inserts a text before a UTF-16 index or at the end; has no effect past the end, which is recorded as
+  /// Inserts a string before a UTF-16 index or at the end; if the index is past the end, has no effect and records
   /// `foundationRange`.
   ///
-  /// - Returns: Whether the text was inserted.
+  /// - Returns: Whether the string was inserted.
   @discardableResult
   public func shieldedInsert(
     _ text: NSAttributedString, at index: Int, fileID: StaticString = #fileID, line: UInt = #line

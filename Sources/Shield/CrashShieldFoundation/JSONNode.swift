@@ -16,8 +16,8 @@ enum JSONNode: Sendable {
   // A value of another type; contains the name of this type.
   case other(String)
 
-  // The nesting depth of a JSON text is untrusted, and the stack is limited. In a debug build, 128 levels fit into a
-  // stack of 1 MiB.
+  // The nesting depth of a JSON document is untrusted, and the stack is limited. In a debug build, 128 levels fit into
+  // a stack of 1 MiB.
   private static let limit = 128
 
   init(_ value: Any?, depth: Int = 0) {
@@ -74,7 +74,7 @@ enum JSONNode: Sendable {
     case .integer(let number): number
     case .fraction(let number): number
     case .text(let text): text
-    // Do not convert `near`: it differs from the number in the JSON text.
+    // Do not convert `near`: it differs from the number in the JSON document.
     case .missing, .null, .near, .list, .object, .other: nil
     }
   }

@@ -4,7 +4,7 @@ internal import Foundation
 internal import Synchronization
 
 extension MainActor {
-  /// Runs the body on the main actor: at once if this is the main thread; otherwise later, which is recorded as
+  /// Runs the body on the main actor: at once on the main thread; on another thread, runs it later and records
   /// `isolation`.
   ///
   /// Replaces `MainActor.assumeIsolated`, which ends the process on another thread. Bodies from one thread run in the

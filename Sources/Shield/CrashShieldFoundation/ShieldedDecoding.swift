@@ -23,10 +23,10 @@ extension JSONDecoder {
 
 /// The valid elements of an array.
 ///
-/// Replaces `[Element]`, whose decoding fails if one element is invalid. Each skipped element is recorded as `json`. A
-/// value that is not an array has no elements, which is recorded as `json`, too. A null or missing member has no
-/// elements and is not a fault. Under `off` and `observe`, decoding throws the error, as without the wrapper. Use
-/// `JSONDecoder.shieldedDecode` to record the call site.
+/// Replaces `[Element]`, whose decoding fails if one element is invalid. Each skipped element is recorded as `json`. If
+/// the value is not an array, there are no elements, and the fault is also recorded as `json`. A null or missing member
+/// has no elements and is not a fault. Under `off` and `observe`, decoding throws the error, as without the wrapper.
+/// Use `JSONDecoder.shieldedDecode` to record the call site.
 @propertyWrapper
 public struct ShieldedElements<Element: Decodable>: Decodable {
   /// The elements.
@@ -50,9 +50,9 @@ public struct ShieldedElements<Element: Decodable>: Decodable {
 /// The valid members of an object.
 ///
 /// Replaces `[String: Value]`, whose decoding fails if one member is invalid. Each skipped member is recorded as
-/// `json`, without its key. A value that is not an object has no members, which is recorded as `json`, too. A null or
-/// missing member has no members and is not a fault. Under `off` and `observe`, decoding throws the error, as without
-/// the wrapper. Use `JSONDecoder.shieldedDecode` to record the call site.
+/// `json`, without its key. If the value is not an object, there are no members, and the fault is also recorded as
+/// `json`. A null or missing member has no members and is not a fault. Under `off` and `observe`, decoding throws the
+/// error, as without the wrapper. Use `JSONDecoder.shieldedDecode` to record the call site.
 @propertyWrapper
 public struct ShieldedMembers<Value: Decodable>: Decodable {
   /// The members.
@@ -101,14 +101,14 @@ extension ShieldedField: Sendable where Value: Sendable {}
 // The `init(from:)` that the compiler generates calls these functions for its members. Where this module is imported,
 // they take precedence over the container's own functions, which throw for a missing member.
 extension KeyedDecodingContainer {
-  /// Decodes the elements; none if the member is missing or null.
+  /// Decodes the elements; there are no elements if the member is missing or null.
   public func decode<Element>(
     _: ShieldedElements<Element>.Type, forKey key: Key
   ) throws -> ShieldedElements<Element> {
     try decodeIfPresent(ShieldedElements<Element>.self, forKey: key) ?? ShieldedElements(wrappedValue: [])
   }
 
-  /// Decodes the members; none if the member is missing or null.
+  /// Decodes the members; there are no members if the value is missing or null.
   public func decode<Value>(
     _: ShieldedMembers<Value>.Type, forKey key: Key
   ) throws -> ShieldedMembers<Value> {

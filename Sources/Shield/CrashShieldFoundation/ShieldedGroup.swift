@@ -79,7 +79,7 @@ public final class ShieldedSemaphore: Sendable {
   private let taken = Atomic<Int>(0)
   private let site: ShieldSite
 
-  /// Creates a semaphore with this initial value; a negative value becomes 0, which is recorded.
+  /// Creates a semaphore with this initial value; a negative value becomes 0 and is recorded.
   public init(value: Int, fileID: StaticString = #fileID, line: UInt = #line) {
     let site = ShieldSite(fileID: fileID, line: line)
     self.site = site

@@ -1,7 +1,7 @@
 @_exported public import Foundation
 
 extension Data {
-  /// The byte at an index; 0 if the index is out of bounds, which is recorded as `index`.
+  /// The byte at an index; 0 if the index is out of bounds, recorded as `index`.
   ///
   /// A write out of bounds is dropped, and recorded as `mutation`.
   public subscript(position: Int) -> UInt8 {

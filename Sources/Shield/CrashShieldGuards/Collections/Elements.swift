@@ -48,7 +48,7 @@ extension Dictionary {
 }
 
 extension Collection {
-  /// Returns the first element; `value` if the collection is empty, which is recorded as `unwrap`.
+  /// Returns the first element; if the collection is empty, returns `value` and records `unwrap`.
   ///
   /// Replaces `first!`, which ends the process.
   @inlinable
@@ -60,8 +60,8 @@ extension Collection {
 }
 
 extension Character {
-  /// Creates the only character of a string; `character` if the string has no or several characters, which is recorded
-  /// as `conversion`.
+  /// Creates the only character of a string; if the string is empty or has several characters, creates `character` and
+  /// records `conversion`.
   ///
   /// Replaces `Character(text)`, which ends the process for an empty string.
   public init(

@@ -22,8 +22,8 @@ extension UnsafeRawBufferPointer {
 }
 
 extension Array {
-  /// Copies the buffer's elements; creates an empty array if the buffer has a count but no address, which is recorded
-  /// as `memory`.
+  /// Copies the buffer's elements; if the buffer has a count but no address, creates an empty array and records
+  /// `memory`.
   @inlinable
   public init(
     shielded buffer: UnsafeBufferPointer<Element>, fileID: StaticString = #fileID, line: UInt = #line

@@ -4,7 +4,7 @@ internal import LinuxSystem
 
 /// Writes unbuffered to a descriptor.
 public enum Output: Sendable {
-  /// Writes the whole text.
+  /// Writes the whole string.
   /// - Throws: `Failure`, without a message if the reader closed the pipe, as in `| head`.
   public static func write(_ text: String, to descriptor: Int32 = 1) throws(Failure) {
     try write(Array(text.utf8), to: descriptor)

@@ -20,7 +20,7 @@ public struct EventPrinter: Sendable {
     self.terminal = terminal
   }
 
-  /// Returns the text for an event, or nil if there is nothing to print.
+  /// Returns the lines to print for an event; nil if the event is not printed.
   /// - Throws: `EncodingError` if the report cannot be written as JSON.
   public mutating func text(_ event: EventStream.Event) throws -> String? {
     guard case .report(let received, let cursor) = event else { return nil }

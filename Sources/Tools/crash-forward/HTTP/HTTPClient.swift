@@ -17,7 +17,7 @@ public final class HTTPClient: Sendable {
   private let timeout_ms: UInt32
 
   /// - Parameters:
-  ///   - caFile: A file of certificates to trust instead of the machine's.
+  ///   - caFile: The path of a file with the certificates to trust, instead of the machine's certificates.
   ///   - stop: The signal whose hang-up ends a transfer.
   ///   - timeout: The limit of a whole request.
   public init(caFile: String? = nil, stop: StopSignal? = nil, timeout: Duration = .seconds(30)) {

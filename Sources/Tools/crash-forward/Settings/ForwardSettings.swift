@@ -22,7 +22,7 @@ public struct ForwardSettings: Sendable, Equatable {
   public var subscriber = "crash-forward"
   /// The privacy rules.
   public var privacy = PrivacySettings()
-  /// A file of certificates to trust instead of the machine's.
+  /// The path of a file with the certificates to trust, instead of the machine's certificates.
   public var caFile: String?
   /// The number of minutes after which a report is dropped if the server answers but does not accept it.
   public var giveUpMinutes = 60
