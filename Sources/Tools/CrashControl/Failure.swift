@@ -69,7 +69,7 @@ public struct Failure: Error, Sendable, Equatable {
     case .ambiguousID(let id, let count):
       self.init(.usage, "\(count) reports' ids begin with '\(id)': give more digits")
     case .noSuchGroup(let key):
-      self.init(.nothingFound, "no group's key, or more than one, begins with '\(key)': see crashctl groups")
+      self.init(.nothingFound, "no group, or more than one, has a key that begins with '\(key)': see crashctl groups")
     case .notReanalysable(let reason):
       self.init(.nothingFound, "cannot analyze the report again: \(reason)")
     case .invalidCursor(let cursor):

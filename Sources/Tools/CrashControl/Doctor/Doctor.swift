@@ -98,7 +98,7 @@ public struct Doctor: Sendable {
   private func store(_ status: DaemonStatus) -> [Finding] {
     var findings = (status.trouble ?? []).map { Finding(.fault, "store", $0, remedy: "see crashd's log") }
     if let held = status.held, held > 0 {
-      findings.append(Finding(.warning, "store", "\(held) reports wait in memory because the store accepts none"))
+      findings.append(Finding(.warning, "store", "\(held) reports wait in memory because the store accepts no reports"))
     }
     return findings.isEmpty ? [Finding(.good, "store", "\(status.reports) reports")] : findings
   }

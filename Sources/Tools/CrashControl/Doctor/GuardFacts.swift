@@ -55,7 +55,7 @@ public enum GuardFacts: Sendable {
   static func finding(of test: ProcessSummary.SelfTest?, clock: Clock) -> Finding {
     guard let test else {
       return Finding(
-        .note, subject, "the program has run no self-test",
+        .note, subject, "the program has not run a self-test",
         remedy: "call Shield.selfTest() at its start")
     }
     let time = clock.text(test.time)

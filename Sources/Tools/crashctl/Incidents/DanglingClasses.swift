@@ -125,7 +125,7 @@ extension Dangling {
 
   struct Reset: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Remove the override of a class, so that the program and the statistics decide again")
+      abstract: "Remove the override of a class: the program's request and crashd's statistics apply again")
 
     @OptionGroup var subject: ClassScope
     @OptionGroup(title: "General options") var connection: ConnectionOptions
