@@ -3,9 +3,9 @@
 server.
 
 Runs dangling-server under wrk with 50 connections, alternately unprotected and protected, in N pairs for each way, and
-writes the figures into DOCUMENT. Fails if a server crashes, an object is left after the quarantine was drained, or an
-incident was recorded, because the server has no bug. For `zero` it also fails if the median of the pairs' ratios is
-below 0.95.
+writes the figures into DOCUMENT. Fails if a server crashes, if an object is left after the quarantine was drained, or
+if an incident was recorded: the server does not have a use-after-free, so the incident would be false. For `zero`, also
+fails if the median of the ratios of requests per second is below 0.95.
 """
 import argparse
 import json
@@ -21,12 +21,12 @@ THREADS = 1
 LEAST = 0.95
 START_TIMEOUT_S = 60
 END_TIMEOUT_S = 120
-# absorb must not protect NIO's classes, because their deinits remove the objects from collections that still call them.
+# absorb must not protect NIO's classes: it delays deinits, and deinits of NIO remove the objects from collections.
 WAYS = {"none": ["none"], "zero": ["zero"], "zero-own": ["zero", "own"], "absorb-own": ["absorb", "own"]}
 
 
 def load(server, way, seconds):
-    """Returns the requests per second, and the server's output when it ends."""
+    """Runs the server once under wrk. Returns its counters, with the rate, the latency and the processor time."""
     process = subprocess.Popen(
         [server, *WAYS[way]], stdout=subprocess.PIPE, text=True, env={**os.environ, "SWIFT_BACKTRACE": "enable=no"}
     )
@@ -36,7 +36,7 @@ def load(server, way, seconds):
             ["wrk", f"-t{THREADS}", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", f"http://127.0.0.1:{port}/"],
             capture_output=True, text=True, check=True, timeout=seconds + START_TIMEOUT_S,
         ).stdout
-        # The processor time of the server itself is more reliable than its rate if other programs use the machine.
+        # If other programs use the machine, the server's processor time is more reliable than its rate of requests.
         fields = open(f"/proc/{process.pid}/stat", encoding="ascii").read().rsplit(")", 1)[1].split()
         cpu_s = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
         resident = int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{process.pid}/status", encoding="ascii").read())[1])
@@ -51,7 +51,8 @@ def load(server, way, seconds):
         raise SystemExit(f"server.py: {way}: wrk met errors:\n{wrk}")
     found = json.loads(said)
     found["requests_1_s"] = float(re.search(r"Requests/sec:\s+([\d.]+)", wrk)[1])
-    # This line is in the list of percentiles. An earlier line ends with a share that can be "87.99%".
+    # Match at the start of a line: the wanted line is in the list of percentiles, and an earlier line may end with
+    # "87.99%".
     found["latency_99"] = re.search(r"^\s*99%\s+(\S+)", wrk, re.MULTILINE)[1]
     found["resident_kib"] = resident
     found["cpu_us"] = cpu_s * 1e6 / int(re.search(r"(\d+) requests in", wrk)[1])
@@ -59,7 +60,7 @@ def load(server, way, seconds):
 
 
 def faults(way, found):
-    """Yields the faults that a run must not have."""
+    """Yields a message for each fault in the result of a run."""
     if found["living_after"] != 0:
         yield f"{found['living_after']} objects of the server's own are left"
     if found["bytes_after"] != 0 or found["admitted"] != found["evicted"]:
@@ -82,7 +83,7 @@ def main():
     for way in options.ways.split(","):
         ratios, cpu = [], []
         for number in range(options.pairs):
-            # The second run of a pair has warmer caches, so the order alternates.
+            # Alternate the order, because the second run of a pair has warmer caches.
             order = ["none", way] if number % 2 == 0 else [way, "none"]
             pair = {name: load(options.server, name, options.seconds) for name in order}
             for name, found in pair.items():
@@ -105,7 +106,7 @@ def main():
 
 
 def write(options, rows):
-    """Returns the table of the document, between its marks."""
+    """Returns the lines of the table, which the document has between two marks."""
     lines = [
         f"{options.seconds} s of wrk a run, {CONNECTIONS} connections, {os.cpu_count()} processors for server and wrk together.",
         "",

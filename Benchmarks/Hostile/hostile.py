@@ -6,12 +6,12 @@ Usage: hostile.py BINARIES [--calls N] [--seed N] [--only NAME,...]
 
 BINARIES contains crashd, crash-analyse and crash-maker. Prints one line for each parser of untrusted input: the most
 expensive hostile input, its CPU time per KiB, and the ratio of this time to that of a plain input. A ratio above 20
-fails. The parser of images is a separate process. Both its costs include the start of that process, as in production.
+fails. The parser of images is a separate process, whose start is included in both of its times, as in production.
 
 calls: mutates the most expensive calls at random, N times. A watchdog compares the CPU time of each batch with 50 ms
 per KiB.
 crowd: 64 clients of one user send the most expensive calls continuously. A crash of another user must be stored in at
-most three times its undisturbed time. This requires root, which can act as both users.
+most three times its undisturbed time. This test requires root, in order to act as both users.
 """
 
 import argparse
@@ -42,18 +42,18 @@ REPEATS = 3
 
 class Daemon(service.Daemon):
     def cpu_s(self) -> float:
-        """Returns the CPU time of all its threads, including ended ones, and of its children."""
+        """Returns the CPU time of all threads of crashd, including ended threads, and of its children."""
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def least(measure, *arguments) -> float:
-    """Returns the minimum of some runs, because other work on the machine only adds time."""
+    """Returns the minimum of several runs, because other work on the machine only adds time."""
     return min(measure(*arguments) for _ in range(REPEATS))
 
 
 def send_calls(path: str, frames: list[bytes]) -> None:
-    """Sends each frame on a separate connection, because an invalid call ends its connection."""
+    """Sends each call on a separate connection, because crashd closes the connection of an invalid call."""
     for frame in frames:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.connect(path)
@@ -131,7 +131,7 @@ def cost_of_attach(daemon: Daemon, hello: bytes, make, messages: list[bytes], ki
         attach(daemon, hello, descriptors, messages)
         for number in descriptors:
             os.close(number)
-    # crashd reads the last ring after its connection has ended.
+    # Wait for the last ring, which crashd reads after the connection has ended.
     service.call(daemon.varlink, "AwaitProcess", {"pid": os.getpid(), "timeout_ms": 600_000})
     service.settled(daemon)
     return (daemon.cpu_s() - before) / count / kib
@@ -156,7 +156,7 @@ def measure_hellos(daemon: Daemon, name: str, ring, report) -> None:
 
 
 def damaged(ring, fill) -> tuple[int, list[tuple[int, bytes]]]:
-    """Returns the ring with the same number of bytes in use. All bytes except the first 4 KiB are replaced."""
+    """Returns the ring with all bytes except the first 4 KiB replaced. Holes of the sparse file stay holes."""
     size, parts = ring
     first = parts[0][1]
     return size, [(parts[0][0], first[:4096] + fill(len(first) - 4096))] + [(at, fill(len(data))) for at, data in parts[1:]]
@@ -249,7 +249,7 @@ def measure_settings(binaries: pathlib.Path, folder: pathlib.Path, report) -> No
 
 
 def fuzz(daemon: Daemon, count: int, rng: random.Random) -> None:
-    """Sends mutated calls under the watchdog."""
+    """Sends mutated calls. Fails if a batch takes more CPU time per KiB than the limit."""
     seeds = list(call_shapes().values()) + [with_parameter("1"), b'{"method":"io.crashshield.Crashd.Status"}']
     done, worst_ms = 0, 0.0
     while done < count:
@@ -265,7 +265,7 @@ def fuzz(daemon: Daemon, count: int, rng: random.Random) -> None:
             frames.append(bytes(frame).replace(b"\0", b"0"))
         before = daemon.cpu_s()
         send_calls(daemon.varlink, frames)
-        # The kernel counts time in steps of 10 ms, so a batch has many calls.
+        # Measure batches of many calls, because the kernel counts CPU time in steps of 10 ms.
         spent_ms = max(0.0, (daemon.cpu_s() - before) * 1000 - 10)
         per_kib = spent_ms / (sum(map(len, frames)) / 1024)
         worst_ms = max(worst_ms, per_kib)
@@ -297,7 +297,7 @@ def crowd(daemon: Daemon) -> list[int]:
 
 
 def crash_ms(daemon: Daemon, name: str, ring, events) -> float:
-    """Returns the time from the wake-up of a process of another user to the event of its report."""
+    """Returns the time from waking up a process of another user, which crashes, to the event of its report."""
     reader, writer = os.pipe()
     number = service.memory_file(ring, name)
     identity = os.pread(number, 16, ring[1][0][1].index(bytes.fromhex(name))).hex()
@@ -313,7 +313,7 @@ def crash_ms(daemon: Daemon, name: str, ring, events) -> float:
             connection.recv(1024)
             signal.pause()
     begin = struct.unpack("d", os.read(reader, 8))[0]
-    # Other events belong to earlier crashes whose reports were updated.
+    # Skip events of earlier crashes, whose reports were updated.
     while identity not in events.next():
         pass
     took = (time.monotonic() - begin) * 1000

@@ -45,8 +45,8 @@ def leb(value: int) -> bytes:
             return out
 
 
-# The abbreviations of a unit, a function with a name, an address and a length, an empty block, and an inlined call of
-# the first function.
+# DWARF abbreviations: 1 is a unit, 2 a function with name, address and length, 3 an empty block, and 4 an inlined call
+# of the first function.
 ABBREVIATIONS = (leb(1) + leb(0x11) + b"\1" + leb(0x11) + leb(1) + leb(0x12) + leb(6) + b"\0\0"
                  + leb(2) + leb(0x2E) + b"\1" + leb(0x03) + leb(8) + leb(0x11) + leb(1) + leb(0x12) + leb(6) + b"\0\0"
                  + leb(3) + leb(0x0B) + b"\1" + b"\0\0"
@@ -72,7 +72,7 @@ def debug(info: bytes) -> list[tuple[str, int, int, int, bytes]]:
 
 
 def plain(size: int) -> bytes:
-    """Returns functions without nesting, in units of a thousand, and their symbols."""
+    """Returns a plain image: functions without nested blocks, in units of a thousand functions, and their symbols."""
     functions = max(1, (size - 6000) // 64)
     info = b"".join(unit(b"".join(function(n) + b"\0" for n in range(at, min(at + 1000, functions))))
                     for at in range(0, functions, 1000))
@@ -95,7 +95,7 @@ def shared(abbreviations: bytes, info: bytes, *sections: tuple[str, bytes]) -> b
 
 
 def sharing_bombs():
-    """Yields the name and image of inputs whose size is n + m and whose naive cost is n · m."""
+    """Yields the name and image of inputs of size n + m, for which a naive parser takes time proportional to n · m."""
     ranges = ".debug_ranges", b"".join(struct.pack("<QQ", at, at + 1) for at in range(4000)) + bytes(16)
     entries = b"".join(leb(2) + f"f{index}".encode() + b"\0" + bytes(4) for index in range(4000))
     unit_of_ranges = leb(1) + leb(0x11) + b"\0" + leb(0x11) + leb(1) + leb(0x55) + leb(0x17) + b"\0\0"

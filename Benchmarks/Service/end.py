@@ -7,11 +7,11 @@ BINARIES contains crashd and DemoServer. Each run starts the server, opens idle 
 out of range four awaits deep. Idle: the server has no other requests. Loaded: wrk sends requests on 50 more
 connections.
 
-The four ways alternate, so that the load of the machine affects all of them: no shield, the shield, the shield without
-the stacks of other threads (CRASHSHIELD_SWEEP_MS=0), and Swift's own backtracer. Prints median and maximum in ms, from
-the request and from the start of the signal handler to the close of the last connection, and the ratio of the medians
-to those without the shield. Fails if the shield is slower without the stacks of other threads than with them (S14), by
-more than the factor NOISE.
+Four ways alternate, so that the load of the machine affects all of them alike: no shield, the shield, the shield
+without the stacks of other threads (CRASHSHIELD_SWEEP_MS=0), and Swift's own backtracer. Prints median and maximum in
+ms, from the request and from the start of the signal handler to the close of the last connection, and the ratio of the
+medians to those without the shield. Fails if the shield is slower without the stacks of other threads than with them
+(S14), by more than the factor NOISE.
 """
 
 import argparse
@@ -53,7 +53,7 @@ def await_true(what: str, condition):
 
 
 class Ring:
-    """The ring of a running process, which is found by the descriptor that one of its threads has."""
+    """The ring of a running process. It is found among the descriptors of the process's threads in /proc."""
 
     def __init__(self, pid: int):
         self.bytes = mmap.mmap(await_true("the server has no ring", lambda: self.find(pid)), RING_BYTES, prot=mmap.PROT_READ)
@@ -69,7 +69,7 @@ class Ring:
         return None
 
     def entry_ns(self) -> int:
-        """Returns the time at which the first crash began."""
+        """Returns the time at which the handler of the first crash began."""
         entries = [
             struct.unpack_from("<Q", self.bytes, SLOTS_AT + slot * SLOT_BYTES + RECORD_AT + ENTRY_AT)[0]
             for slot in range(SLOT_COUNT)
@@ -92,7 +92,7 @@ class Server:
         self.port = int(re.search(rb":(\d+)", self.process.stdout.readline())[1])
 
     def connect(self) -> socket.socket:
-        """Opens a connection on which the server has responded to one request."""
+        """Opens a connection, sends a request, and returns the connection after the response."""
         connection = socket.create_connection(("127.0.0.1", self.port), PATIENCE_S)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.request(connection, "/healthy")
@@ -115,7 +115,7 @@ def await_close(connection: socket.socket):
 
 def run(binaries: pathlib.Path, folder: pathlib.Path, way: str, is_loaded: bool, connections: int) -> tuple[float, float]:
     """Returns the times from the request, and from the start of the handler, to the close of the last connection, in
-    ms. NaN means that there is no handler."""
+    ms. The second time is NaN if the shield, and thus its handler, is not used."""
     server = Server(binaries, folder, WAYS[way])
     waiting = [server.connect() for _ in range(connections)]
     ring = None if "CRASHSHIELD_DISABLE" in WAYS[way] else Ring(server.process.pid)
@@ -123,7 +123,7 @@ def run(binaries: pathlib.Path, folder: pathlib.Path, way: str, is_loaded: bool,
     if is_loaded:
         load = subprocess.Popen(["wrk", "-t1", f"-c{LOAD_CONNECTIONS}", "-d60", f"http://127.0.0.1:{server.port}/cart"],
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        # The server is busy once it has used as much time as a fifth of a second of one processor.
+        # Wait until the server has used 0.2 s of processor time, which shows that it is busy.
         start = used_s(server.process.pid)
         await_true("wrk sends nothing", lambda: used_s(server.process.pid) - start >= 0.2)
     crash = server.connect()

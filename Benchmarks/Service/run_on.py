@@ -6,8 +6,8 @@ Usage: run_on.py PROGRAM [--runs N]
 PROGRAM is Benchmarks/Costs/RunOnCost/threads.c, which scripts/measure/run-on builds. Four threads write the time while
 the main thread crashes, and two of them block all signals. Prints, in ms, median and maximum of a time for each kind of
 thread. The time begins when a thread first detects the end of the sweep, and ends when the last thread of the kind
-runs. It is 0 if no thread ran after the sweep. A thread that runs during the sweep continues for some ms, so that a
-crash of its own is not lost (halt.c).
+stops. It is 0 if no thread ran after the sweep. The shield lets a thread that is running during the sweep continue for
+some ms, so that a crash of this thread is also recorded (halt.c).
 """
 
 import argparse
@@ -25,7 +25,7 @@ THREADS = 4
 
 
 def run(program: pathlib.Path, folder: pathlib.Path) -> tuple[float, float]:
-    """Returns how long the threads that block all signals, and the threads that block none, continued, in ms."""
+    """Returns two times in ms: how long the threads that block all signals continued, and how long the others did."""
     file = folder / "times"
     file.unlink(missing_ok=True)
     places = {"CRASHSHIELD_SOCKET": str(folder / "none"), "CRASHSHIELD_SPOOL": str(folder / "spool")}

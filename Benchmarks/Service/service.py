@@ -6,15 +6,16 @@ Usage: service.py BINARIES [--crashes N] [--clients N] [--reports N] [--runs N] 
 
 BINARIES contains crashd, crashctl, crash-analyse and crash-maker.
 
-Crashes: rings of real crashes of crash-maker, each with its own id in its own memory file. Some clients send them
-through the attach socket at the same time, as processes do. The measured time ends when all are stored. Before it
-begins, the symbols of all images are read, and every kind of crash is stored twice. Further crashes are then stored
-until the database's log and crashd's caches are as large as in a crashd that has run for a long time.
+Crashes: rings of real crashes of crash-maker, each with its own id in its own memory file. Several
+clients send these rings through the attach socket at the same time, as crashed processes do. The measured time ends
+when all crashes are stored. Before the measured time, the symbols of all images are read, and every kind of crash is
+stored twice. Further crashes are then stored until the database's log and crashd's caches are as large as in a crashd
+that has run for a long time.
 
 Reports: the stored reports are copied inside the database until it has the requested number.
 
-Growth: the same calls, and the storing of crashes, with several numbers of reports. The rows are written directly,
-without the JSON that lists do not read.
+Growth: measures calls, and the storing of crashes, with several numbers of reports. The rows are written directly into
+the database, without the JSON, which lists do not read.
 """
 
 import argparse
@@ -90,7 +91,7 @@ class Daemon:
             time.sleep(0.01)
 
     def cpu_ms(self) -> tuple[float, float]:
-        """Returns the time that crashd and its ended children have used: proc(5)."""
+        """Returns the CPU time of crashd, and that of its ended children, in ms, from /proc/PID/stat (proc(5))."""
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         own, children = sum(map(int, fields[11:13])), sum(map(int, fields[13:15]))
         return own * 1000 / os.sysconf("SC_CLK_TCK"), children * 1000 / os.sysconf("SC_CLK_TCK")
@@ -102,7 +103,7 @@ class Daemon:
 
 
 def pieces(path: pathlib.Path) -> tuple[int, list[tuple[int, bytes]]]:
-    """Returns the size of a ring, and its parts that are no holes."""
+    """Returns the size of a ring's file, and the parts of this sparse file that are not holes, with their offsets."""
     result = []
     with open(path, "rb", buffering=0) as file:
         size, at = os.fstat(file.fileno()).st_size, 0
@@ -117,7 +118,7 @@ def pieces(path: pathlib.Path) -> tuple[int, list[tuple[int, bytes]]]:
 
 
 def memory_file(ring: tuple[int, list[tuple[int, bytes]]], name: str) -> int:
-    """Returns the ring as a process has it, with another id."""
+    """Returns a sealed memory file with the contents of the ring and a new random id."""
     size, parts = ring
     number = os.memfd_create("ring", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.ftruncate(number, size)
@@ -130,7 +131,7 @@ def memory_file(ring: tuple[int, list[tuple[int, bytes]]], name: str) -> int:
 
 
 def send(attach: str, rings: list[tuple[str, tuple[int, list[tuple[int, bytes]]]]], count: int, ready, go, offset: int):
-    """One client, which sends crashes one after the other, as fast as crashd reads them."""
+    """Runs one client, which sends crashes one after the other, as fast as crashd reads them."""
     files = [memory_file(rings[(offset + index) % len(rings)][1], rings[(offset + index) % len(rings)][0])
              for index in range(count)]
     ring_version = struct.unpack_from("<I", rings[0][1][1][0][1], RING_VERSION_OFFSET)[0]
@@ -169,7 +170,7 @@ def make_rings(binaries: pathlib.Path, folder: pathlib.Path) -> list:
 
 def measure_ingest(binaries: pathlib.Path, folder: pathlib.Path, rings: list, crashes: int, clients: int) -> float:
     daemon = Daemon(binaries, folder)
-    # The symbols are read before the measured time begins.
+    # Warm up before the measured time, so that crashd has already read the symbols.
     for count in (len(rings), 2 * len(rings), 2 * len(rings) + WARM_UP):
         sender(daemon, rings, count - daemon.stored(), 1)
         daemon.await_stored(count)
@@ -179,7 +180,7 @@ def measure_ingest(binaries: pathlib.Path, folder: pathlib.Path, rings: list, cr
     begin = sender(daemon, rings, crashes, clients)
     daemon.await_stored(before + crashes // clients * clients)
     took = time.monotonic() - begin
-    # On a machine with other work, processor times are more reliable than the elapsed time.
+    # Print processor times as well: if other programs use the machine, they are more reliable than the elapsed time.
     own, children = (after - old for after, old in zip(daemon.cpu_ms(), cpu))
     named = call(daemon.varlink, "List", {"limit": 200})["reports"]
     without = sum(not report["function"] for report in named)
@@ -200,13 +201,13 @@ def has_children(pid: int) -> bool:
             if path.read_text():
                 return True
         except (FileNotFoundError, ProcessLookupError):
-            # A thread that has ended in the meantime has no file.
+            # Skip a thread that has ended meanwhile, and therefore has no file.
             continue
     return False
 
 
 def settled(daemon: Daemon):
-    """Waits until symbol jobs and second unwindings of the warm-up are done: crashd has no children."""
+    """Waits until crashd has no child processes: symbol jobs and unwind cross-checks of the warm-up have then ended."""
     deadline = time.monotonic() + PATIENCE_S
     quiet = 0
     while quiet < 20:
@@ -272,8 +273,8 @@ def measure_list(binaries: pathlib.Path, folder: pathlib.Path, reports: int, run
     return result
 
 
-# A row without the parts that lists do not read. The JSON of a real report has about 30 KB, which is too much for a
-# million rows.
+# Rows with only the columns that lists read. The JSON of a real report has about 30 KB, which is too much for a million
+# rows.
 FILL = """
 WITH RECURSIVE n (i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last)
 INSERT INTO reports (id, time, pid, uid, name, executable, signal, reason, sentence, function, file, line, group_key,
@@ -304,11 +305,12 @@ def fill(database: pathlib.Path, reports: int):
 
 
 def measure_growth(binaries: pathlib.Path, folder: pathlib.Path, rings: list, sizes: list[int], runs: int) -> list[str]:
-    """Measures calls and ingest at each size. Returns the calls whose time grows faster than a logarithm."""
+    """Measures calls and the storing of crashes with each number of reports. Returns a message for each call whose time
+    grows faster than the logarithm of that number."""
     calls = {"list": ("List", {"limit": 100, "count": True}), "groups": ("Groups", {"limit": 100}),
              "show": ("Get", {}), "status": ("Status", {})}
     table: dict[str, list[float]] = {}
-    # The newest reports are complete.
+    # Store complete reports first. fill() then adds older rows, so that `show` reads a complete report, the newest.
     daemon = Daemon(binaries, folder)
     sender(daemon, rings, 2 * len(rings), 1)
     daemon.await_stored(2 * len(rings))
@@ -326,7 +328,7 @@ def measure_growth(binaries: pathlib.Path, folder: pathlib.Path, rings: list, si
                 begin = time.monotonic()
                 call(daemon.varlink, method, parameters)
                 times.append((time.monotonic() - begin) * 1000)
-            # The minimum of many runs, because other work on the machine only adds time.
+            # Use the minimum of many runs, because other work on the machine only adds time.
             table.setdefault(f"{name}, ms", []).append(min(times))
         rates = []
         for _ in range(3):
@@ -344,7 +346,7 @@ def measure_growth(binaries: pathlib.Path, folder: pathlib.Path, rings: list, si
     for name, values in table.items():
         ratio = values[-1] / max(values[0], 0.01)
         print(f"{name:28}" + "".join(f"{value:14.2f}" for value in values) + f"{ratio:16.2f}", flush=True)
-        # A call has about a millisecond of constant cost for the sockets.
+        # Add 1 ms to each time, because the sockets add about a millisecond of constant cost to each call.
         if (values[-1] + 1) / (values[0] + 1) > GROWTH_NOISE * math.log(sizes[-1]) / math.log(sizes[0]):
             worse.append(f"{name} grows by {ratio:.1f} from {sizes[0]} to {sizes[-1]} reports")
     return worse

@@ -1,12 +1,12 @@
-"""Selects addresses for comparisons: bytes of call instructions, and first bytes of functions. Most of them are in code
-with lines."""
+"""Selects addresses for comparisons: those of call instructions and of the first bytes of functions. Most are in code
+with line information."""
 
 import random
 import subprocess
 
 
 def candidates(image):
-    """Returns the return addresses minus one, and the entries, of .text."""
+    """Returns two lists of addresses in .text: return addresses minus one, and entries of functions."""
     listing = subprocess.Popen(
         ["objdump", "-d", "--no-show-raw-insn", "-j", ".text", image], stdout=subprocess.PIPE, text=True,
         errors="replace")
@@ -32,8 +32,8 @@ def has_lines(symbolizer, image, addresses):
 
 
 def choose(symbolizer, image, count):
-    """Selects addresses, which are always the same for the same image. Nine tenths are in code with lines, with five
-    returns for each entry."""
+    """Selects addresses, always the same for the same image. Nine tenths are in code with line information. There are
+    five return addresses for each function entry."""
     generator = random.Random(7)
     returns, entries = candidates(image)
     generator.shuffle(returns)

@@ -18,7 +18,7 @@ def normal_path(path):
 
 
 def place(text):
-    """Parses file:line[:column], with the additions of the binutils."""
+    """Parses file:line[:column], without the additions of the binutils, such as (discriminator N)."""
     text = re.sub(r" \(discriminator.*\)| \(inlined by\)", "", text.strip())
     path, numbers = text, []
     while ":" in path and (path.rsplit(":", 1)[1].isdigit() or path.endswith(":?")):
@@ -32,8 +32,8 @@ def from_json_lines(text):
     chains = []
     for line in text.splitlines():
         frames = [Frame(s["FunctionName"], normal_path(s["FileName"]), s["Line"]) for s in json.loads(line)["Symbol"]]
-        # A file name without a directory is a guess from the FILE symbol before the function's symbol, and no debug
-        # information.
+        # Ignore a file name without a directory: it is not from the debug information, but a guess from the FILE symbol
+        # before the function's symbol.
         frames = [f if "/" in f.file else f._replace(file="") for f in frames]
         chains.append([f for f in frames if f.name or f.file])
     return chains
@@ -69,8 +69,8 @@ def from_tab_lines(text):
 
 
 class Equality:
-    """Treats the names of one address as equal, because the linker folds equal functions, and constructors have several
-    names."""
+    """Compares names. Names of the same address are equal, because the linker folds equal functions, and constructors
+    have several names."""
 
     def __init__(self, image):
         listing = subprocess.run(["nm", image], capture_output=True, text=True, errors="replace", check=True).stdout

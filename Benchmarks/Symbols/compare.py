@@ -19,7 +19,7 @@ import tools
 COUNT = 5000
 FRAMES = 64  # frames of a crash
 
-# The goals of DESIGN.md.
+# The goals that DESIGN.md documents.
 GOALS = {"whole chains": 100.0, "build": 1.5, "lazy": 0.4, "file": 34.0, "instructions": 250, "ratio": 160}
 
 
@@ -34,19 +34,19 @@ def best(count, work):
 
 
 def build_cache(analyse, image, path, chosen=None):
-    """Returns the processor time and the memory of creating a cache. With `chosen` the cache contains only what these
-    addresses need."""
+    """Returns the processor time and the memory of creating a cache. With `chosen`, the cache contains only the symbols
+    of these addresses."""
     arguments = ["--at", ",".join(f"{a:x}" for a in chosen)] if chosen else []
     command = [analyse, "build-cache", "--build-id", tools.build_id(image).hex(), *arguments]
-    # The shell only opens the two files, and then executes the program.
+    # Use a shell to open the two files and then execute the program, so that only the program is measured.
     script = 'exec "$@" <"$IMAGE" >"$CACHE"'
     os.environ.update(IMAGE=image, CACHE=path)
     return tools.run(["sh", "-c", script, "sh", *command])
 
 
 def instructions(bench, cache, chosen, folder):
-    """Returns the instructions per look-up, which are the cost of ten more rounds. valgrind 3.19 refuses Swift's DWARF
-    5."""
+    """Returns the instructions per look-up: the difference of two runs, one of which has ten more rounds. The program is
+    stripped, because valgrind 3.19 refuses Swift's DWARF 5."""
     stripped = os.path.join(folder, "symbol-bench")
     subprocess.run(["strip", "-o", stripped, bench], check=True)
 
@@ -60,7 +60,7 @@ def instructions(bench, cache, chosen, folder):
 
 
 def row(tool, chosen, truth, equality):
-    """Returns one line of the table."""
+    """Measures one tool. Returns its line of the table, and its processor time for a crash."""
     asked = chosen[: tool.limit]
     full = tool.run(asked)
     first = best(3, lambda: tool.run(chosen[:1]))
@@ -158,7 +158,7 @@ def document(rows, figures, extra):
 
 
 def judge(figures):
-    """Returns the missed goals."""
+    """Prints the figures with their goals, and returns the names of the missed goals."""
     least = ("whole chains", "ratio")
     return [name for name, goal in GOALS.items()
             if (figures[name] < goal if name in least else figures[name] > goal)]

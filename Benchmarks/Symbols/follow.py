@@ -69,8 +69,8 @@ def wait_for_file(folder, name):
 
 
 def crash(daemon, server, cache):
-    """Crashes the server once. Returns the milliseconds from the fault to the line of follow, and of each part of the
-    way."""
+    """Crashes the server once. Returns the milliseconds from the fault to the line of `crashctl follow`, and the
+    milliseconds of each part of this time."""
     child = subprocess.Popen(
         [server], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
         env={**os.environ, "CRASHSHIELD_SOCKET": f"{daemon.folder}/run/attach", "SWIFT_BACKTRACE": "enable=no"})

@@ -1,6 +1,6 @@
-// Symbolicates with Swift's own Runtime module. It reads a backtrace as JSON on standard input, and prints each address
-// and its chain on standard output. compare.py creates the JSON, because the module has no other way to symbolicate an
-// image of another process.
+// Symbolicates with Swift's own Runtime module. Reads a backtrace as JSON on standard input, and prints each address
+// and its chain of functions on standard output. compare.py creates the JSON, because a backtrace in JSON is the
+// module's only way to symbolicate an image of another process.
 import Foundation
 import Runtime
 
@@ -10,7 +10,7 @@ guard let symbolicated = backtrace.symbolicated() else { exit(1) }
 
 /// Inlined frames come first.
 ///
-/// The frame that is not inlined ends the chain.
+/// A frame that is not inlined is the last frame of a chain.
 var isFirst = true
 for frame in symbolicated.frames {
   if isFirst { print(frame.captured.originalProgramCounter) }

@@ -1,4 +1,5 @@
-// Prints the results and costs of a symbol cache. Benchmarks/Symbols/compare.py compares them with other tools.
+// Prints the results and costs of a symbol cache. Benchmarks/Symbols/compare.py compares these with the results and
+// costs of other tools.
 import CrashSymbols
 import Glibc
 
@@ -10,14 +11,14 @@ let usage = """
   """
 
 func fail(_ text: String) -> Never {
-  // The string is valid as a C string during the call. An error is ignored, because there is no other output.
+  // Ignore an error, because there is no other output. Invariant: the string is valid as a C string during the call.
   _ = unsafe write(STDERR_FILENO, text, text.utf8.count)
   exit(2)
 }
 
 func now_ns() -> UInt64 {
   var time = timespec()
-  // `time` outlives the call.
+  // Invariant: `time` outlives the call.
   unsafe clock_gettime(CLOCK_MONOTONIC, &time)
   return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
@@ -34,7 +35,7 @@ func readAddresses() -> [UInt64] {
   return addresses
 }
 
-/// Adds up all numbers of all chains, to prevent the optimizer from removing the look-ups.
+/// Looks up all addresses, and sums up numbers of the results, so that the optimizer does not remove the look-ups.
 func search(_ cache: SymbolCache, _ addresses: [UInt64]) -> (places: Int, sum: UInt64) {
   var places = 0
   var sum: UInt64 = 0
@@ -57,7 +58,7 @@ func chains(_ cache: SymbolCache, _ addresses: [UInt64]) {
   }
 }
 
-/// Symbolicates a crash of 64 frames, from the open cache to demangled text.
+/// Symbolicates a crash of 64 frames with an open cache, including demangling.
 func crash(_ cache: SymbolCache, _ addresses: ArraySlice<UInt64>) -> Int {
   addresses.reduce(0) { bytes, address in
     cache.frames(at: address).reduce(bytes) { $0 + Demangler.simplified($1.mangled).utf8.count }

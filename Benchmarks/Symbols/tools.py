@@ -20,8 +20,8 @@ class Run(NamedTuple):
 
 
 def run(command, text="", statuses=(0,)):
-    """Runs a command to its end. GNU time measures the peak memory. The kernel would report at least the memory of this
-    process for a direct child."""
+    """Runs a command to its end. GNU time measures the peak memory, because for a direct child the kernel reports
+    at least the memory of this process."""
     with tempfile.NamedTemporaryFile("w+") as given, tempfile.NamedTemporaryFile("w+") as taken, \
             tempfile.NamedTemporaryFile("r") as peak:
         given.write(text)
@@ -94,7 +94,7 @@ def build_id(image):
 
 
 def others(image, symbolizer, runtime, python, symcache):
-    """Returns the other tools. `limit` bounds the number of addresses for slow tools."""
+    """Returns the tools for the comparison. For slow tools, `limit` is the maximum number of addresses."""
     def addr2line(program, statuses=(0,)):
         return lambda addresses: run([program, "-a", "-f", "-i", "-e", image], lines(addresses), statuses)
 
@@ -104,7 +104,7 @@ def others(image, symbolizer, runtime, python, symcache):
             [symbolizer, f"--obj={image}", "--no-demangle", "--output-style=JSON"], lines(addresses)),
             chains.from_json_lines, 5000),
         Tool("addr2line", addr2line("addr2line"), chains.from_address_lines, 5000),
-        # eu-addr2line exits with status 1 if an address is unknown.
+        # Accept status 1, with which eu-addr2line exits if an address is unknown.
         Tool("eu-addr2line", addr2line("eu-addr2line", (0, 1)), chains.from_address_lines, 500),
         Tool("Swift Runtime", lambda addresses: run([runtime], runtime_json(image, identity, addresses)),
              chains.from_tab_lines, 100),

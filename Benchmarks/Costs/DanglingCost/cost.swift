@@ -1,8 +1,9 @@
-// cost WAY COUNT: releases COUNT objects for the last time, nine calls deep. scripts/measure/dangling runs it under
-// callgrind.
+// cost WAY COUNT: releases COUNT objects for the last time, nine calls deep. scripts/measure/dangling runs this program
+// under callgrind.
 //
 // WAY is `none` (no class is protected), `other` (another class is protected), or the number of a policy for the class
-// itself. A following `s` records the stacks, with eight frames of this program and three of the runtime.
+// itself. With an `s` after the number, the quarantine records stacks, which have eight frames of this program and
+// three of the runtime.
 import Glibc
 
 final class Victim {
@@ -29,7 +30,7 @@ nonisolated(unsafe) var kept: AnyObject?
 @inline(never)
 func drop() { unsafe kept = nil }
 
-/// Makes enough calls for a stack of eight frames that have names.
+/// Calls itself, so that the stack has eight frames of this program.
 @inline(never)
 func descend(_ depth: Int) {
   if depth == 0 { drop() } else { descend(depth - 1) }
@@ -63,7 +64,7 @@ default:
 
 /// Waits until the thread that runs deinits has caught up, because objects are not admitted while its queue is full.
 ///
-/// The queue has 1,024 entries. The calls for so many objects have no effect on the measurement.
+/// The queue has 1,024 entries. This function is called so rarely that its cost does not affect the result.
 func keepPace() {
   var counts = unsafe cs_quarantine_counts()
   repeat {

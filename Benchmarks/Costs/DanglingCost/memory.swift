@@ -1,5 +1,5 @@
-// memory WAY BUDGET: releases objects until the quarantine is full. It prints the private memory of the process, and
-// the number of bytes that the quarantine reports. WAY is `none` or the number of a policy. scripts/measure/dangling
+// memory WAY BUDGET: releases objects until the quarantine is full. Prints the private memory of the process, and the
+// number of bytes that the quarantine reports. WAY is `none` or the number of a policy. scripts/measure/dangling
 // compares the results.
 import Glibc
 
@@ -43,6 +43,6 @@ for _ in 0..<200_000 {
   unsafe kept = Wide()
   unsafe kept = nil
 }
-// The quarantine must be full, up to the size of one object.
+// Check that the quarantine is full: less than the size of one object remains.
 require(way == "none" || cs_quarantine_bytes() + 512 > budget)
 print(ownMemory(), cs_quarantine_bytes())

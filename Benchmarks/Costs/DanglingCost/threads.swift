@@ -1,5 +1,5 @@
 // threads MS ROUNDS: runs four threads that replace and release objects under one Mutex, alternately without protection
-// and with `absorb`. It prints the rounds per second of each pair, and the share of objects that were quarantined.
+// and with `absorb`. Prints the rounds per second of each pair, and the share of objects that were quarantined.
 // scripts/measure/dangling compares the results. The ratio is the cost of deferred deinits for threads that share a
 // lock.
 import Glibc
@@ -24,7 +24,7 @@ final class Probe {
 
 /// The table that the threads share.
 ///
-/// Access requires `lock`.
+/// Precondition of each access: the thread holds `lock`.
 nonisolated(unsafe) var table: [Int: [Entry]] = [:]
 let lock = Mutex<Void>(())
 let isEnded = Atomic<Bool>(false)
@@ -34,7 +34,7 @@ func metadata(_ type: AnyClass) -> UnsafeRawPointer { unsafe unsafeBitCast(type,
 
 func require(_ condition: Bool) { if !condition { fatalError("threads: the quarantine does not work here") } }
 
-/// Does some work without the lock, and then some with the lock, where 16 entries are released for the last time.
+/// Works without the lock first, and then with the lock, which includes the last release of 16 entries.
 @inline(never)
 func work(_ seed: Int) {
   var random = UInt64(truncatingIfNeeded: seed)
@@ -53,7 +53,7 @@ func measure(ms: Int) -> Int {
   var threads: [pthread_t] = []
   for _ in 0..<4 {
     var thread = pthread_t()
-    // The thread gets a null argument, so no pointer outlives the call.
+    // Invariant: the argument of the thread is null, so no pointer must outlive this call.
     require(
       unsafe pthread_create(
         &thread, nil,

@@ -1,5 +1,5 @@
-// Accesses of elements without a fault. scripts/check/implicit compiles this file with and without CrashShieldImplicit,
-// optimized and unoptimized, and compares the output.
+// Accesses of elements inside the bounds. scripts/check/implicit compiles this file with and without
+// CrashShieldImplicit, optimized and unoptimized, and compares the output.
 import Glibc
 
 #if IMPLICIT
@@ -48,7 +48,7 @@ struct Holder {
   }
 }
 
-// The location of elements in memory.
+// Check that the address of an element is inside the list's storage, and not that of a copy.
 
 func places() -> [Bool] {
   var numbers = opaque(Array(0..<8))
@@ -70,13 +70,13 @@ func received() -> String {
   guard pipe(&ends) == 0 else { return "no pipe" }
   let sent = (0..<100).map { UInt8($0 + 100) }
   let written = write(ends[1], sent, sent.count)
-  // The optimizer assumes that only one element of a list that it can compute is changed. This is also so without the
-  // import.
+  // Use `opaque`: if the optimizer can compute the list, it assumes that the call changes only one element, also
+  // without the import.
   var buffer = opaque([UInt8](repeating: 7, count: 160))
   let copy = buffer
   let count = read(ends[0], &buffer[opaque(28)], 100)
-  // If a function only reads the argument, it receives one element. This is also so in optimized code without the
-  // import.
+  // Write only one byte: a function that only reads its argument may receive the address of a copy of one element, also
+  // in optimized code without the import.
   let again = write(ends[1], &buffer[opaque(120)], 1)
   var back = opaque([UInt8](repeating: 0, count: 10))
   let last = read(ends[0], &back[opaque(1)], 1)
@@ -97,7 +97,7 @@ func locked() -> [Int32] {
   return results
 }
 
-// Whether a list is copied.
+// Check whether a change in place copies the list.
 
 func copied() -> String {
   var nested = opaque([[1], [2], [3]])
@@ -153,7 +153,7 @@ func grown() -> [Bool] {
   return zip(before, after).map { $0 == $1 } + [nested[1] == Array(0..<13), nested[3].count == 12]
 }
 
-// Changes through inout arguments.
+// Check changes of elements through inout arguments.
 
 func replaced<Value>(_ list: inout [Value], _ place: Int, _ value: Value) -> Value {
   let old = list[place]

@@ -1,5 +1,5 @@
-// Faults of an optimized program. scripts/check/implicit compiles this file with and without the import, and compares
-// the output.
+// Faults in an optimized program. scripts/check/implicit compiles this file with and without the import of
+// CrashShieldImplicit, and compares the output.
 import Glibc
 
 #if IMPLICIT
@@ -22,7 +22,8 @@ struct Point {
   var y = 2
 }
 
-// Each function consists only of its fault. The call is a tail call, which would lose the call site.
+// Each function consists only of its fault, so that the call of the fault's handler is in tail position. If the
+// compiler made it a tail call, the call site would be lost.
 func sum(_ a: Int, _ b: Int) -> Int { a + b }
 func difference(_ a: UInt, _ b: UInt) -> UInt { a - b }
 func product(_ a: Int32, _ b: Int32) -> Int32 { a * b }
@@ -86,7 +87,7 @@ print(plain())
     var nested = opaque([[1], [2]])
     var things = opaque(ContiguousArray<Thing?>([Thing()]))
     var others = Array(things)
-    // Each fault occurs for several values. No effect of a fault may remain.
+    // Cause each fault with several values, and check that the fault has not changed the list.
     for place in [-1, 3, .max, .min] {
       writeElement(&numbers, opaque(place))
       writeWord(&words, opaque(place))
@@ -95,7 +96,7 @@ print(plain())
       drop(&things, opaque(place))
       assign(&others, opaque(place))
     }
-    // The lists can still be changed.
+    // Check that the lists can still be changed.
     numbers[0] += 1
     words[1] += "b"
     nested[1].append(3)
@@ -104,7 +105,7 @@ print(plain())
       && maybe([1], opaque(1)) == nil && numbers == [2, 2] && words == ["bb", "c"] && words.startIndex == 1
       && nested == [[1], [2, 3]] && things.count == 1 && others.count == 1 && Thing.alive == 1
     print(isRight && areElementsRight ? "right" : "wrong", Shield.guardIncidents.count)
-    // The program is mapped first, and its address range begins there.
+    // The first line of /proc/self/maps has the start of the program's address range.
     var start = [UInt8](repeating: 0, count: 32)
     let maps = open("/proc/self/maps", O_RDONLY)
     _ = read(maps, &start, start.count)

@@ -1,5 +1,5 @@
-// Operations on Foundation's bytes. scripts/check/implicit compiles this file with Foundation and with
-// CrashShieldImplicitFoundation instead, and compares the output.
+// Operations on Foundation's `Data`. scripts/check/implicit compiles this file once with Foundation and once with
+// CrashShieldImplicitFoundation, and compares the output.
 #if IMPLICIT
   import CrashShield
   import CrashShieldGuards
@@ -11,7 +11,8 @@
 
 @inline(never) @_optimize(none) func opaque<Value>(_ value: Value) -> Value { value }
 
-// Each function consists only of its fault. The call is a tail call, which would lose the call site.
+// Each function consists only of its fault, so that the call of the fault's handler is in tail position. If the
+// compiler made it a tail call, the call site would be lost.
 func byte(_ data: Data, _ place: Int) -> UInt8 { data[place] }
 func part(_ data: Data, _ end: Int) -> Data { data[1..<end] }
 func write(_ data: inout Data, _ place: Int) { data[place] = 7 }
@@ -30,7 +31,7 @@ func plain() -> String {
   part[part.startIndex] = part[part.endIndex - 1]
   var small = opaque(Data([1, 2]))
   small[1] = 9
-  // These calls must resolve to Foundation's own functions, without ambiguity.
+  // Check that these calls are not ambiguous: they must resolve to Foundation's own functions.
   let changed = NSMutableArray(array: [1, "two", 3])
   changed[0] = "one"
   let list = NSArray(array: [changed[0], changed[1], changed[2]])
@@ -53,7 +54,7 @@ print(plain())
     let isRight =
       byte(data, opaque(3)) == 0 && byte(part, opaque(0)) == 0 && part == Data([2, 3]) && data == Data([1, 2, 3])
     print(isRight ? "right" : "wrong", Shield.guardIncidents.count)
-    // The program is mapped first, and its address range begins there.
+    // The first line of /proc/self/maps has the start of the program's address range.
     let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
     let base = UInt(maps.prefix { $0 != "-" }, radix: 16) ?? 0
     for incident in Shield.guardIncidents {

@@ -1,4 +1,5 @@
-// Work that is the same with and without CrashShieldImplicit. scripts/measure/implicit inserts the import.
+// Work whose cost is measured with and without CrashShieldImplicit. scripts/build/implicit compiles this file without
+// the import, and with it (-D IMPLICIT).
 #if IMPLICIT
   import CrashShield
   import CrashShieldImplicit

@@ -15,12 +15,12 @@
 #include "cs_shim.h"
 
 #define THREAD_COUNT 100
-// More than the number of the shield's threads.
+// The maximum number of threads of the shield, which has fewer.
 #define OWN_LIMIT 8
-// The shield's thread must sleep for this time longer than the measurement.
+// The shield's threads must sleep this many seconds longer than the measurement takes.
 #define MARGIN_S   0.3
 #define FOR_EVER_S 1e9
-// The measurement waits for a pause for at most five minutes.
+// The seconds between checks for a long pause, and the maximum number of checks (five minutes in total).
 #define LOOK_S     0.05
 #define LOOK_LIMIT 6000
 
@@ -46,8 +46,8 @@ static void sleep_s(double duration_s) {
   nanosleep(&time, NULL);
 }
 
-// Returns the sum of the numbers after `key`, over the mappings whose first line ends with `name`, or over all mappings
-// if `name` is NULL.
+// Returns the sum of the field `key` in /proc/self/smaps: of the mappings whose first line ends with `name`, or of all
+// mappings if `name` is NULL.
 static uint64_t mapped_kib(const char *name, const char *key) {
   FILE *file = fopen("/proc/self/smaps", "re");
   char line[512];
@@ -55,7 +55,7 @@ static uint64_t mapped_kib(const char *name, const char *key) {
   uint64_t sum = 0;
   if (file == NULL) fail("no smaps");
   while (fgets(line, sizeof line, file) != NULL) {
-    // A mapping begins with its address, and a field begins with a capital letter.
+    // The first line of a mapping begins with its address; the lines of its fields begin with a capital letter.
     if (line[0] < 'A' || line[0] > 'Z') is_wanted = name == NULL || strstr(line, name) != NULL;
     if (is_wanted && strncmp(line, key, strlen(key)) == 0) sum += strtoull(line + strlen(key), NULL, 10);
   }
@@ -63,7 +63,7 @@ static uint64_t mapped_kib(const char *name, const char *key) {
   return sum;
 }
 
-// Finds the threads other than this one.
+// Finds the threads of this process, except the calling thread.
 static void find_own_threads(void) {
   DIR *entries = opendir("/proc/self/task");
   own_count = 0;
@@ -95,8 +95,8 @@ static uint64_t switches_of(int tid) {
   return strtoull(strchr(voluntary, ':') + 1, NULL, 10) + strtoull(strchr(other, ':') + 1, NULL, 10);
 }
 
-// Returns how long the thread sleeps: infinity in a call without a timeout, the requested time in a sleep, and
-// otherwise 0.
+// Returns the seconds that the thread sleeps: infinity in a system call without a timeout, the requested time in a
+// sleep, and 0 in any other case.
 static double pause_of(int tid) {
   char text[256];
   unsigned long arguments[4];
@@ -112,7 +112,7 @@ static double pause_of(int tid) {
   return (double)request->tv_sec + (double)request->tv_nsec / 1e9;
 }
 
-// A snapshot of all these threads.
+// The state of all threads of the shield at one time.
 typedef struct snapshot {
   double pause_s; // the shortest pause
   uint64_t switches;
@@ -135,8 +135,8 @@ typedef struct measurement {
   bool is_same_call; // no thread has changed its system call
 } measurement;
 
-// Waits for a pause that is long enough, because pauses double in length. A thread cannot be measured if it never
-// pauses long enough, or pauses in an unknown call.
+// Waits until all threads sleep longer than the measurement takes, and then measures. This works because the threads'
+// pauses double in length. Fails if a thread never pauses long enough, or pauses in an unknown system call.
 static measurement measure(double duration_s) {
   for (int attempt = 0; attempt < LOOK_LIMIT; attempt++) {
     const double start = now_s();
@@ -147,7 +147,7 @@ static measurement measure(double duration_s) {
     }
     sleep_s(duration_s);
     const snapshot last = look();
-    // The result is invalid if the machine was suspended during the measurement.
+    // Repeat the measurement if it took too long, for example because the machine was suspended.
     if (now_s() - start > first.pause_s - MARGIN_S / 2) continue;
     return (measurement){last.switches - first.switches, memcmp(first.calls, last.calls, sizeof first.calls) == 0};
   }

@@ -1,6 +1,7 @@
-// Threads that continuously write the time while the main thread crashes. scripts/measure/run-on builds and runs this
-// program. Usage: threads FILE. FILE gets two words for each thread: the time (CLOCK_MONOTONIC, ns) at which it first
-// detected the end of the sweep, or 0, and the last time that it wrote. Threads with an odd number block all signals.
+// Threads that write the current time in a loop while the main thread crashes. scripts/measure/run-on builds and runs
+// this program. Usage: threads FILE. FILE gets two 64-bit words for each thread, in nanoseconds of CLOCK_MONOTONIC: the
+// time at which the thread first detected the end of the sweep (or 0), and the last time that the thread wrote. Threads
+// with an odd number block all signals.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>

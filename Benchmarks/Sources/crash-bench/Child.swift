@@ -4,17 +4,18 @@ import Foundation
 struct Child {
   var pid: Int32
   var output: String
-  /// The text that the program wrote to stderr.
+  /// The output that the program wrote to stderr.
   var errors: String
   /// The time at which stderr was closed.
   ///
-  /// All output was printed before.
+  /// The program printed all of its output before this time.
   var errorsEnd_ns: UInt64
   var elapsed_ns: UInt64
 
   /// Runs `path` with exactly `environment`, and collects both streams.
   ///
-  /// `atEnd` is called when the streams are closed. Foundation detects the end of the process up to 50 ms later.
+  /// `atEnd` is called when both streams are closed, because Foundation detects the end of the process up to 50 ms
+  /// later.
   static func run(
     _ path: String, _ arguments: [String], environment: [String: String], atEnd: (Int32) throws -> Void = { _ in }
   ) throws -> Child {

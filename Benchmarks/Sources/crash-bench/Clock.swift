@@ -1,6 +1,7 @@
 import Glibc
 
-/// Returns the nanoseconds of CLOCK_MONOTONIC, which the marks, the handler and crashd also use.
+/// Returns the nanoseconds of CLOCK_MONOTONIC, the clock that the marks of crash-maker, the crash handler and crashd
+/// also use.
 func monotonicNow_ns() -> UInt64 {
   var time = timespec()
   clock_gettime(CLOCK_MONOTONIC, &time)

@@ -2,13 +2,13 @@ import CrashShield
 import Dispatch
 import Glibc
 
-/// A crash many functions deep.
+/// A crash below many function calls.
 ///
 /// A child process of the benchmark crashes after crashd has received the ring.
 enum DeepCrash {
-  /// The depth for which the documented limit applies.
+  /// The number of nested calls for which the documented limit applies.
   static let depth = 36
-  /// The documented limit, in microseconds.
+  /// The documented limit of the time from the fault to the commit, in microseconds.
   static let limit = 100.0
 
   // Each function writes this variable after its call, to prevent tail calls. Only one thread uses it.

@@ -5,10 +5,10 @@ import Synchronization
 
 /// The first crash of a build, in a process that crashes immediately after its start.
 ///
-/// In each round crashd has an empty state directory, and has therefore read no symbols.
+/// In each round, crashd has an empty state directory, so that it has not read any symbols.
 struct FirstCrash {
   static let rounds = 11
-  /// The number of queries after which a round fails.
+  /// The maximum number of queries for a report, after which a round fails.
   ///
   /// The client waits half a millisecond between queries.
   private static let attempts = 100_000
@@ -17,7 +17,7 @@ struct FirstCrash {
   var visible = Samples()
   /// Microseconds from the fault until a client receives the complete report.
   var whole = Samples()
-  /// Microseconds from the fault until Swift's backtracer has printed its last byte.
+  /// Microseconds from the fault until Swift's backtracer has printed its whole report.
   var printed = Samples()
   /// The ratio of `visible` to `printed` in each round.
   var ratio = Samples()
@@ -47,7 +47,7 @@ struct FirstCrash {
     let client = CrashClient(socketPath: daemon.clientSocket)
     let seen = Mutex(Seen())
     let isDone = DispatchSemaphore(value: 0)
-    // The client queries from the start, because the process ends some time after the report is available.
+    // Query from the start of the process, because the report is available some time before the process ends.
     let watch = Thread {
       for _ in 0..<attempts {
         let newest = try? client.list(ListQuery(limit: 1)).first

@@ -4,9 +4,10 @@ import Glibc
 
 /// The cost of the shield's start.
 ///
-/// A child of the benchmark measures its own cost.
+/// Each measurement runs in a child of the benchmark, which measures itself.
 enum StartCost {
-  /// Starts the shield, and prints the nanoseconds and the growth of the process's private memory in KiB.
+  /// Starts the shield, and prints the nanoseconds that this took, and by how many KiB the process's private memory
+  /// grew.
   static func measureShield() throws {
     let before = try ownKiB()
     let start = monotonicNow_ns()
@@ -15,10 +16,10 @@ enum StartCost {
     print(end - start, try ownKiB() - before)
   }
 
-  /// Prints the private memory in KiB of a process that did nothing.
+  /// Prints 0 nanoseconds, and the private memory in KiB of a process that did not start the shield.
   static func measureNothing() throws { print(0, try ownKiB()) }
 
-  /// Returns the resident anonymous and shared memory, which is the cost of the process for the machine.
+  /// Returns the resident anonymous and shared memory, which the machine needs for this process alone.
   ///
   /// Pages of program files are not counted, because all processes share them in the page cache.
   private static func ownKiB() throws -> Int {

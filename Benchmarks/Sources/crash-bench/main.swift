@@ -1,6 +1,6 @@
 // crash-bench RELEASE DYNAMIC: compares the cost of a crash with swift-crash-shield and with Swift's own backtracer.
-// The same crash alternates between both in one run. RELEASE contains crashd and crash-analyse. DYNAMIC contains a
-// crash-maker with the dynamic Swift library, which Swift's backtracer requires.
+// One run causes the same crash alternately under both. RELEASE is a directory with crashd and crash-analyse. DYNAMIC
+// is a directory with a crash-maker that uses the dynamic Swift library, which Swift's backtracer requires.
 import CrashClient
 import CrashProtocol
 import CrashReport
@@ -37,7 +37,7 @@ func compare() throws -> Bool {
     if round == 0 { continue }
     commit.add(times.commit)
     stored.add(times.stored)
-    // Each round uses a new process, because a real process also crashes for the first time.
+    // Use a new process in each round, because a real process also crashes only once.
     deep.add(try captured(CommandLine.arguments[0], ["deep"], daemon: daemon, client: client).commit)
     printed.add(try backtraced(maker: maker))
   }
@@ -86,7 +86,7 @@ func compare() throws -> Bool {
   return isKept
 }
 
-/// Makes one crash under the shield.
+/// Causes one crash under the shield.
 ///
 /// Returns the microseconds from the fault to the commit, and until a client receives the stored report.
 func captured(
@@ -99,8 +99,8 @@ func captured(
     environment: ["CRASHSHIELD_SOCKET": daemon.attachSocket, "SWIFT_BACKTRACE": "enable=no"]
   ) { pid in
     reports = try client.awaitProcess(Int(pid)).reports
-    // The reply arrives after the last transaction, which includes the other threads. The report's own stored_ns is an
-    // earlier time.
+    // Take the time when the reply arrives, which is after the last transaction that stores the other threads. The
+    // report's `stored_ns` is the time of an earlier transaction.
     answered_ns = monotonicNow_ns()
   }
   guard let id = reports.first else {
@@ -113,7 +113,7 @@ func captured(
   return (Double(timing.commit_ns - fault) / 1000, Double(answered_ns - fault) / 1000)
 }
 
-/// Makes the same crash under Swift's backtracer.
+/// Causes the same crash under Swift's backtracer.
 ///
 /// Returns the microseconds from the fault until the whole report was printed.
 func backtraced(maker: String) throws -> Double {

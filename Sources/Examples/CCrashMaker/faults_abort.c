@@ -11,7 +11,7 @@ FAULT void cs_fault_abort(void) {
 }
 
 FAULT void cs_fault_libc_assert(void) {
-  // assert() expands to this call, which also exists if NDEBUG is defined.
+  // Call the function to which assert() expands, because assert() itself does nothing if NDEBUG is defined.
   int64_t stock = cs_opaque(-1);
   if (stock < 0) __assert_fail("stock >= 0", "warehouse.c", 12, "take_from_stock"); // fault: libc-assert
 }
@@ -25,7 +25,7 @@ FAULT void cs_fault_double_free(void) {
 }
 
 FAULT void cs_fault_free_invalid(void) {
-  // The block is zeroed, because free() reads the size of a block from the words before the pointer.
+  // Zero the block, because free() reads the size of a block from the words before the pointer.
   char *block = calloc(1, 64);
   void *inside = opaque_pointer((uint64_t)(uintptr_t)block + 24);
   free(inside); // fault: free-invalid
@@ -45,13 +45,14 @@ static FAULT void kill_from_outside(int signal) {
     _exit(0);
   }
   if (child < 0) return;
-  // The loop is bounded. The signal normally arrives in the first second.
+  // Wait at most ten seconds; the signal normally arrives in the first second.
   for (int second = 0; second < 10; second++) {
     sleep(1);
   }
 }
 
-// The kernel chooses the thread that receives the signal. It prefers the first thread, unless that blocks the signal.
+// The kernel chooses the thread that receives the signal. It chooses the first thread if that thread does not block the
+// signal.
 
 FAULT void cs_fault_kill_from_outside(void) {
   kill_from_outside(SIGSEGV);

@@ -1,6 +1,6 @@
-// Programs that must not be disturbed by the shield's threads. Such threads could receive the program's signals, and
-// could prevent calls that require a single thread. Each program exits with a code. The code 1 means that the program
-// was disturbed.
+// Programs that the shield's threads must not disturb. A thread of a library could receive signals that the program
+// waits for, and make calls fail that require a single-threaded process. Each program exits with a code; 1 means that
+// the program was disturbed.
 #include "faults.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define NOBODY 65534
-// The exit code of a program whose wait received the signal is greater by this number.
+// If the program's wait received the signal, this number is added to the exit code.
 #define AWAITED 20
 
 static sigset_t awaited;
@@ -24,7 +24,7 @@ static sigset_t awaited;
 void cs_prepare_awaited_signal(int signal_number) {
   sigemptyset(&awaited);
   sigaddset(&awaited, signal_number);
-  // The mask is set before another thread exists, so that all threads of the program block the signal.
+  // Set the mask before another thread exists, so that all threads of the program inherit it and block the signal.
   pthread_sigmask(SIG_BLOCK, &awaited, NULL);
 }
 
@@ -72,7 +72,8 @@ FAULT void cs_fault_setxid(void) {
   _exit(raise_capabilities() && setgroups(0, NULL) == 0 && setgid(NOBODY) == 0 ? 0 : 1);
 }
 
-// If no process may create a user namespace, the program exits without a finding.
+// Exits with 1 if the call fails because the process has several threads (EINVAL). Other errors, such as a system that
+// forbids user namespaces, are ignored.
 FAULT void cs_fault_userns(void) {
   _exit(unshare(CLONE_NEWUSER) == 0 || errno != EINVAL ? 0 : 1);
 }

@@ -1,4 +1,4 @@
-// Crashes by which C++ ends a program.
+// Errors for which the C++ runtime ends a program.
 #include "cs_cxx_faults.h"
 
 #include <csignal>
@@ -11,7 +11,7 @@
 
 namespace {
 
-// Returns a number that no optimizer can compute.
+// Returns a number whose value the optimizer cannot compute.
 FAULT int opaque(int number) {
   __asm__ volatile("" : "+r"(number));
   return number;
@@ -45,7 +45,7 @@ FAULT int order(int item) noexcept {
   return stock_of(item) + opaque(1); // fault: noexcept-throw
 }
 
-// A constructor of this base class calls a pure virtual function, which is a bug.
+// The constructor of this base class calls a pure virtual function: this is the bug of the scenario.
 class Shelf {
 public:
   Shelf() { fill(); }
@@ -75,9 +75,9 @@ struct Receipt {
 
 Receipt receipt;
 
-// Sends SIGABRT, as a watchdog does, while the program is in `operator new`, which calls this function.
+// Sends SIGABRT, like a watchdog. `operator new` calls this function.
 FAULT void send_abort() {
-  // The parent process may have blocked the signal.
+  // Unblock SIGABRT, which the parent process may have blocked.
   sigset_t abort_only;
   sigemptyset(&abort_only);
   sigaddset(&abort_only, SIGABRT);
@@ -114,7 +114,8 @@ FAULT void cs_fault_static_destructor(void) {
   std::exit(0);
 }
 
-// Crashes while an exception is being handled and libstdc++ is on the stack. The signal is unrelated to both.
+// Crashes by a signal from outside while an exception is being handled and libstdc++ is on the stack. The report must
+// not name the exception as the cause.
 FAULT void cs_fault_sent_abort_in_new(void) {
   try {
     opaque(stock_of(opaque(1)));

@@ -1,4 +1,4 @@
-// Ends of a process that another process or the kernel causes.
+// Scenarios in which another process or the kernel ends the process.
 #include "faults.h"
 
 #include <signal.h>
@@ -7,7 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-// Far more than the limit of a temporary control group, but little enough for a machine without a limit.
+// In total far more memory than the limit of the test's control group, but little enough for a machine without this
+// limit.
 #define OOM_BLOCKS      512
 #define OOM_BLOCK_BYTES (1 << 20)
 
@@ -15,25 +16,24 @@ FAULT void cs_fault_oom_kill(void) {
   for (int count = 0; count < OOM_BLOCKS; count++) {
     char *block = malloc(OOM_BLOCK_BYTES);
     if (block == NULL) return;
-    // The memory is written, so that it becomes resident, and is never freed.
+    // Write the memory, so that it becomes resident, and never free it.
     memset(block, count | 1, OOM_BLOCK_BYTES);
     cs_opaque(block[count]);
   }
 }
 
-// Starts a child that has all descriptors of this process and lives for at most a minute. It uses _Fork, because the
-// fork handlers would close the shield's descriptors.
+// Starts a child that has all descriptors of this process and ends after at most a minute. _Fork is used because fork()
+// would run the shield's fork handlers, which close its descriptors.
 static pid_t start_child_with_descriptors(void) {
   const pid_t parent = getpid();
   const pid_t child = _Fork();
   if (child == 0) {
-    // The wait is bounded, in case a test forgets the child. Dispatch's threads block the signal, so it is unblocked
-    // here.
+    // End the child by SIGALRM if a test does not end it. Unblock the signal, because Dispatch's threads block it.
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     alarm(60);
-    // Standard output belongs to the test. A test that reads it to the end must not wait for this child.
+    // Close the child's copy of standard output: a test that reads the output to its end must not wait for this child.
     dup2(STDERR_FILENO, STDOUT_FILENO);
     for (;;)
       pause();
@@ -47,7 +47,8 @@ FAULT void cs_fault_sigkill_with_child(void) {
   if (parent > 0) kill(parent, SIGKILL);
 }
 
-// Executes another program, prints a line, and reads standard input to its end. The test controls how long it runs.
+// Executes a program that prints a line and reads standard input to its end, so that the test controls how long it
+// runs.
 FAULT void cs_fault_exec_and_stay(void) {
   char path[] = "/bin/sh";
   char option[] = "-c";

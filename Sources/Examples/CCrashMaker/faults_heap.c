@@ -1,4 +1,4 @@
-// Heap corruption that glibc detects or crashes on, and a use-after-free.
+// Heap corruption that glibc detects, heap corruption that makes glibc crash, and a use-after-free.
 #include "faults.h"
 
 #include <malloc.h>
@@ -8,7 +8,7 @@
 // Too large for the per-thread cache, and too small for a separate mapping.
 #define BLOCK_BYTES 4000
 
-// Returns the size word, which precedes a heap block. Its lowest bits are flags.
+// Returns the address of the size word that precedes a heap block. The lowest bits of the word are flags.
 static uint64_t *size_before(void *block) {
   return (uint64_t *)opaque_pointer((uint64_t)(uintptr_t)block - sizeof(uint64_t));
 }
@@ -23,7 +23,8 @@ FAULT void cs_fault_heap_overwrite_metadata(void) {
 }
 
 FAULT void cs_fault_malloc_corrupt_top(void) {
-  // The top of the heap follows the last block, so an overrun of that block corrupts the size of the top.
+  // Use one arena, in which the top of the heap follows the last block: an overrun of the last block corrupts the size
+  // of the top.
   if (mallopt(M_ARENA_MAX, 1) != 1) return;
   malloc_trim(0);
   char *block = malloc(100 * BLOCK_BYTES / 4);
@@ -34,8 +35,8 @@ FAULT void cs_fault_malloc_corrupt_top(void) {
 }
 
 FAULT void cs_fault_inside_malloc(void) {
-  // A free block that is not yet sorted. The next large request follows the pointers in it, with the arena's lock held.
-  // The second block prevents the first one from being merged with the top of the heap.
+  // Make a free block in the unsorted list. The next large allocation follows the pointers in this block while holding
+  // the arena's lock. The second block prevents that the free block is merged with the top of the heap.
   char *free_block = malloc(BLOCK_BYTES);
   char *guard = malloc(BLOCK_BYTES);
   if (free_block == NULL || guard == NULL) return;
@@ -47,8 +48,8 @@ FAULT void cs_fault_inside_malloc(void) {
 }
 
 FAULT void cs_fault_stack_smash(void) {
-  // A function with a stack protector calls this function if its canary was overwritten. Not every compiler enables the
-  // protector by default.
+  // The function that a stack protector calls if the canary was overwritten. It is called directly, because not every
+  // compiler enables the stack protector by default.
   extern _Noreturn void __stack_chk_fail(void);
   __stack_chk_fail(); // fault: stack-smash
 }
@@ -62,13 +63,13 @@ static void finish(long count) {
   cs_opaque((int)count);
 }
 
-// A C library calls back with a context that its owner has freed. glibc has overwritten the function pointer in the
-// freed block.
+// Simulates a C library that calls back with a context that its owner has freed. glibc has overwritten the function
+// pointer in the freed block.
 FAULT void cs_fault_c_callback_context(void) {
   job *made = malloc(sizeof *made);
   if (made == NULL) return;
   *made = (job){.count = cs_opaque(3), .finish = finish};
-  // The volatile pointer prevents the compiler from detecting that this is the freed block.
+  // Use a volatile pointer, so that the compiler does not detect that it points to the freed block.
   job *volatile kept = made;
   free(made);
   kept->finish(kept->count); // fault: c-callback-context

@@ -35,14 +35,15 @@ FAULT void cs_fault_int3(void) {
 
 FAULT void cs_fault_float_divide(void) {
 #if defined(__x86_64__)
-  // The processor's divide error. In C the division would be undefined behavior, which a compiler may turn into a trap.
+  // Use assembly for the processor's divide error: in C, a division by zero is undefined behavior, which a compiler may
+  // turn into a trap instruction.
   int32_t low = 1, high = 0, divisor = (int32_t)cs_opaque(0);
   __asm__ volatile("idivl %2" : "+a"(low), "+d"(high) : "r"(divisor)); // fault: float-divide
 #endif
 }
 
 FAULT void cs_fault_seccomp_sys(void) {
-  // The filter forbids personality(2), because nothing else in this program calls it.
+  // The filter forbids personality(2), because no other code in this program calls it.
   struct sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_personality, 0, 1),

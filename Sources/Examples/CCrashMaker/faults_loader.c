@@ -1,4 +1,4 @@
-// Faults during the work of the dynamic loader.
+// Faults while the dynamic loader runs code, and faults at the start and the end of a process.
 #include "faults.h"
 #include "plugin.h"
 
@@ -38,8 +38,8 @@ FAULT void cs_fault_crash_during_exit(void) {
   if (atexit(cs_fault_at_exit) == 0) exit(0);
 }
 
-// The C library passes the program's arguments to its constructors. Without an early start, main() executes the program
-// again with one.
+// The C library passes the program's arguments to constructors. If CRASHSHIELD_EARLY is not set, main() sets it and
+// executes the program again.
 __attribute__((constructor)) static void cs_fault_before_main(int count, char **arguments) {
   if (count < 2 || strcmp(arguments[1], "before-main") != 0 || getenv("CRASHSHIELD_EARLY") == NULL) return;
   volatile int *number = opaque_pointer(0);

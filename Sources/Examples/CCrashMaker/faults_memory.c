@@ -36,7 +36,7 @@ FAULT void cs_fault_null_call(void) {
 }
 
 FAULT void cs_fault_wild_read(void) {
-  // A canonical address, far from all addresses where Linux maps memory.
+  // A canonical address in a range where Linux does not map memory.
   volatile int *number = opaque_pointer(UINT64_C(0x0000123456789000));
   (void)*number; // fault: wild-read
 }
@@ -47,14 +47,14 @@ FAULT void cs_fault_non_canonical(void) {
 }
 
 FAULT void cs_fault_read_only_write(void) {
-  // The page is mapped, because some linkers place constants in writable memory.
+  // Map a read-only page instead of using a constant, because some linkers place constants in writable memory.
   volatile char *character = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (character == MAP_FAILED) return;
   *character = 'C'; // fault: read-only-write
 }
 
 FAULT void cs_fault_no_exec_jump(void) {
-  // A return instruction, which would work if data were executable.
+  // A return instruction in data: calling it would succeed if data were executable.
   static unsigned char code[] = {0xc3};
   void (*function)(void) = (void (*)(void))opaque_pointer((uint64_t)(uintptr_t)code);
   function(); // fault: no-exec-jump
@@ -78,7 +78,7 @@ FAULT void cs_fault_bus_truncated_mmap(void) {
 static FAULT int64_t cs_fault_stack_overflow_descend(int64_t depth) {
   volatile char room[512];
   room[0] = (char)depth;
-  // cs_opaque() is not used, because the overflow could then occur in that function instead of this one.
+  // Do not call cs_opaque(), because the stack could then overflow in that function instead of this one.
   __asm__ volatile("" : "+r"(depth));
   if (depth == INT64_MAX) return room[0];
   return cs_fault_stack_overflow_descend(depth + 1) + room[0];

@@ -1,4 +1,4 @@
-// A signal that crosses a pid namespace. The sender has no pid in the receiver's namespace.
+// A signal from outside the receiver's pid namespace: the sender does not have a pid in that namespace.
 #include "faults.h"
 
 #include <sched.h>
@@ -7,10 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// The descriptor through which the program requests to be killed, or -1 if no process listens.
+// The descriptor through which the program requests to be killed; -1 if the outside process does not exist.
 static int asking = -1;
 
-// The first process of the namespace, without which no other process can start in it. It ends with its parent.
+// Runs as the first process of the namespace, which must exist so that other processes can start in the namespace. It
+// ends together with its parent.
 static void be_first(int lifeline) {
   char nothing;
   while (read(lifeline, &nothing, 1) > 0) {
@@ -18,7 +19,7 @@ static void be_first(int lifeline) {
   _exit(0);
 }
 
-// Kills the child when the child requests it, and then ends in the same way.
+// Runs outside of the namespace: kills the child when the child requests it, and then ends with the child's status.
 static void stay_outside(pid_t first, pid_t child, int requests) {
   dprintf(STDOUT_FILENO, "child %d\n", child);
   char request;
@@ -61,7 +62,7 @@ void cs_prepare_kill_over_namespace(void) {
 
 static FAULT void wait_to_be_killed(void) {
   if (write(asking, "", 1) != 1) return;
-  // The loop is bounded. The signal normally arrives in the first second.
+  // Wait at most ten seconds; the signal normally arrives in the first second.
   for (int second = 0; second < 10; second++) {
     sleep(1);
   }

@@ -10,13 +10,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// A frame of the child only, because nothing else may end this process.
+// Crashes the child. It is a separate function, so that the child's stack has a frame which the parent's does not have.
 static FAULT void crash_child(void) {
   volatile int *number = opaque_pointer(0);
   *number = 42;
 }
 
-// Ends the parent as its child ended, so that the end of this process reports the child's end.
+// Waits for the child. Exits with 0 if SIGSEGV ended the child, and with 1 otherwise.
 static _Noreturn void exit_after(pid_t child) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0) {
@@ -75,7 +75,7 @@ FAULT void cs_fault_posix_spawn_child(void) {
   char path[] = "/proc/self/exe", name[] = "crash-maker", scenario[] = "null-write", wait[] = "--wait-attached";
   char *arguments[] = {name, scenario, wait, NULL};
   char target[4096];
-  // /proc/self must be resolved here, because it is another directory for a spawned child.
+  // Resolve /proc/self before the spawn, because in the child it would be another directory.
   const ssize_t size = readlink(path, target, sizeof target - 1);
   if (size <= 0) return;
   target[size] = 0;
@@ -91,7 +91,8 @@ FAULT void cs_fault_exec_after_attach(void) {
 }
 
 void cs_prepare_pid_namespace(void) {
-  // The first process of the new namespace continues. This process ends in the same way as that process.
+  // The child is the first process of the new namespace and continues. This process waits, and ends with the child's
+  // status.
   if (unshare(CLONE_NEWPID) != 0) _exit(1);
   const pid_t child = fork();
   if (child == 0) return;

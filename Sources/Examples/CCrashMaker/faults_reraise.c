@@ -6,7 +6,7 @@
 
 static struct sigaction replaced;
 
-// Must not become a tail call, because the frame of this function is part of the scenario.
+// The call in this function must not be a tail call, because the function's frame must be on the stack.
 static void raise_again(int signal) {
   sigaction(signal, &replaced, NULL);
   raise(signal);
@@ -24,7 +24,7 @@ FAULT void cs_fault_reraise_segv(void) {
   *number = 42; // fault: reraise-segv
 }
 
-// Re-raises a signal that is blocked while the handler runs. The signal is delivered after the handler returned.
+// Re-raises a signal that is blocked while the handler runs, so that it is delivered after the handler has returned.
 FAULT void cs_fault_reraise_pending(void) {
   take(SIGSEGV, 0);
   volatile int *number = opaque_pointer(0);

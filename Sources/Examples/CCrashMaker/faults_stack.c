@@ -9,7 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// Calls only itself. If it called another function, one stack in 34 would overflow in that function's frame.
+// This function calls only itself. If it also called another function, one stack overflow in 34 would happen in that
+// function's frame.
 static FAULT int64_t descend(int64_t depth) {
   volatile char room[512];
   room[0] = (char)depth;

@@ -19,7 +19,7 @@ static void wait_for(int count) {
   }
 }
 
-// Starts threads with small stacks, because a thousand of them must fit on every machine.
+// Starts threads with small stacks, so that a thousand threads are possible on every machine.
 static int start_threads(int count, void *(*body)(void *)) {
   pthread_t thread;
   pthread_attr_t attributes;
@@ -97,7 +97,7 @@ FAULT void cs_fault_blocked_signals_thread(void) {
   *number = 42; // fault: blocked-signals-thread
 }
 
-// A vfork parent waits uninterruptibly until its child ends. Here the child ends when the parent is killed.
+// Waits in vfork: the parent waits uninterruptibly until its child ends, and this child ends when the parent is killed.
 __attribute__((noinline)) static void *wait_for_vfork(void *unused) {
   if (vfork() == 0) {
     prctl(PR_SET_PDEATHSIG, (long)SIGKILL, 0L, 0L, 0L);
@@ -142,7 +142,7 @@ static FAULT void *cs_fault_watch(void *unused) {
 
 FAULT void cs_fault_watchdog_abort(void) {
   if (start_threads(1, cs_fault_watch) != 0) return;
-  // The loop is bounded. The process normally ends in the first second.
+  // Wait at most ten seconds; the process normally ends in the first second.
   for (int second = 0; second < 10; second++) {
     sleep(1);
   }

@@ -32,7 +32,7 @@ FAULT void cs_fault_no_memory(void) {
   *number = 42; // fault: no-memory
 }
 
-// Creates a mount namespace, whose mounts no other process shares.
+// Creates a mount namespace whose mounts are not shared with other processes.
 static int unshare_mounts(void) {
   return unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 }
@@ -84,7 +84,8 @@ FAULT void cs_fault_pid_namespace(void) {
 }
 
 FAULT void cs_fault_seccomp_strict_profile(void) {
-  // System calls that the seccomp profile of a container may forbid. They fail without a signal.
+  // System calls that the seccomp profile of a container may forbid. The filter makes them fail with an errno instead
+  // of a signal.
   const uint32_t forbidden[] = {SYS_process_vm_readv, SYS_process_vm_writev, SYS_ptrace,  SYS_rt_sigqueueinfo,
                                 SYS_memfd_create,     SYS_rt_tgsigqueueinfo, SYS_socket,  SYS_connect,
                                 SYS_openat,           SYS_unshare,           SYS_mkdirat, SYS_renameat2};

@@ -16,7 +16,7 @@
 #define CODE_OFFSET 1024
 
 // push %rbp; mov %rsp,%rbp; movabs $constructor,%rax; call *%rax; pop %rbp; ret. The code sets up a frame pointer for
-// unwinding, because there is no unwind information.
+// unwinding, because the file does not have unwind tables.
 static const uint8_t code_before[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0xb8};
 static const uint8_t code_after[] = {0xff, 0xd0, 0x5d, 0xc3};
 
@@ -81,7 +81,7 @@ void *cs_plugin_load(void (*constructor)(void)) {
   void *handle = NULL;
   if (write(file, &contents, sizeof contents) == (ssize_t)sizeof contents) {
     char path[64];
-    // The path does not contain /proc/self, because a debugger also opens it.
+    // Use the pid instead of /proc/self, because a debugger also opens this path.
     snprintf(path, sizeof path, "/proc/%d/fd/%d", getpid(), file);
     handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   }

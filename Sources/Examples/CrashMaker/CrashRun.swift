@@ -2,7 +2,7 @@ public import CrashShield
 internal import Dispatch
 internal import Glibc
 
-/// One run of a scenario, with the shield, the marks, the thread and the fault.
+/// One run of a scenario: its thread, and the options for the shield and for measurements.
 public struct CrashRun: Sendable {
   /// The thread on which the fault happens.
   public enum Thread: String, Sendable, CaseIterable {
@@ -10,7 +10,7 @@ public struct CrashRun: Sendable {
     case main
     /// A worker of a Dispatch queue.
     case dispatch
-    /// A Swift task on the cooperative pool. The fault is three awaits deep.
+    /// A Swift task on the cooperative pool, with three awaits on its stack at the fault.
     case task
     /// A POSIX thread.
     case pthread
@@ -18,7 +18,7 @@ public struct CrashRun: Sendable {
     case smallStack = "small-stack"
   }
 
-  /// The reason why a run caused no crash.
+  /// The reason why a run did not crash.
   public enum Failure: Error, Equatable {
     /// The shield did not start.
     case start(Shield.StartError)
@@ -32,7 +32,7 @@ public struct CrashRun: Sendable {
     case survived
   }
 
-  /// The timeout of `waitsForAttach`, not counting times in which the machine is suspended.
+  /// The timeout of `waitsForAttach`; time in which the machine is suspended does not count.
   public static let attachLimit_s = 300
 
   /// The stack size of `Thread.smallStack`.
@@ -49,19 +49,20 @@ public struct CrashRun: Sendable {
   /// Whether to wait after the attach until standard input has a byte or is closed.
   public var waitsForInput = false
 
-  /// The annotations in addition to `scenario`.
+  /// The annotations that are set in addition to `scenario`.
   public var annotations: [String: String] = [:]
 
   /// Full names of the classes to protect (`Shield.protect`).
   public var protectedClasses: [String] = []
 
-  /// The number of crashes in isolated work, each of which must be contained, or 0 for a crash outside isolated work.
+  /// The number of crashes in isolated work, each of which must be contained; 0 means that the crash is outside of
+  /// isolated work.
   public var containedRuns = 0
 
-  /// The maximum number of contained crashes, or nil for no limit.
+  /// The value for `Shield.maximumContainedFaults`; if nil, `containedRuns` is used.
   public var maximumContainedFaults: Int?
 
-  /// Creates a run; a scenario that requires a task gets one.
+  /// Creates a run; if `thread` is nil, uses a thread on which the scenario can run.
   public init(_ scenario: Scenario, thread: Thread? = nil) {
     self.scenario = scenario
     self.thread = thread ?? scenario.threads.first ?? .main
@@ -92,14 +93,14 @@ public struct CrashRun: Sendable {
     }
     if scenario.awaitsStatus && Shield.isStarted && !Self.wait(for: told) { return .notAttached }
     if waitsForInput {
-      // An error of getchar also ends the wait.
+      // Ignore the result: an error of getchar also ends the wait.
       _ = getchar()
     }
     Shield.addBreadcrumb("about to crash: \(scenario.name)")
     return containedRuns > 0 ? crashIsolated() : crash()
   }
 
-  /// Crashes in isolated work, and does not return if a fault is not contained.
+  /// Crashes in isolated work; does not return if a fault is not contained, because the process then ends.
   private func crashIsolated() -> Failure {
     guard case .synchronous(let fault) = scenario.fault else { return .survived }
     Shield.maximumContainedFaults = maximumContainedFaults ?? containedRuns
@@ -117,7 +118,7 @@ public struct CrashRun: Sendable {
     return .survived
   }
 
-  /// Waits in steps of one second, because a suspended machine then uses up only one step.
+  /// Wait in steps of one second, because a time in which the machine is suspended then uses up only one step.
   private static func wait(for semaphore: DispatchSemaphore) -> Bool {
     (0..<attachLimit_s).contains { _ in semaphore.wait(timeout: .now() + .seconds(1)) == .success }
   }
@@ -154,25 +155,25 @@ public struct CrashRun: Sendable {
       let error = crashInThread(fault, isMarked: isMarked, stackBytes: Self.smallStackBytes)
       if let errno = error { return .thread(errno: errno) }
     case (.status(let fault), _):
-      // Without the shield no callback causes the fault, so it is caused here.
+      // If the shield did not start, it does not call the callback that causes the fault: call the fault directly.
       if !Shield.isStarted { fault() }
     }
     return .survived
   }
 }
 
-/// Records the time of the fault as the process measures it, for benchmarks.
+/// Records the time immediately before the fault, for benchmarks.
 ///
-/// The time is an annotation of the report. For runs without the shield it is also printed on standard output.
+/// The time becomes an annotation of the report, and is also printed on standard output, for runs without the shield.
 private func mark(_ isMarked: Bool) {
   guard isMarked else { return }
   var now = timespec()
-  // clock_gettime fills in `now`, and uses the pointer only during the call.
+  // Invariant: clock_gettime fills in `now`, and uses the pointer only during the call.
   unsafe clock_gettime(CLOCK_MONOTONIC, &now)
   let mark = String(now.tv_sec * 1_000_000_000 + now.tv_nsec)
   Shield.setTag("fault-monotonic-ns", to: mark)
   let line = Array("fault-monotonic-ns \(mark)\n".utf8)
-  // The array outlives the call.
+  // Invariant: the array outlives the call.
   _ = unsafe line.withUnsafeBytes { unsafe write(STDOUT_FILENO, $0.baseAddress, $0.count) }
 }
 
@@ -186,8 +187,8 @@ private func crashInTask(_ fault: @escaping @Sendable () async -> Void, isMarked
   done.wait()
 }
 
-// The three awaits give the report of any scenario in a task some async callers. Each function does some work after its
-// await, so that its async frame still exists when the fault happens.
+// These three functions await each other, so that the report of a scenario in a task has async callers. Each function
+// computes something after its await, so that its async frame still exists at the fault.
 
 @inline(never) private func handleRequest(_ fault: @Sendable () -> Void) async {
   await runHandler(fault)
@@ -222,16 +223,16 @@ private func crashInThread(
   let context = unsafe Unmanaged.passRetained(ThreadBody(fault, isMarked: isMarked))
   var thread = pthread_t()
   var attributes = pthread_attr_t()
-  // pthread_attr_init initializes the attributes before any other call uses them.
+  // Invariant: pthread_attr_init initializes the attributes before any other call uses them.
   unsafe pthread_attr_init(&attributes)
   defer { unsafe pthread_attr_destroy(&attributes) }
   if let stackBytes { unsafe pthread_attr_setstacksize(&attributes, stackBytes) }
-  // The context is retained, and the thread takes ownership of the reference.
+  // Invariant: the context is retained, and the thread takes ownership of this reference.
   let error = unsafe pthread_create(
     &thread, &attributes,
     { context in
       guard let context = unsafe context else { return nil }
-      // The reference is the one that passRetained created.
+      // Invariant: passRetained created this reference, and only this line consumes it.
       let body = unsafe Unmanaged<ThreadBody>.fromOpaque(context).takeRetainedValue()
       mark(body.isMarked)
       body.fault()

@@ -1,4 +1,5 @@
-// Crashes whose cause or location is easily attributed wrongly: earlier runtime messages, and code without a line.
+// Crashes whose cause or location a report may easily get wrong, because of earlier runtime messages or code without a
+// line number.
 internal import CCrashMaker
 internal import Glibc
 internal import Synchronization
@@ -100,9 +101,9 @@ private final class Screen {
   return opaque(number)
 }
 
-/// A middleware as servers have them.
+/// A middleware, as in a server framework.
 ///
-/// Each middleware receives the next one as a closure.
+/// Each middleware receives the next middleware as a closure.
 private struct Middleware: Sendable {
   @inline(never) func faultLineZeroInner(
     _ request: Int, next: @Sendable (Int) async throws -> Int

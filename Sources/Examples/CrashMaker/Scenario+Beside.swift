@@ -1,4 +1,4 @@
-// A crash beside a thread that runs another task.
+// A crash in a task while another task occupies another thread.
 internal import Dispatch
 
 extension Scenario {

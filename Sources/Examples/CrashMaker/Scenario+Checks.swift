@@ -1,4 +1,4 @@
-// Crashes by checks of the language, except checks of numbers.
+// Crashes by failed run-time checks of Swift, such as casts and assertions.
 
 extension Scenario {
   static let checks = [
@@ -27,7 +27,8 @@ extension Scenario {
   assert(opaque(0) > 0, "the stock is counted")  // fault: assertion
 }
 
-// The classes are neither private nor final, because the compiler inlines casts of such classes without a message.
+// The classes are neither private nor final, because for such classes the compiler inlines the cast, and its failure
+// has no message.
 class Vehicle {}
 class Bicycle: Vehicle {}
 class Lorry: Vehicle {

@@ -1,6 +1,6 @@
 // Crashes in Swift tasks.
 
-// Similar functions differ in a number, because an optimizer would merge equal functions.
+// Similar functions differ in a constant, because the optimizer would merge equal functions.
 
 extension Scenario {
   static let concurrency = [
@@ -83,7 +83,7 @@ extension Scenario {
   _ = opaque(count)
 }
 
-// Each function uses the awaited result, to prevent tail calls.
+// Each function computes with the awaited result, to prevent tail calls.
 
 @inline(never) private func placeOrder() async {
   let warehouse = Warehouse()

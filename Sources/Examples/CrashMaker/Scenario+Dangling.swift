@@ -1,4 +1,5 @@
-// Use-after-free. Some would succeed by chance, but these always crash, because they follow glibc's mark as a pointer.
+// Use-after-free crashes. Other use-after-free accesses may succeed by chance, but these always crash: they dereference
+// the value that glibc has written into the freed block.
 internal import CCrashMaker
 
 extension Scenario {
@@ -24,7 +25,8 @@ class SpecialBasket: Basket {
 @inline(never) func basket() -> Basket { opaque(0) == 0 ? SpecialBasket() : Basket() }
 
 @inline(never) private func faultUseAfterFreeCall() {
-  // The reference that passRetained created is released too early. The access after it is the fault.
+  // Breaks memory safety on purpose: releases the reference too early, and then calls a method of the deallocated
+  // object.
   let reference = unsafe Unmanaged.passRetained(basket())
   unsafe reference.release()
   _ = opaque(unsafe reference._withUnsafeGuaranteedRef { $0.total() })  // fault: use-after-free-call

@@ -1,4 +1,4 @@
-// Ends of a process in which no report, or only a part of one, can be written.
+// Scenarios in which the process ends without a crash record, or with an incomplete record.
 internal import CCrashMaker
 internal import CShim
 internal import Glibc
@@ -26,7 +26,7 @@ extension Scenario {
     },
   ]
 
-  /// Marks that no handler can catch the end of the process.
+  /// Marks that the process ends without running a signal handler.
   private func silent() -> Scenario {
     with {
       $0.isSilentDeath = true
@@ -38,7 +38,8 @@ extension Scenario {
 }
 
 private func dieMidRecord() {
-  // Without a started shield there is no record to interrupt, but the process ends in the same way.
+  // Begin a record and do not finish it. If the shield did not start, this does nothing, but the process ends in the
+  // same way.
   _ = cs_testing_claim_and_abandon()
   kill(getpid(), SIGKILL)
 }

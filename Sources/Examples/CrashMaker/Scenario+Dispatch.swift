@@ -1,4 +1,4 @@
-// Crashes in libdispatch when it is misused. On Linux libdispatch stores no message.
+// Crashes in libdispatch because of wrong calls. On Linux, libdispatch does not store an error message.
 internal import Dispatch
 
 extension Scenario {

@@ -1,5 +1,5 @@
-// Crashes in functions that the compiler moves, splits or merges.
-// Similar functions differ in a number, because an optimizer would merge equal functions.
+// Crashes in functions that the compiler moves, splits or merges. Similar functions differ in a constant, because the
+// optimizer would merge equal functions.
 
 extension Scenario {
   static let frames = [

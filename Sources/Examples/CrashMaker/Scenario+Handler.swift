@@ -72,9 +72,9 @@ extension Scenario {
   }
 }
 
-/// Crashes without any report, because the handler was replaced.
+/// Crashes without a report, because the program has replaced the shield's handler.
 ///
-/// The shield's status reports that before the crash.
+/// Before the crash, `Shield.status` reports the replaced handler.
 private func crashByReplacedHandler() {
   cs_prepare_handler_chained_before()
   let isNoticed = Shield.status.replacedHandlers.map(\.signal) == [SIGSEGV]
@@ -82,7 +82,7 @@ private func crashByReplacedHandler() {
   cs_fault_null_write()
 }
 
-// Crashes whose signal a handler of the program re-raises. The functions are in CCrashMaker.
+// Crashes in which a handler of the program catches the signal and re-raises it. The functions are in CCrashMaker.
 extension Scenario {
   static let raisedAgain = [
     c("reraise-segv", "SIGSEGV", "raise SIGSEGV again in a handler", cs_fault_reraise_segv).aboutFirstFault(),

@@ -1,4 +1,5 @@
-// Crashes of the Swift language. The optimizer cannot compute the values.
+// Crashes by failed run-time checks of Swift code. The values go through `opaque`, so that the optimizer cannot compute
+// them.
 internal import CCrashMaker
 
 extension Scenario {
@@ -50,7 +51,7 @@ extension Scenario {
   ]
 }
 
-/// Returns a number that the optimizer cannot compute.
+/// Returns `number` in a way that the optimizer cannot compute.
 func opaque(_ number: Int) -> Int { Int(cs_opaque(Int64(number))) }
 
 private func stock() -> [Int] { [opaque(12), opaque(7), opaque(3)] }

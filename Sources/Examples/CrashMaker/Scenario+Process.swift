@@ -45,12 +45,12 @@ extension Scenario {
   ]
 }
 
-/// Forks.
+/// Forks the process.
 ///
-/// The child starts the shield and crashes, and the parent waits and exits.
+/// The child starts the shield and crashes. The parent waits for the child and exits.
 func crashInRestartedChild() {
   cs_fork_and_wait {
-    // The child also crashes if the shield is disabled.
+    // Ignore an error: the child must also crash if the shield is disabled.
     try? Shield.startInForkedChild()
     cs_fault_null_write()
   }

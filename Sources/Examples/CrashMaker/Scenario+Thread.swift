@@ -37,9 +37,9 @@ extension Scenario {
       }
   }
 
-  /// Gives the other threads the longest possible time to answer, which a busy machine needs.
+  /// Sets the maximum timeout of the thread sweep, because the threads may answer late on a busy machine.
   private func patient() -> Scenario {
-    // Nothing else in this program accesses the environment at that time.
+    // Invariant: no other thread accesses the environment before the shield starts.
     with { $0.prepare = { _ = unsafe setenv("CRASHSHIELD_SWEEP_MS", "800", 1) } }
   }
 }

@@ -1,5 +1,4 @@
-// Programs that the shield's threads must not disturb by their effects on signals and privileges. The functions are in
-// CCrashMaker.
+// Programs whose signals and privileges the shield's threads must not disturb. The functions are in CCrashMaker.
 internal import CCrashMaker
 internal import Glibc
 
@@ -27,7 +26,7 @@ extension Scenario {
 
   /// A program in which all threads except one block the signal.
   ///
-  /// That thread waits for the signal and adds 20 to the exit code.
+  /// The remaining thread waits for the signal, and then adds 20 to the exit code.
   private static func awaited(
     _ name: String, _ signal: Int32, _ summary: String, _ send: @escaping @Sendable () -> Void
   ) -> Scenario {

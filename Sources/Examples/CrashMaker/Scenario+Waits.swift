@@ -2,11 +2,11 @@
 internal import CCrashMaker
 
 extension Scenario {
-  /// The main thread waits in each possible call.
+  /// One scenario for each call in which the main thread can wait.
   ///
-  /// It would end the process successfully if the call returned.
+  /// If the call returned, the main thread would end the process with success.
   public static let waits = (0..<cs_fault_main_waits_count()).map { way in
-    // The C file defines the name as a constant.
+    // Invariant: the C string is a constant.
     let name = unsafe String(cString: cs_fault_main_waits_name(way))
     return Scenario(
       "main-waits-\(name)", "SIGSEGV", "cs_fault_beside_waiting", summary: "crash while the main thread waits: \(name)"

@@ -9,13 +9,13 @@ public struct Scenario: Sendable {
   /// How the scenario reaches its fault.
   let fault: Fault
 
-  /// The text that the report's reason must contain, or empty if there is no runtime error message.
+  /// A string that the report's reason must contain; empty if there is no runtime error message.
   public var reason = ""
-  /// The text that the reason must contain in an optimized program, if it differs.
+  /// The string that the reason must contain in an optimized program, if it differs.
   public var optimizedReason: String?
-  /// The text that the name of the topmost in-app function must contain, or empty if that function is uncertain.
+  /// A string that the name of the innermost in-app function must contain; empty if that function is uncertain.
   public var function: String
-  /// The functions that await the faulting one, innermost first.
+  /// The functions that await the faulting function, innermost first.
   public var asyncCallers: [String] = []
   /// The name in the `// fault: NAME` comment of the faulting line, in most cases `name`.
   public var mark: String
@@ -23,25 +23,25 @@ public struct Scenario: Sendable {
   public var reportedSignal: String
   /// The number of crashing threads.
   public var crashedCount = 1
-  /// Whether no handler can catch the end.
+  /// Whether the process ends without running a signal handler.
   ///
-  /// The report then has no threads, only facts that are visible from outside.
+  /// If so, the report does not have threads, but only facts that are visible from outside.
   public var isSilentDeath = false
   /// The reason why there is no report, or nil if there must be one.
   public var silence: String?
   /// Whether a child crashes.
   ///
-  /// Its pid is printed as `child PID`, and the report describes the child.
+  /// The program prints the child's pid as `child PID`, and the report describes the child.
   public var isChildReported = false
   /// The exit code, if `signal` is empty.
   public var exitCode: Int32 = 0
-  /// The text that the program must write to standard error.
+  /// The string that the program must write to standard error.
   public var output = ""
   /// The threads on which the scenario can run.
   public var threads = CrashRun.Thread.allCases
   /// The reason why gdb's frames may differ from the report's frames, or nil if they must be equal.
   public var withoutDebugger: String?
-  /// Whether the scenario is one of many similar ones, which the ordinary end-to-end tests run together.
+  /// Whether the scenario is one of many similar scenarios, which the ordinary end-to-end tests run together.
   public var isOfMany = false
   /// Whether only a debug build crashes.
   public var needsDebug = false
@@ -49,15 +49,16 @@ public struct Scenario: Sendable {
   public var needsDynamicLibrary = false
   /// Whether the scenario allocates memory until the kernel kills it.
   ///
-  /// It must run in a control group with a limit.
+  /// Such a scenario must run in a control group with a memory limit.
   public var needsMemoryLimit = false
   /// Whether the scenario needs root.
   public var needsRoot = false
-  /// Whether the scenario must first wait for the shield's connection, because it then leaves no memory for connecting.
+  /// Whether the scenario must first wait until the shield is connected, because it then uses up the memory that
+  /// connecting needs.
   public var awaitsStatus = false
-  /// Whether the scenario is no crash, but an operation that the shield must not disturb.
+  /// Whether the scenario is not a crash, but an operation that the shield must not disturb.
   var isUndisturbed = false
-  /// Whether the fault is in a call of the library, which the program must therefore link.
+  /// Whether the fault is in a call of the CrashShield library, so that the program must link it.
   var callsLibrary = false
   /// The threads on which the report is known to be incomplete, and the reason.
   public var gap: Gap?
@@ -66,7 +67,7 @@ public struct Scenario: Sendable {
   /// A function that runs before the shield starts.
   var prepare: (@Sendable () -> Void)?
 
-  /// How a scenario reaches its fault.
+  /// The code that causes the fault of a scenario, and where it runs.
   enum Fault: Sendable {
     case synchronous(@Sendable () -> Void)
     case asynchronous(@Sendable () async -> Void)
@@ -78,7 +79,7 @@ public struct Scenario: Sendable {
   public struct Gap: Sendable {
     /// The affected threads.
     public var threads: [CrashRun.Thread]
-    /// The missing part.
+    /// The part of the report that is missing, and why.
     public var reason: String
   }
 
@@ -109,7 +110,7 @@ public struct Scenario: Sendable {
     threads = [.task]
   }
 
-  /// Marks a known gap on all threads: currently there is no report.
+  /// Marks a known gap on all threads: the scenario currently does not have a report.
   mutating func lacks(_ reason: String) {
     gap = Gap(threads: threads, reason: reason)
     silence = reason
@@ -133,7 +134,7 @@ extension Scenario {
     + loader + threads + waits
     + processes + handlers + raisedAgain + world + dangling + deaths + undisturbed + warnedBefore + lineZero
 
-  /// The scenarios whose fault is in C or C++ code, which reporters for those languages can also report.
+  /// The scenarios whose fault is in C or C++ code, which crash reporters for C and C++ can also report.
   public static let native: [Scenario] =
     memory + instructions + aborts + cxx + heap + stacks + locks + loader + threads + waits + processes + handlers
     + raisedAgain
@@ -144,7 +145,8 @@ extension Scenario {
 
   /// Whether the scenario cannot be tested with a preloaded shield.
   ///
-  /// A preloaded shield starts before the program, and the program cannot query whether crashd has accepted it.
+  /// A preloaded shield starts before the program's main(), and the program cannot query whether crashd has accepted
+  /// the process.
   public var needsLibrary: Bool {
     let isCallback = if case .status = fault { true } else { false }
     return (prepare != nil && !isUndisturbed) || awaitsStatus || isSilentDeath || isCallback || callsLibrary

@@ -3,12 +3,12 @@ import NIOPosix
 
 /// Categories and their parents.
 struct Catalog: Sendable {
-  // BUG, for the demo: a category that is its own ancestor.
+  // BUG, for the demo: each category is its own ancestor.
   private let parents = ["teas": "drinks", "drinks": "teas"]
 
   /// Returns the number of categories above this one.
   ///
-  /// It is computed on an event loop, like code that must not suspend.
+  /// The number is computed on an event loop, as in code that must not suspend.
   func depthOnEventLoop(of category: String) async -> String {
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     do {

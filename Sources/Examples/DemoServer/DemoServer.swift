@@ -5,7 +5,7 @@ import Dispatch
 import Glibc
 import Logging
 
-/// A small HTTP shop with four bugs, which shows what their reports look like.
+/// A small HTTP shop with four bugs, whose reports show what crashd reports contain.
 @main
 struct DemoServer {
   static let version = "1.4.2"
@@ -24,8 +24,8 @@ struct DemoServer {
       exit(isAsked ? 0 : 2)
     }
     Shield.start(name: "demo-server", configuration: .init(tags: ["version": version]))
-    // The demo logs only breadcrumbs, because its terminal is for the reports. A server would combine this handler with
-    // its own in a MultiplexLogHandler.
+    // The demo does not print log lines, because its terminal is for the reports. A server would combine this handler
+    // with its own handler in a MultiplexLogHandler.
     LoggingSystem.bootstrap { label in BreadcrumbLogHandler(label: label) }
     await askGuards()
 
@@ -48,7 +48,7 @@ struct DemoServer {
     }
   }
 
-  /// Calls `stop` on SIGTERM, which then does not end the process.
+  /// Calls `stop` on SIGTERM, instead of ending the process at once.
   private static func stopSignal(_ stop: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
     signal(SIGTERM, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())

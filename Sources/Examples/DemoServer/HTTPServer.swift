@@ -24,7 +24,7 @@ struct HTTPServer {
 
   /// The port.
   ///
-  /// If port 0 was requested, the kernel chose it.
+  /// If port 0 was requested, this is the port that the kernel chose.
   let port: Int
   private let listener: NIOAsyncChannel<Connection, Never>
   private let respond: Respond
@@ -67,7 +67,7 @@ struct HTTPServer {
         }
       }
     } catch {
-      // The client disconnected, which ends only this connection.
+      // Ignore the error: the client disconnected, which ends only this connection.
     }
   }
 

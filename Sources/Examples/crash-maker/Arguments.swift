@@ -1,6 +1,6 @@
 import CrashMaker
 
-/// The command line, which is parsed by hand, because a package for parsing would change the crashing program.
+/// Parses the command line without a package, because linking a package would change the crashing program.
 enum Arguments {
   case help
   case list

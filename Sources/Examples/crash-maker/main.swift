@@ -44,23 +44,24 @@ case .run(let run):
 func writeLine(_ line: String, to descriptor: Int32) {
   var bytes = Array((line + "\n").utf8)[...]
   while !bytes.isEmpty {
-    // The buffer outlives the call.
+    // Invariant: the buffer outlives the call.
     let written = unsafe bytes.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
-    // If the pipe is closed, there is no other output for an error.
+    // Give up if the write fails: there is no other output for an error.
     if written <= 0 { return }
     bytes = bytes.dropFirst(written)
   }
 }
 
-/// Executes this program again if the environment lacks a variable, because the Swift runtime reads it before `main`.
+/// If a variable is missing in the environment, sets it and executes this program again, because the Swift runtime
+/// reads the variables before `main`.
 func beginAnew(in environment: [String: String]) {
-  // No other thread exists yet that could read or change the environment.
+  // Invariant: no other thread exists yet that could read or change the environment.
   let missing = environment.filter { name, value in
     unsafe getenv(name).map { unsafe String(cString: $0) } != value
   }
   if missing.isEmpty { return }
   for (name, value) in missing { unsafe setenv(name, value, 1) }
-  // The strings are valid until exec replaces the program. If exec fails, nothing changes.
+  // Invariant: the strings are valid until exec replaces the program. If exec fails, the program continues unchanged.
   var arguments = unsafe CommandLine.arguments.map { unsafe strdup($0) } + [nil]
   unsafe execv("/proc/self/exe", &arguments)
 }

@@ -1,5 +1,5 @@
 // Each access kind is in its own function. scripts/check/dangling finds these functions in the object code, and checks
-// whether the call is still virtual.
+// whether the compiler has kept the call virtual.
 import Glibc
 
 @_silgen_name("access_virtual_call") @inline(never)
@@ -34,7 +34,7 @@ func closureCapture(_ session: Session) -> Int { session.greet() }
 @_silgen_name("access_c_callback") @inline(never)
 func callback(_ session: Session) -> Int { session.greet() }
 
-// These calls are in functions of their own, because the optimizer removes a retain and release that it can pair.
+// These calls are in separate functions, because the optimizer removes a retain and a release in the same function.
 @inline(never)
 func taken(_ session: Unmanaged<Session>) -> Unmanaged<Session> { unsafe session.retain() }
 
@@ -47,15 +47,15 @@ func capturing(_ session: Session) -> () -> Int {
   { [unowned(unsafe) session] in unsafe closureCapture(session) }
 }
 
-/// The result of the callback below.
+/// The result of the callback that `pthread_create` calls below.
 nonisolated(unsafe) var answer = 0
 
 /// Simulates a C function that passes a context to its callback, on another thread.
 @inline(never)
 func callBack(with context: UnsafeMutableRawPointer) {
   var thread = pthread_t()
-  // pthread_create passes the context to the callback. The object behind it may be deallocated, which is what this
-  // program tests.
+  // Breaks memory safety on purpose: pthread_create passes the context to the callback, although the object at this
+  // address may be deallocated.
   let result = unsafe pthread_create(
     &thread, nil,
     { context in

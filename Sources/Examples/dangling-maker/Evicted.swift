@@ -3,13 +3,13 @@ import CrashShield
 /// The blocks that reuse the freed memory.
 nonisolated(unsafe) private var texts: [UnsafeMutablePointer<UInt64>] = unsafe []
 
-// The function has a mangled name, because crashd detects Swift programs by their functions' names.
+// This function needs a mangled name, because crashd detects Swift programs by the names of their functions.
 @inline(never)
 private func greet(_ session: Session) -> Int { session.greet() }
 
 /// Calls a method of an object that has left the quarantine, with crashd attached.
 ///
-/// A text has reused the object's memory.
+/// Other data has reused the object's memory.
 func useAfterQuarantine() {
   startAttached()
   do throws(Shield.ProtectionError) {
@@ -19,7 +19,7 @@ func useAfterQuarantine() {
   drop()
   Shield.drainQuarantine()
   for _ in 0..<64 {
-    // The text has as many words as the object had.
+    // The block has as many words as the object had, so that malloc reuses the object's memory.
     let text = UnsafeMutablePointer<UInt64>.allocate(capacity: 3)
     unsafe text.initialize(repeating: 0x2f76_312f_6970_612f, count: 3)
     unsafe texts.append(text)

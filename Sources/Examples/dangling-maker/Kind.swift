@@ -1,6 +1,6 @@
 import CrashShield
 
-/// An access kind after the last release.
+/// A kind of access to an object after its last release.
 enum Kind: String, CaseIterable {
   case virtualCall = "virtual-call"
   case devirtualisedCall = "devirtualised-call"
@@ -17,9 +17,9 @@ enum Kind: String, CaseIterable {
 
   /// Accesses a deallocated object with this access kind.
   ///
-  /// - Returns: The number that the access returns, or nil if it returns none.
+  /// - Returns: The number that the access returns, or nil if it does not return a number.
   func use() async -> Int? {
-    // This program breaks memory safety on purpose. The quarantine keeps the objects' memory valid.
+    // Breaks memory safety on purpose: the objects are deallocated, but the quarantine keeps their memory mapped.
     if self == .genericClass {
       let box = unsafe dangling { Box(7) }
       drop()

@@ -4,7 +4,7 @@ import Dispatch
 
 /// Accesses a deallocated object in a guard slot, without the quarantine.
 ///
-/// Every object of the classes' sizes gets a slot.
+/// Every object that has the size of a protected class gets a slot.
 func useInSlot(_ kind: Kind) async {
   startAlone()
   protectBySlots(.absorb)
@@ -13,7 +13,7 @@ func useInSlot(_ kind: Kind) async {
 
 /// Accesses a deallocated object in a guard slot with crashd attached.
 ///
-/// The access ends the process if `isFatal` is true.
+/// If `isFatal` is true, the access ends the process.
 func useInSlot(_ kind: Kind, isFatal: Bool) async {
   startAttached()
   protectBySlots(isFatal ? .crash : .absorb)
@@ -29,7 +29,7 @@ private func protectBySlots(_ policy: GuardPages.Policy) {
 
 /// Starts the shield without crashd.
 ///
-/// The process itself also stores its incidents.
+/// crashd is not necessary, because the process itself also keeps its incidents.
 func startAlone() {
   do {
     try Shield.startOrThrow(.init(socket: "/nonexistent/attach", spool: "/nonexistent/spool"))
@@ -42,7 +42,7 @@ func startAttached() {
   do throws(Shield.StartError) {
     try Shield.startOrThrow(Shield.Configuration { if $0.connection == .attached { attached.signal() } })
   } catch { fail("\(error)") }
-  // Waits in steps of one second, because a suspended machine then uses up only one step.
+  // Wait in steps of one second, because a time in which the machine is suspended then uses up only one step.
   let isAttached = (0..<120).contains { _ in attached.wait(timeout: .now() + .seconds(1)) == .success }
   if !isAttached { fail("crashd did not take the ring") }
 }

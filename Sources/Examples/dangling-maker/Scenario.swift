@@ -4,9 +4,9 @@ import Dispatch
 
 /// A realistic use-after-free.
 ///
-/// Most scenarios make no call through the vtable.
+/// Most scenarios do not call through the vtable.
 ///
-/// Without protection most of these programs continue, because the freed memory is still unchanged.
+/// Without protection, most of these programs continue, because the contents of the freed memory are still unchanged.
 enum Scenario: String, CaseIterable {
   case zeroArray = "zero-array"
   case race
@@ -26,7 +26,7 @@ enum Scenario: String, CaseIterable {
       return unsafe basket._withUnsafeGuaranteedRef { $0.total() }
     case .race:
       let worker = unsafe dangling { Worker() }
-      // The other thread drops the last reference during the call.
+      // Breaks memory safety on purpose: another thread drops the last reference during the call.
       return unsafe worker._withUnsafeGuaranteedRef { $0.work { onOtherThread { drop() } } }
     case .listWalk: return walkList()
     case .managedBuffer:
@@ -63,7 +63,7 @@ enum Scenario: String, CaseIterable {
 @inline(never)
 private func load(_ screen: Screen) async -> Int { await screen.load() }
 
-/// Removes the current node, and then continues with the next node of the removed one.
+/// Removes the current node, and then reads the reference to the next node from the removed node.
 @inline(never)
 private func walkList() -> Int {
   var first: Node? = Node(1, Node(2, Node(3, nil)))
@@ -96,7 +96,7 @@ private let victims: [AnyClass] = [
 /// Causes the use-after-free under a policy of the quarantine, in guard slots, or without protection, and prints the
 /// result.
 ///
-/// With `attached-` before the policy, crashd is attached.
+/// If the policy's name begins with `attached-`, the process is attached to crashd.
 func run(_ scenario: Scenario, under name: String) async {
   let isAttached = name.hasPrefix("attached-")
   if isAttached { startAttached() }
@@ -109,7 +109,7 @@ func run(_ scenario: Scenario, under name: String) async {
       do throws(GuardPagesError) {
         try GuardPages.protect(victim, policy: .absorb)
       } catch .tailAllocated {
-        // This mode does not detect the fault.
+        // Guard slots do not support this class: continue, and the result shows that the fault is not detected.
       } catch { fail("\(error)") }
     }
     return reportPages(await scenario.run())

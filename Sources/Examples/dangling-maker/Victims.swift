@@ -1,4 +1,4 @@
-// The classes for use-after-free accesses. Each number is 7 before the object is deallocated.
+// The classes for use-after-free accesses. The property `number` of each object is 7 before the object is deallocated.
 
 /// A protocol whose methods are called through its witness table.
 protocol Answering: AnyObject {
@@ -15,11 +15,11 @@ class Session: Answering {
   @inline(never) func answer() -> Int { number }
   /// The method is never overridden.
   ///
-  /// The optimizer makes its calls direct, and only a debug build calls it virtually.
+  /// The optimizer devirtualizes its calls, so that only a debug build calls it through the vtable.
   @inline(never) func plain() -> Int { number }
 }
 
-/// Overrides methods, which keeps their calls virtual in optimized builds.
+/// Overrides methods, so that the optimizer does not devirtualize their calls.
 final class Guest: Session {
   @inline(never) override func greet() -> Int { number + 1 }
   @inline(never) override func later() async -> Int { number + 1 }

@@ -1,8 +1,8 @@
 // dangling-maker KIND POLICY: accesses an object after its last release, and prints whether the access was recorded and
-// what it returned. A process that prints nothing has not survived. `attached-slot` and `attached-crash` wait for
-// crashd, then access an object in a guard slot, and continue or crash. `dangling-maker attached-freed` accesses an
-// object that has left the quarantine. `dangling-maker scenario NAME POLICY` causes a realistic use-after-free, also
-// without protection (`none`).
+// what it returned. If the access ends the process, the process does not print anything. `attached-slot` and
+// `attached-crash` wait for crashd, then access an object in a guard slot, and continue or crash. `dangling-maker
+// attached-freed` accesses an object that has left the quarantine. `dangling-maker scenario NAME POLICY` causes a
+// realistic use-after-free, also without protection (`none`).
 import CrashShield
 import Glibc
 
@@ -11,7 +11,7 @@ nonisolated(unsafe) var closures: [() -> Int] = []
 
 /// Returns a reference to a deallocated object.
 ///
-/// The optimizer cannot detect the deallocation.
+/// Not inlined, so that the optimizer cannot detect the deallocation.
 @inline(never)
 func dangling<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
   let object = make()

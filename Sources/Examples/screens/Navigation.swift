@@ -4,15 +4,15 @@ import CrashShieldGuards
 @MainActor
 protocol Navigation: AnyObject {
   var stack: [Screen] { get }
-  /// Whether no transition runs or waits.
+  /// Whether no transition is running or queued.
   var isIdle: Bool { get }
-  /// The methods return a text that says what happened to the request.
+  /// These functions return a sentence that says what happened to the request.
   func push(_ screen: Screen) -> String
   func pop() -> String
   func popToRoot() -> String
 }
 
-/// Performs each request at once, even during a transition.
+/// A stack without a queue: performs each request at once, even during a transition.
 @MainActor
 final class PlainNavigation: Navigation {
   private(set) var stack: [Screen]
@@ -38,7 +38,7 @@ final class PlainNavigation: Navigation {
   }
 }
 
-/// Performs requests through a `TransitionQueue`, which runs one change at a time.
+/// A stack that performs requests through a `TransitionQueue`, which runs one transition at a time.
 @MainActor
 final class QueuedNavigation: Navigation, TransitionDriver {
   private let window: Window

@@ -4,9 +4,9 @@ final class View {
   private weak var parent: View?
   private var children: [View] = []
 
-  /// Adds a view to this one, and removes it from its previous superview.
+  /// Adds another view to this view, and removes the other view from its previous superview.
   func add(_ view: View) {
-    // The message is the one with which a navigation controller ends an app in an inconsistent state.
+    // The message is that of UIKit, whose navigation controller ends an app in this inconsistent state.
     precondition(view !== self, "Can't add self as subview")
     view.remove()
     view.parent = self
@@ -30,16 +30,16 @@ final class Screen {
 
 /// Shows one screen, and slides the next screen over it.
 ///
-/// Like a navigation controller, the window does not check its callers. The screen whose slide ended last is the
-/// visible one. A screen that is shown during another slide appears at once. A slide that ends late therefore makes an
-/// older screen visible. If the next change returns to that screen, it is added to itself.
+/// Like a navigation controller, the window trusts its callers, and does not check that one slide ends before the next
+/// begins. A screen that is shown during a slide appears at once. When the slide then ends, the older screen of the
+/// slide becomes the visible screen. If the next change shows that screen again, it is added to itself, which traps.
 @MainActor
 final class Window {
   private let view = View()
   private let slide: Duration
   /// The visible screen.
   ///
-  /// During a slide it is the old screen.
+  /// During a slide, this is the old screen.
   private(set) var shown: Screen
   private(set) var isSliding = false
 

@@ -1,7 +1,7 @@
 // screens [--without] [TAPS]: a navigation stack in the terminal, with or without a TransitionQueue. Each letter is a
-// tap: p pushes a screen, b goes back, h goes to the first screen, . waits until no transition runs, q quits. Taps in
-// one line arrive faster than a screen slides, like the taps of a user in a hurry. Without the queue `pp.b` ends the
-// program.
+// tap: p pushes a screen, b goes back, h goes to the first screen, . waits until no transition is running, q quits. The
+// taps of one line arrive during the slide of a screen, like the taps of a user in a hurry. Without the queue `pp.b`
+// ends the program.
 import CrashShield
 import CrashShieldGuards
 import Dispatch
@@ -10,11 +10,12 @@ import Glibc
 /// Prints a line without buffering, so that it appears even if the program ends.
 func say(_ text: String) {
   let line = Array((text + "\n").utf8)
-  // write reads as many bytes as the array has. An error is ignored, because the reader may have closed the pipe.
+  // Ignore an error, because the reader may have closed the pipe. Invariant: write reads as many bytes as the array
+  // has.
   _ = unsafe write(STDOUT_FILENO, line, line.count)
 }
 
-/// Performs one tap at a time, so that its result can be read.
+/// Performs taps, and prints the result of each tap.
 @MainActor
 final class Terminal {
   private let navigation: any Navigation
@@ -30,7 +31,7 @@ final class Terminal {
 
   /// Performs all taps of a line.
   ///
-  /// Returns false if the last tap quits the program.
+  /// Returns false if a tap quits the program.
   func tap(_ taps: String) async -> Bool {
     for tap in taps {
       switch tap {
@@ -64,7 +65,7 @@ final class Terminal {
 }
 
 Shield.onIncident { incident in say("  recorded: \(incident.kind.name), \(incident.reason)") }
-// The program also runs without crashd.
+// If the start fails, print the error and continue, because the program also works without the shield.
 if let error = Shield.start().startError { say("no shield: \(error)") }
 
 var arguments = CommandLine.arguments.dropFirst()
@@ -80,7 +81,7 @@ if let taps = arguments.first {
 } else {
   say("p another screen, b back, h to the first, . waits, q ends; several letters, then Enter: pp.bb")
   let lines = AsyncStream<String> { continuation in
-    // A separate thread waits for the user's input.
+    // Read the user's input on a separate thread, because reading blocks.
     DispatchQueue.global().async {
       while let line = readLine() { continuation.yield(line) }
       continuation.finish()

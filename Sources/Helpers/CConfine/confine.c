@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// Sanitizers reserve terabytes of address space for shadow memory, and make system calls of their own. In a build with
-// a sanitizer, memory is therefore not limited and system calls are not filtered.
+// A build with a sanitizer does not limit memory or filter system calls, because sanitizers reserve terabytes of
+// address space for shadow memory and make their own system calls.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define HAS_SHADOW_MEMORY 1
@@ -60,8 +60,8 @@ int cs_confine(void) {
   return confine(3, CS_CONFINE_FILE_BYTES, CS_CONFINE_CPU_S, CS_CONFINE_MEMORY_BYTES, CS_FILTER_READ);
 }
 
-// Bounds for the measured start time: the minimum for a start that was too short to measure, and the maximum for a
-// start under a sanitizer.
+// Bounds for the measured CPU time of the start: the minimum because a shorter time cannot be measured exactly, and the
+// maximum because a start under a sanitizer takes long.
 #define SHORTEST_START_NS UINT64_C(2000000)
 #define LONGEST_START_NS  UINT64_C(250000000)
 
@@ -85,7 +85,7 @@ int cs_confine_image(int image) {
   if (fstat(image, &status) != 0) return errno;
   uint64_t cpu_s = CS_CONFINE_CPU_S;
   uint64_t memory_bytes = CS_CONFINE_MEMORY_BYTES;
-  // Only a regular file has a size. Any other file gets the limit of a large image.
+  // Only a regular file has a size. For any other file, use the limits of a large image.
   if (S_ISREG(status.st_mode) && (uint64_t)status.st_size < CS_CONFINE_MEMORY_BYTES) {
     const uint64_t bytes = (uint64_t)status.st_size;
     const uint64_t own_cpu_s = CS_CONFINE_BASE_CPU_S + bytes / CS_CONFINE_BYTES_PER_S;

@@ -1,5 +1,6 @@
-// The system calls that a confined process needs. An attacker who controls the process through a hostile image can only
-// compute and write a wrong cache. Through a hostile server, the attacker can also connect to other servers.
+// The system calls that a confined process needs. An attacker who takes over crash-analyse through a hostile image can
+// only compute and write a wrong cache. An attacker who takes over crash-fetch through a hostile server can also
+// connect to other servers.
 #include "filter.h"
 #include "filter_x86_64.h"
 #include <errno.h>
@@ -43,23 +44,24 @@ static const uint32_t allowed_calls[] = {
     SYS_set_robust_list,
 };
 
-/// These calls are allowed with any arguments in a process with a network. Only socket() creates sockets, and its
-/// family is checked.
+/// A process with network access may also make these calls with any arguments, because the filter checks the family in
+/// socket(), the only call that creates sockets.
 static const uint32_t network_calls[] = {
     SYS_connect, SYS_getsockopt, SYS_setsockopt, SYS_getsockname, SYS_getpeername, SYS_sendto,    SYS_recvfrom,
     SYS_sendmsg, SYS_recvmsg,    SYS_shutdown,   SYS_poll,        SYS_ppoll,       SYS_ftruncate, SYS_fcntl,
 };
 
-/// These calls fail with EACCES. libdw searches for other files with them, and works without these files. newfstatat
-/// accepts any path, which a filter cannot read. fstat() of open files uses another call, see fstat.c.
+/// These calls fail with EACCES instead of ending the process, because libdw searches for other files with them, and
+/// works without these files. newfstatat is one of them because it accepts any path, which a filter cannot read.
+/// fstat() of open files uses another system call, see fstat.c.
 static const uint32_t path_calls[] = {CS_OLD_PATH_CALLS SYS_openat, SYS_readlinkat, SYS_faccessat, SYS_statx,
                                       SYS_newfstatat};
 
-/// A call that is allowed only if an argument lacks some bits, or has one value.
+/// A call that is allowed only if some bits of an argument are 0, or if the argument has a given value.
 struct condition {
   uint32_t call;
   uint32_t argument;
-  uint32_t mask; // 0: the low half of the argument must equal `value`
+  uint32_t mask; // bits that must be 0; if 0, the low 32 bits must equal `value`
   uint32_t value;
 };
 
@@ -106,7 +108,7 @@ static void add_condition(struct filter *filter, const struct condition *conditi
   finish(filter, SECCOMP_RET_KILL_PROCESS);
 }
 
-/// Allows only Internet sockets, because a local socket could connect to other services of this machine.
+/// Allows only Internet sockets, because a Unix socket could connect to other services of this machine.
 static void add_socket(struct filter *filter) {
   unless_equal(filter, SYS_socket, 6);
   load(filter, offsetof(struct seccomp_data, args));
@@ -134,7 +136,7 @@ static void build(struct filter *filter, enum cs_filter_kind kind) {
   const struct condition conditions[] = {
       {.call = SYS_mmap, .argument = 2, .mask = PROT_EXEC},
       {.call = SYS_mprotect, .argument = 2, .mask = PROT_EXEC},
-      // For abort() and raise(): the process can send signals only to itself.
+      // Needed for abort() and raise(). With this condition, the process can send signals only to itself.
       {.call = SYS_tgkill, .argument = 0, .value = (uint32_t)getpid()},
   };
   add_conditions(filter, conditions, sizeof conditions / sizeof *conditions);
@@ -155,6 +157,6 @@ int cs_filter_install(enum cs_filter_kind kind) {
   struct sock_fprog program = {.len = filter.count, .filter = filter.items};
   long result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
   if (result < 0) return errno;
-  // A positive result is the id of a thread that could not be confined.
+  // With SECCOMP_FILTER_FLAG_TSYNC, a positive result is the id of a thread that could not be confined.
   return result == 0 ? 0 : EBUSY;
 }

@@ -4,7 +4,7 @@
 #include <linux/audit.h>
 
 #define CS_AUDIT_ARCH AUDIT_ARCH_X86_64
-/// Call numbers from here on belong to the unused x32 interface.
+/// Call numbers from this one upward belong to the x32 ABI, which is not used.
 #define CS_FIRST_FOREIGN_CALL UINT32_C(0x40000000)
-/// Calls with a path that exist only on older architectures.
+/// Older system calls with a path argument, which newer architectures do not have.
 #define CS_OLD_PATH_CALLS SYS_open, SYS_readlink, SYS_access, SYS_stat, SYS_lstat,

@@ -25,7 +25,7 @@ static uint32_t rank_of(const GElf_Sym *symbol, const char *name) {
 
 static bool is_code(const struct cs_image *image, const GElf_Sym *symbol) {
   int type = GELF_ST_TYPE(symbol->st_info);
-  // Functions written in assembler often have no type.
+  // Accept symbols without a type, because functions written in assembly often have none.
   if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) return false;
   if (symbol->st_shndx == SHN_UNDEF || (symbol->st_shndx >= SHN_LORESERVE && symbol->st_shndx != SHN_XINDEX))
     return false;

@@ -1,4 +1,4 @@
-// The functions in an image's symbol table, by address.
+// The functions in an image's symbol table, sorted by address.
 #pragma once
 
 #include "image.h"
@@ -6,7 +6,7 @@
 /// Symbols never overlap: each symbol ends at the start of the next one, or earlier.
 struct cs_elf_symbol {
   struct cs_span span;
-  uint32_t rank; // of several symbols at one address, the one with the lowest rank is kept
+  uint32_t rank; // the symbol with the lowest rank at an address is kept
   const char *name;
 };
 

@@ -55,8 +55,7 @@ static bool find_base(struct cs_image *image, struct cs_image_problem *ret_probl
   return true;
 }
 
-/// Finds the code by sections, which are more precise than segments: gold puts headers, read-only data and code into
-/// one segment.
+/// Finds the code by sections instead of segments, because gold puts headers, read-only data and code into one segment.
 static bool find_text(struct cs_image *image, struct cs_image_problem *ret_problem) {
   image->text_start = UINT64_MAX;
   image->text_end = 0;
@@ -89,8 +88,8 @@ static bool is_bomb(uint64_t bytes, uint64_t compressed_bytes) {
   return bytes > CS_EXPANSION_FREE_BYTES && bytes / CS_EXPANSION_LIMIT > compressed_bytes;
 }
 
-/// The uncompressed size of an old `.zdebug` section, which begins with "ZLIB" and the size in big-endian order. 0 for
-/// any other section.
+/// Returns the uncompressed size of an old `.zdebug` section, which begins with "ZLIB" and the big-endian size. Returns
+/// 0 for any other section.
 static uint64_t old_expansion(Elf *elf, Elf_Scn *scn, const GElf_Shdr *section) {
   size_t strings;
   if (elf_getshdrstrndx(elf, &strings) != 0) return 0;
@@ -121,7 +120,7 @@ static bool check_expansion(Elf *elf, struct cs_image_problem *ret_problem) {
   return true;
 }
 
-/// Makes all checks before the debug information is read.
+/// Checks the file and initializes the image, before the debug information is read.
 static bool prepare(struct cs_image *image, int fd, struct cs_image_problem *ret_problem) {
   struct stat status;
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {

@@ -7,7 +7,7 @@ static int compare(const void *left, const void *right) {
   return (a->span.end > b->span.end) - (a->span.end < b->span.end);
 }
 
-/// The ranges so far, which cover all code up to `end`.
+/// The ranges that were written so far, which cover all code up to `end`.
 struct output {
   struct cs_image *image;
   uint32_t end;
@@ -23,14 +23,14 @@ static void start_range(struct output *output, uint32_t start, uint32_t location
   output->last = location;
 }
 
-/// Appends [start, end). Code between the previous ranges and `start` gets no location.
+/// Appends a range with this location. Code between the previous range and its start gets a range without a location.
 static void append(struct output *output, struct cs_span span, uint32_t location) {
   if (span.start > output->end) start_range(output, output->end, CS_SYMBOLS_NONE);
   start_range(output, span.start, location);
   output->end = span.end;
 }
 
-/// Assigns the code up to `end` to symbols if no piece covers it.
+/// Assigns code between the previous range and `end` to symbols.
 static void append_symbols(struct output *output, const struct cs_buffer *symbols, size_t *next, uint32_t end) {
   struct cs_store *store = &output->image->store;
   const struct cs_elf_symbol *items = symbols->items;
@@ -55,7 +55,8 @@ void cs_pieces_finish(struct cs_image *image, struct cs_buffer *pieces, const st
   size_t next_symbol = 0;
   for (size_t i = 0; i < pieces->count; i++) {
     struct cs_span span = items[i].span;
-    // Two units can describe the same code, because the linker folds equal functions. The first unit is used.
+    // Two units can describe the same code, because the linker folds equal functions. Use the location from the first
+    // unit.
     if (span.start < output.end) span.start = output.end;
     if (span.start >= span.end) continue;
     append_symbols(&output, symbols, &next_symbol, span.start);

@@ -1,4 +1,4 @@
-// Splits a unit's code at every row of the line table and at every boundary of an inlined call.
+// Splits a unit's code into pieces: at every row of the line table, and at every start and end of an inlined call.
 #include "pieces.h"
 #include <stdlib.h>
 
@@ -50,7 +50,7 @@ static void fill(const uint32_t *cuts, uint32_t *nodes, size_t count, struct cs_
     nodes[low] = node;
 }
 
-/// Finds the node of the code after each cut.
+/// Finds the node (function or inlined call) that contains the code after each cut.
 static void find_nodes(const struct cs_unit *unit, const struct cs_buffer *cuts, uint32_t *nodes) {
   const struct cs_span *spans = unit->spans.items;
   const struct cs_unit_paint *paints = unit->paints.items;
@@ -62,7 +62,7 @@ static void find_nodes(const struct cs_unit *unit, const struct cs_buffer *cuts,
     fill(cuts->items, nodes, cuts->count, paints[i].span, paints[i].node);
 }
 
-/// Returns the location of the code in `node` at `row` (NULL: unknown line), or none if nothing is known.
+/// Returns the location of the code in `node` at `row` (NULL: unknown line), or CS_SYMBOLS_NONE if it is unknown.
 static uint32_t locate(const struct cs_unit *unit, const struct cs_buffer *symbols, uint32_t start, uint32_t node,
                        const struct cs_unit_row *row) {
   struct cs_store *store = &unit->image->store;
@@ -77,7 +77,7 @@ static uint32_t locate(const struct cs_unit *unit, const struct cs_buffer *symbo
     location.function = known->function;
     location.parent = known->call_site;
   } else if (row) {
-    // Units of assembler code have lines, but no functions.
+    // Units of assembly code have lines but no functions, so take the function from the symbol table.
     const struct cs_elf_symbol *symbol = cs_elf_symbols_find(symbols, start);
     location.function = symbol ? cs_elf_symbol_function(store, symbol) : 0;
   } else {

@@ -1,5 +1,5 @@
-// The state for describing the scope at a code address, and the functions of each file. scope_describe.c calls the
-// other files.
+// The state for describing the scope at a code address, and the internal functions of the files scope_*.c.
+// scope_describe.c calls the functions of the other files.
 #pragma once
 
 #include "cs_scope.h"
@@ -9,10 +9,10 @@
 
 #define CS_SCOPE_TYPES 64
 
-/// A type in the description. Its index in the list is its number.
+/// A type in the description. The index of a type in the list is its number.
 struct cs_scope_type {
   Dwarf_Off offset; // offset of its DIE
-  uint32_t steps;   // number of pointers from a variable to this type
+  uint32_t steps;   // number of pointers to follow from a variable to this type
 };
 
 struct cs_scope {
@@ -39,8 +39,8 @@ bool cs_scope_add(struct cs_scope *scope, const char *format, ...) __attribute__
 
 // scope_location.c
 
-/// Finds the location of a variable. Returns false if the variable was optimized out, and if its location is not one
-/// register and an offset. `function` is the innermost function that is not inlined.
+/// Finds the location of a variable. Returns false if the variable was optimized out, or if its location is not a
+/// register plus an offset. `function` is the innermost function that is not inlined.
 bool cs_scope_locate(const struct cs_scope *scope, Dwarf_Die *variable, Dwarf_Die *function,
                      struct cs_scope_location *ret_location);
 
@@ -49,8 +49,8 @@ bool cs_scope_locate(const struct cs_scope *scope, Dwarf_Die *variable, Dwarf_Di
 /// Returns whether a type is a pointer to anything.
 bool cs_scope_is_pointer(Dwarf_Die *die);
 
-/// Returns the number of the type that the type `die` points to, or CS_SCOPE_TYPES if it is no pointer to a type with
-/// members.
+/// Returns the number of the type that the type `die` points to, or CS_SCOPE_TYPES if `die` is not a pointer to a type
+/// with members.
 size_t cs_scope_pointee(struct cs_scope *scope, Dwarf_Die *die, uint32_t steps);
 
 /// Adds every type that has a number, and the types that their members refer to.
@@ -59,13 +59,14 @@ void cs_scope_add_types(struct cs_scope *scope);
 // scope_swift.c
 
 /// Adds the stored properties of the Swift class whose type has this linkage name, such as `$s4shop4CartCD`. With
-/// `has_derived` it also adds the sizes of derived classes.
+/// `has_derived`, also adds the sizes of derived classes.
 void cs_scope_add_swift_class(struct cs_scope *scope, const char *linkage_name, bool has_derived);
 
 /// Adds the instance sizes of the Swift class whose descriptor has this symbol, and of its derived classes.
 void cs_scope_add_named_class(struct cs_scope *scope, const struct cs_scope_symbols *symbols, const char *descriptor);
 
-/// The size of a class's full metadata ("Mf") before the address point, to which pointers refer.
+/// The number of bytes of a class's full metadata (symbol suffix "Mf") before its address point, which is the address
+/// that pointers to the metadata contain.
 #define CS_SCOPE_METADATA_BYTES 24
 
 /// Returns whether a symbol is the full metadata of a class.
@@ -76,6 +77,6 @@ static inline bool cs_scope_is_metadata(const char *name) {
 
 // scope_code.c
 
-/// Adds the Swift classes that the function at the address names: in its own name, in its calls, or in addresses that
-/// it loads. This requires the image's symbols, but no debug information.
+/// Adds the Swift classes whose names occur in symbols of the function at the address: its own symbol, those of its
+/// callees, and those of addresses that it loads. This requires the image's symbols, but no debug information.
 void cs_scope_add_named_classes(struct cs_scope *scope);

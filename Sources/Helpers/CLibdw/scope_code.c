@@ -1,21 +1,22 @@
-// Finds the Swift classes that a function names: in its own name, in the names of its callees, and in its references.
+// Finds the Swift classes whose names occur in a function's symbol, in the symbols of its callees, or in the symbols of
+// data that it refers to.
 //
-// Code that uses an object almost always names the object's class. The code is a method of the class, loads its
-// metadata, or calls a function with the class in its signature. The symbols of all of these contain the name of the
-// class.
+// Code that uses an object almost always names the object's class. The code is a method of the class, loads the
+// metadata of the class, or calls a function with the class in its signature. The symbols of these functions and of the
+// metadata contain the name of the class.
 #include "scope.h"
 #include "scope_code_x86_64.h"
 #include <stdlib.h>
 #include <string.h>
 
-#define CS_CODE_BYTES   (64u << 10) // of the code of a function
+#define CS_CODE_BYTES   (64u << 10) // of a function's code, at most
 #define CS_CODE_TARGETS 4096
 #define CS_CODE_NAMES   512
 #define CS_CODE_CLASSES 16
-#define CS_CODE_DEPTH   8 // functions that enclose a closure
-#define CS_CODE_LEAST   8 // the name of such a function is longer than this
+#define CS_CODE_DEPTH   8 // enclosing functions of a closure, at most
+#define CS_CODE_LEAST   8 // the name of an enclosing function is longer than this
 
-// Longer names are skipped, because each name is searched in every other name.
+// Longer names are skipped, because searching each name in every other name would take too long.
 #define CS_CODE_NAME_BYTES 4096
 
 /// The functions, targets and names that a function refers to.
@@ -64,8 +65,9 @@ static const char *swift_symbol(const struct cs_scope_symbols *symbols, size_t i
   return name && strncmp(name, "$s", 2) == 0 && strnlen(name, CS_CODE_NAME_BYTES) < CS_CODE_NAME_BYTES ? name : NULL;
 }
 
-/// Returns whether a function is a specialization for another function that is the closure or encloses it. The name of
-/// a specialization contains the name and length of that function (`…15$s4mainyycfU11_Tf3npf_n`).
+/// Returns whether a function is a specialization for the closure, or for a function that encloses the closure. The
+/// name of a specialization contains the length and the name of the function for which it was made
+/// (`…15$s4mainyycfU11_Tf3npf_n`).
 static bool is_specialized(const char *name, const char *closure) {
   for (const char *at = name + 2; (at = strstr(at, "$s")); at++) {
     const char *digits = at;
@@ -79,8 +81,8 @@ static bool is_specialized(const char *name, const char *closure) {
   return false;
 }
 
-/// Adds the functions that enclose a closure. The closure's name begins with their names, or they are specializations
-/// for such functions.
+/// Adds the functions that enclose a closure: those whose name is a prefix of the closure's name, and their
+/// specializations.
 static void add_around(struct references *references, const struct cs_scope_symbols *symbols, const char *closure) {
   for (size_t i = 1; i < symbols->count; i++) {
     GElf_Sym symbol;
@@ -98,7 +100,7 @@ static void add_names(struct references *references, const struct cs_scope_symbo
     GElf_Sym symbol;
     const char *name = swift_symbol(symbols, i, &symbol);
     if (!name) continue;
-    // Code refers to the metadata of a class by its address point.
+    // The target of code that refers to metadata is the address point, not the start of the symbol.
     const uint64_t address = symbol.st_value + (cs_scope_is_metadata(name) ? CS_SCOPE_METADATA_BYTES : 0);
     bool is_named = bsearch(&address, references->targets, references->target_count, sizeof(uint64_t), compare);
     for (size_t function = 0; function < references->function_count; function++)
@@ -107,10 +109,10 @@ static void add_names(struct references *references, const struct cs_scope_symbo
   }
 }
 
-/// Finds the part that the class contributes to mangled names: `4CartC` of `$s4shop4CartCMn`. For a more complex name
+/// Finds the part of mangled names that identifies the class: `4CartC` of `$s4shop4CartCMn`. For a more complex name
 /// (private, or with word substitutions) the part is everything between `$s` and `Mn`.
 static size_t identifier(const char *name, size_t length, const char **ret_start) {
-  // The name of a class consists of a number, as many characters, and C.
+  // In a mangled name, a class consists of a number, an identifier of this length, and C.
   for (size_t start = length - 2; start > 1; start--) {
     if (name[start] < '0' || name[start] > '9') continue;
     char *end;
@@ -128,7 +130,8 @@ static size_t identifier(const char *name, size_t length, const char **ret_start
   return length - 2;
 }
 
-/// Returns whether a name contains this part, but not after another digit: `14CartCounterC` does not contain `4CartC`.
+/// Returns whether a name contains this part, and not directly after a digit: `14CartCounterC` does not contain
+/// `4CartC`.
 static bool has_part(const char *name, const char *part, size_t length) {
   const char *end = name + strlen(name);
   for (const char *at = name; (at = memmem(at, (size_t)(end - at), part, length)); at++) {
@@ -141,7 +144,7 @@ static bool has_part(const char *name, const char *part, size_t length) {
 static bool has_context(const char *name, const char *from, const char *to) {
   while (from < to) {
     if (*from < '1' || *from > '9') {
-      // Word substitutions from other identifiers cannot be resolved here, so they count as a match.
+      // An identifier that begins with 0 contains word substitutions, which cannot be resolved here: assume a match.
       if (*from++ == '0') return true;
       continue;
     }
@@ -159,8 +162,8 @@ static bool is_between(char letter, char first, char last) {
   return letter >= first && letter <= last;
 }
 
-/// Returns whether the text before `end` is a substitution, such as `AA` or `AnC`. In contrast, `7AccountC` is an
-/// enclosing type.
+/// Returns whether the name has a substitution before `end`, such as `AA` or `AnC`, and not an enclosing type, such as
+/// `7AccountC`.
 static bool is_substitution(const char *name, const char *end) {
   if (end - name < 2 || !is_between(end[-1], 'A', 'Z')) return false;
   const char *at = end - 2;
@@ -169,8 +172,8 @@ static bool is_substitution(const char *name, const char *end) {
   return *at == 'A' && (at == name || !is_between(at[-1], '0', '9'));
 }
 
-/// Returns whether a name contains the class `part` in its `context`. The class follows the context directly, or
-/// follows a substitution (`AA4CartC`) with the context elsewhere in the name.
+/// Returns whether a name contains the class `part` in its `context`. The class follows the context directly, or it
+/// follows a substitution (`AA4CartC`) and the context is elsewhere in the name.
 static bool has_class(const char *name, const char *context, const char *part, size_t length) {
   const size_t around = (size_t)(part - context);
   const char *end = name + strlen(name);
@@ -212,7 +215,7 @@ void cs_scope_add_named_classes(struct cs_scope *scope) {
   const struct cs_scope_symbols symbols = cs_scope_symbols_of(scope->image->elf);
   GElf_Sym function;
   const char *name = find_function(scope, &symbols, &function);
-  // The code of a program's main file has only the name `main`.
+  // Accept Swift functions, and `main`, which is the symbol of the top-level code of a Swift program.
   if (!name || (strncmp(name, "$s", 2) != 0 && strcmp(name, "main") != 0)) return;
   struct references *references = calloc(1, sizeof *references);
   if (!references) return;

@@ -5,15 +5,15 @@
 #include <stdint.h>
 #include <string.h>
 
-/// Finds the target of every `call` or `jmp`, and of every `lea` or `mov` relative to rip. It decodes an instruction at
-/// each byte, so some targets are false. A false target rarely has a symbol. Returns the number of targets, at most
-/// `limit`.
+/// Finds the target of every `call` or `jmp`, and of every `lea` or `mov` relative to rip. The function tries to decode
+/// an instruction at each byte, so some targets are false; but there is rarely a symbol at a false target. Returns the
+/// number of targets, at most `limit`.
 static inline size_t cs_code_targets(const uint8_t *code, size_t count, uint64_t address, uint64_t *ret_targets,
                                      size_t limit) {
   size_t found = 0;
   for (size_t i = 0; i + 5 <= count && found < limit; i++) {
     const int is_branch = code[i] == 0xe8 || code[i] == 0xe9;
-    // The instruction has REX.W, and a ModRM byte for rip and a displacement.
+    // `lea` or `mov` with a REX.W prefix, and a ModRM byte for rip plus a displacement.
     const int is_address = i + 7 <= count && (code[i] & 0xf8) == 0x48 && (code[i + 1] == 0x8d || code[i + 1] == 0x8b) &&
                            (code[i + 2] & 0xc7) == 0x05;
     if (!is_branch && !is_address) continue;
@@ -25,9 +25,11 @@ static inline size_t cs_code_targets(const uint8_t *code, size_t count, uint64_t
   return found;
 }
 
-/// Returns the size in the last `mov esi, SIZE`, `mov edx, ALIGNMENT MASK`, or 0 if there is none.
+/// Returns SIZE of the last pair `mov esi, SIZE` and `mov edx, ALIGNMENT MASK`, or 0 if the code does not contain such
+/// a pair.
 ///
-/// Allocations load their size with the same instructions, but they precede the deallocation of the object itself.
+/// The last pair is that of the object's deallocation: allocations use the same instructions, but come earlier in a
+/// deallocating deinit.
 static inline uint32_t cs_code_deallocated(const uint8_t *code, size_t count) {
   uint32_t found = 0;
   for (size_t i = 0; i + 10 <= count; i++) {

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-// As in unit_tree.c, deeper DIEs are skipped.
+// Deeper DIEs are skipped, as in unit_tree.c.
 #define CS_SCOPE_DEPTH 200
 
 static void add_variable(struct cs_scope *scope, Dwarf_Die *die, Dwarf_Die *function) {
@@ -35,8 +35,8 @@ static void walk(struct cs_scope *scope, Dwarf_Die *parent, Dwarf_Die *function,
       const bool is_function = tag == DW_TAG_subprogram;
       const bool is_code = is_function || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block;
       const bool has_place = is_code && dwarf_haspc(&die, scope->pc) > 0;
-      // A block that does not contain the address has no nested block that contains it. A function may contain other
-      // functions.
+      // Skip a block that does not contain the address, because its nested blocks do not contain the address either.
+      // Visit every function, because it may contain other functions.
       if (!is_code || is_function || has_place)
         walk(scope, &die, is_function ? has_place ? &die : NULL : function, has_place, depth + 1);
     }
@@ -51,7 +51,7 @@ static bool find_unit(const struct cs_scope *scope, Dwarf_Die *ret_unit) {
   Dwarf_CU *next = NULL;
   Dwarf_Half version;
   uint8_t type;
-  // The units are not searched by address, because swiftc emits no .debug_aranges.
+  // Visit all units, because swiftc does not emit .debug_aranges, which would be needed for a search by address.
   while (dwarf_get_units(scope->image->dwarf, next, &next, &version, &type, ret_unit, NULL) == 0) {
     if ((type == DW_UT_compile || type == DW_UT_partial) && dwarf_haspc(ret_unit, scope->pc) > 0) return true;
   }
@@ -62,7 +62,7 @@ static void add_code(struct cs_scope *scope) {
   uint8_t code[CS_SCOPE_CODE_BYTES];
   char digits[2 * sizeof code + 1];
   size_t count = scope->pc < sizeof code ? (size_t)scope->pc : sizeof code;
-  // At the beginning of a section there may be less code before the address.
+  // Near the beginning of a section there is less code before the address, so reduce the count until the read succeeds.
   while (count > 0 && cs_scope_read(scope->image->elf, scope->pc - count, code, count) != count)
     count--;
   for (size_t i = 0; i < count; i++)

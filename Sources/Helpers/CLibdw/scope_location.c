@@ -23,7 +23,7 @@ static bool base_of(const Dwarf_Op *op, uint32_t *ret_number, int64_t *ret_offse
   return op->atom == DW_OP_bregx;
 }
 
-/// Finds the canonical frame address, if it is a register and an offset.
+/// Finds the canonical frame address, if it is a register plus an offset.
 static bool frame_address(const struct cs_scope *scope, uint32_t *ret_number, int64_t *ret_offset) {
   Dwarf_Frame *frame = NULL;
   if (!scope->frames || dwarf_cfi_addrframe(scope->frames, scope->pc, &frame) != 0) return false;

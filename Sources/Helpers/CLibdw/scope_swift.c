@@ -1,10 +1,10 @@
-// The stored properties of Swift classes.
+// Reads the stored properties of Swift classes from their reflection metadata.
 //
 // swiftc's DWARF describes a class without its members. The image, however, contains reflection metadata. The
-// descriptor of a class ("Mn") refers to the names of its stored properties. Its metadata ("N") has the offset of each
-// property. The file contains these offsets too, except if they depend on classes of other libraries. Both have symbols
-// with the name of the class, also for private classes. The layouts are stable: Swift's ABI.md, TypeMetadata.rst and
-// include/swift/ABI/Metadata.h.
+// descriptor of a class (symbol suffix "Mn") refers to the names of its stored properties. The metadata of the class
+// (suffix "N") has the offset of each property. The offsets are valid in the file, except if they depend on classes of
+// other libraries. The symbols of descriptor and metadata begin with the name of the class, also for private classes.
+// The layouts are stable: Swift's ABI.md, TypeMetadata.rst and include/swift/ABI/Metadata.h.
 #include "scope.h"
 #include "scope_code_x86_64.h"
 #include "scope_symbols.h"
@@ -12,11 +12,11 @@
 #include <string.h>
 
 #define CS_SWIFT_FIELDS     256
-#define CS_SWIFT_DERIVED    16   // of one class, direct and indirect
-#define CS_SWIFT_CLASSES    8192 // searched for derived classes
+#define CS_SWIFT_DERIVED    16   // maximum for one class, direct and indirect
+#define CS_SWIFT_CLASSES    8192 // maximum of classes that are searched for derived classes
 #define CS_SWIFT_NAME_BYTES 256
 
-/// The required part of a class descriptor. A reference is relative to its own address.
+/// The beginning of a class descriptor. Each reference is an offset from its own address.
 struct class_descriptor {
   uint32_t flags;
   int32_t parent, name, access;
@@ -24,7 +24,7 @@ struct class_descriptor {
   int32_t superclass;
   uint32_t negative_words, positive_words, own_words;
   uint32_t field_count;
-  uint32_t offsets_at; // in words of the metadata
+  uint32_t offsets_at; // index of the word in the metadata where the field offsets begin
 };
 
 /// A reference in the name of a type to another type of the same image.
@@ -55,10 +55,12 @@ enum { KIND_MASK = 0x1f, KIND_CLASS = 16, IS_GENERIC = 0x80, HAS_RESILIENT_SUPER
 /// The kind of a type_reference that refers directly to a descriptor.
 enum { DIRECT = 1 };
 
-/// Offsets in the metadata. SIZE_AT follows its kind, superclass, flags and address point.
+/// Offsets in the metadata of a class. The instance size, at SIZE_AT, follows the kind, the superclass, the flags and
+/// the instance address point.
 enum { SIZE_AT = 24, WORD = 8 };
 
-/// The size of an object's header. The runtime computes a size that is smaller in the file.
+/// The size of an object's header. If the instance size in the file is smaller, only the runtime computes the real
+/// size.
 enum { OBJECT_BYTES = 16 };
 
 static void add_fields(struct cs_scope *scope, uint64_t descriptor_at, uint64_t metadata_at) {
@@ -101,7 +103,7 @@ static void find_class(const struct cs_scope_symbols *symbols, const char *name,
     if (!symbol || strncmp(symbol, name, length) != 0) continue;
     if (strcmp(symbol + length, "Mn") == 0) *ret_descriptor_at = entry.st_value;
     if (strcmp(symbol + length, "N") == 0) *ret_metadata_at = entry.st_value;
-    // A private class in optimized code has only this symbol for its metadata.
+    // The metadata of a private class in optimized code has only the symbol of the full metadata ("Mf").
     if (*ret_metadata_at == 0 && strcmp(symbol + length, "Mf") == 0)
       *ret_metadata_at = entry.st_value + CS_SCOPE_METADATA_BYTES;
   }
@@ -151,9 +153,10 @@ static void add_derived(struct cs_scope *scope, const struct cs_scope_symbols *s
   }
 }
 
-/// Returns the constant size that the deallocating deinit of a class passes to the runtime, or 0 if there is none.
+/// Returns the constant size that the deallocating deinit of a class passes to the runtime, or 0 if it does not pass a
+/// constant.
 ///
-/// A generic class has its size only there, and only if its size does not depend on the type parameters.
+/// For a generic class, only this code contains the size, and only if the size does not depend on the type parameters.
 static uint32_t deallocated_size(const struct cs_scope_symbols *symbols, const char *name, size_t length) {
   for (size_t i = 1; i < symbols->count; i++) {
     GElf_Sym symbol;
@@ -169,7 +172,7 @@ static uint32_t deallocated_size(const struct cs_scope_symbols *symbols, const c
   return 0;
 }
 
-/// Returns the instance size of a class that is not generic, or 0 if the image does not contain it.
+/// Returns the instance size of a class that is not generic, or 0 if the image does not contain the size.
 static uint32_t size_of(Elf *elf, uint64_t descriptor_at, uint64_t metadata_at) {
   struct class_descriptor class;
   uint32_t size;
@@ -199,8 +202,8 @@ void cs_scope_add_named_class(struct cs_scope *scope, const struct cs_scope_symb
 }
 
 void cs_scope_add_swift_class(struct cs_scope *scope, const char *linkage_name, bool has_derived) {
-  // Without its last letter, and without the two letters of an optional, the name is the prefix of all symbols of the
-  // class.
+  // The common prefix of all symbols of the class is the linkage name without its last letter `D`, and without `Sg`,
+  // which marks an optional.
   size_t length = strlen(linkage_name) - 1;
   if (length > 2 && strncmp(linkage_name + length - 2, "Sg", 2) == 0) length -= 2;
   const struct cs_scope_symbols symbols = cs_scope_symbols_of(scope->image->elf);

@@ -4,7 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-// Types are described only up to a member of a member of a variable's target, because a longer chain is a weak guess.
+// The number of pointers that are followed from the target of a variable. A longer chain of pointers would be too weak
+// evidence.
 #define CS_SCOPE_STEPS 1
 #define CS_SCOPE_PEELS 16
 
@@ -82,7 +83,7 @@ size_t cs_scope_pointee(struct cs_scope *scope, Dwarf_Die *die, uint32_t steps) 
   return number_of(scope, &type, steps);
 }
 
-/// Reads the offset of a member. Returns false if it is no constant.
+/// Reads the offset of a member. Returns false if the offset is not a constant.
 static bool place_of(Dwarf_Die *member, Dwarf_Word *ret_offset) {
   Dwarf_Attribute attribute;
   *ret_offset = 0;
@@ -138,7 +139,7 @@ static void add_type(struct cs_scope *scope, size_t number) {
 }
 
 void cs_scope_add_types(struct cs_scope *scope) {
-  // The loop appends types to the list, up to the list's limit.
+  // The loop itself appends types to the list, up to the list's limit.
   for (size_t i = 0; i < scope->type_count; i++)
     add_type(scope, i);
 }

@@ -2,7 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The file must be smaller than crash-analyse's RLIMIT_FSIZE, and offsets and indexes have 32 bits.
+// The limit of the tables: the cache file must be smaller than crash-analyse's RLIMIT_FSIZE, and offsets and indexes
+// have 32 bits.
 #define CS_STORE_LIMIT_BYTES ((size_t)192 << 20)
 
 void *cs_buffer_extend(struct cs_store *store, struct cs_buffer *buffer, size_t count, size_t item_bytes) {
@@ -45,7 +46,7 @@ static uint32_t hash_bytes(const void *bytes, size_t count) {
   return (uint32_t)(hash ^ hash >> 32);
 }
 
-/// Grows the index if less than half of its slots are free.
+/// Doubles the index if less than half of its slots are free.
 static bool index_grow(struct cs_store *store, struct cs_index *index) {
   if (index->count * 2 < index->capacity) return true;
   size_t capacity = index->capacity ? index->capacity * 2 : 4096;
@@ -82,7 +83,7 @@ static struct cs_index_slot *index_find(struct cs_store *store, struct cs_index 
       return slot;
     }
     size_t offset = (size_t)(slot->item_plus_one - 1) * stride;
-    // memcmp must not read beyond the end of the table. Its last string may be shorter than `count`.
+    // Compare the remaining length first, because the last string of the table may be shorter than `key`.
     if (slot->hash == hash && count <= items->count * stride - offset &&
         memcmp((const char *)items->items + offset, key, count) == 0)
       return slot;

@@ -3,8 +3,8 @@
 
 #include "cs_libdw.h"
 
-/// The reason why a table stopped growing. It stays set. Callers continue with harmless values, and check it once per
-/// unit.
+/// The reason why a table stopped growing. A failure stays set. After a failure, the functions return harmless values,
+/// and callers check for the failure once per unit.
 enum cs_store_failure { CS_STORE_GOOD, CS_STORE_OUT_OF_MEMORY, CS_STORE_TOO_LARGE };
 
 /// A growing array.
@@ -16,7 +16,7 @@ struct cs_buffer {
 
 struct cs_index_slot {
   uint32_t hash;
-  uint32_t item_plus_one; // the slot is free if this is not greater than the index's `forgotten`
+  uint32_t item_plus_one; // the slot is free if this is at most the index's `forgotten`
 };
 
 /// A hash table of the items of an array.
@@ -24,7 +24,7 @@ struct cs_index {
   struct cs_index_slot *slots;
   size_t capacity; // a power of two
   size_t count;
-  uint32_t forgotten; // number of leading items that are no longer found
+  uint32_t forgotten; // number of items at the beginning that are not found anymore
 };
 
 struct cs_memo_slot {
@@ -33,7 +33,7 @@ struct cs_memo_slot {
   uint32_t used;
 };
 
-/// A cache of results that are expensive to compute.
+/// A hash table that caches results which are expensive to compute.
 struct cs_memo {
   struct cs_memo_slot *slots;
   size_t capacity;
@@ -69,14 +69,14 @@ void cs_store_free(struct cs_store *store);
 void *cs_buffer_extend(struct cs_store *store, struct cs_buffer *buffer, size_t count, size_t item_bytes);
 void cs_buffer_free(struct cs_buffer *buffer);
 
-/// Removes all previous locations from the index. The next unit hardly ever uses locations of an earlier unit, because
-/// their chains end in a function of that unit. A small table fits the processor's cache, but a table of all units does
-/// not.
+/// Removes the locations of previous units from the index. A unit hardly ever shares locations with an earlier unit,
+/// because the chain of each location ends in a function of its own unit. An index of one unit fits into the
+/// processor's cache, but an index of all units does not.
 void cs_store_begin_unit(struct cs_store *store);
 
 /// Returns the offset of the string. NULL and "" have the offset 0.
 uint32_t cs_store_string(struct cs_store *store, const char *text);
-/// Returns the location of a place. A column that does not fit becomes unknown.
+/// Returns the index of the location of a place. A column that does not fit into its bits becomes unknown.
 uint32_t cs_store_location(struct cs_store *store, struct cs_place place);
 uint32_t cs_store_function(struct cs_store *store, struct cs_symbols_function function);
 

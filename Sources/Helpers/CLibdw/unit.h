@@ -15,10 +15,11 @@ struct cs_unit_row {
 /// A function or an inlined call.
 struct cs_unit_node {
   uint32_t function;
-  uint32_t call_site; // location in the caller, or none for a function
+  uint32_t call_site; // index of the location in the caller; CS_SYMBOLS_NONE for a function
 };
 
-/// Code that belongs to a node. A later paint lies within an earlier one and replaces it there.
+/// A range of code that belongs to a node. If a later paint overlaps an earlier paint, the later paint is that of an
+/// inner node, and replaces the earlier one.
 struct cs_unit_paint {
   struct cs_span span;
   uint32_t node;
@@ -31,8 +32,8 @@ struct cs_unit {
   const char *directory; // DW_AT_comp_dir, or NULL
   Dwarf_Files *files;
   size_t file_count;
-  bool says_where;                 // the debug information gives its ranges: `spans` has all its code
-  uint64_t dropped_end;            // code below this link address may belong to functions that the linker dropped
+  bool says_where;                 // the debug information has the unit's ranges, so `spans` is complete
+  uint64_t dropped_end;            // code below this address may be of functions that the linker dropped
   struct cs_buffer spans;          // cs_span: all code of the unit
   struct cs_buffer rows;           // cs_unit_row, sorted
   struct cs_buffer nodes;          // cs_unit_node
@@ -42,17 +43,18 @@ struct cs_unit {
   struct cs_memo *paths;           // strings by the address of libdw's path
 };
 
-/// Clears a unit, and reads its code and lines from its DIE. Returns false if libdw could not read some of it.
+/// Clears a unit, and reads its code ranges and lines from its DIE. Returns false if libdw could not read a part.
 bool cs_unit_read(struct cs_unit *unit, const Dwarf_Die *die, Dwarf_Half version);
 
-/// Calls cs_image_span for a unit, and records the extent of dropped functions. The linker leaves their debug
-/// information at address 0, where a large function seems to overlap other code.
+/// Calls cs_image_span for a unit, and records the extent of dropped functions. The linker leaves the debug information
+/// of dropped functions at address 0, where a large function may seem to overlap other code.
 bool cs_unit_span(struct cs_unit *unit, uint64_t low, uint64_t high, struct cs_span *ret_span);
 
 void cs_unit_free(struct cs_unit *unit);
 
-/// Removes rows that may belong to dropped functions. libdw has sorted these rows among the others, and a missing line
-/// is better than a wrong one. Precondition: cs_unit_read_tree(), which records the extent of dropped functions.
+/// Removes rows that may belong to dropped functions. libdw sorts these rows between the valid rows, so valid rows may
+/// be removed, too; a missing line is better than a wrong line. Precondition: cs_unit_read_tree() was called, which
+/// records the extent of dropped functions.
 void cs_unit_drop_rows(struct cs_unit *unit);
 
 /// Reads the tree of functions and inlined calls into `nodes` and `paints` (unit_tree.c). Returns false if the tree is

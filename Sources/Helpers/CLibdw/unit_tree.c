@@ -1,8 +1,8 @@
 // Finds the function, and the chain of inlined calls, of each piece of a unit's code.
 //
-// swiftc places specializations below modules, and closures below functions without code. For this reason the whole
-// tree is visited, also below DIEs without addresses. libdw's own searches (dwarf_getscopes, dwfl_module_addrdie) miss
-// a tenth of Swift's inline chains.
+// The whole tree is visited, also below DIEs without addresses, because swiftc places specializations below modules,
+// and closures below functions without code. libdw's own searches (dwarf_getscopes, dwfl_module_addrdie) miss a tenth
+// of Swift's inline chains.
 #include "elf_symbols.h"
 #include "unit.h"
 #include <dwarf.h>
@@ -12,7 +12,7 @@
 
 /// The state of visiting the tree.
 struct place {
-  uint32_t node; // the innermost enclosing function or inlined call, or none
+  uint32_t node; // the innermost enclosing function or inlined call, or CS_SYMBOLS_NONE
   int depth;
 };
 
@@ -31,8 +31,8 @@ static const char *linkage_name(Dwarf_Die *die) {
   return NULL;
 }
 
-/// Returns the linkage name. With -gline-tables-only the debug information of a C++ function has none, but the symbol
-/// table has.
+/// Returns the linkage name of a function. With -gline-tables-only, the debug information of C++ functions does not
+/// contain linkage names, but the symbol table does.
 static const char *function_name(const struct cs_unit *unit, Dwarf_Die *die, uint32_t entry) {
   if (!attribute_text(die, DW_AT_linkage_name) && !attribute_text(die, DW_AT_MIPS_linkage_name)) {
     const struct cs_elf_symbol *symbol = cs_elf_symbols_find(unit->symbols, entry);
@@ -53,7 +53,7 @@ static Dwarf_Word number(Dwarf_Die *die, unsigned int name, Dwarf_Word otherwise
 
 /// Returns the string of a file by its number in the unit's table, or 0 if the table does not contain it.
 static uint32_t file_string(struct cs_unit *unit, Dwarf_Word file) {
-  // Before DWARF 5, the number 0 means no file.
+  // Before DWARF 5, the file number 0 means that the file is unknown.
   if (file >= unit->file_count || (file == 0 && unit->version < 5)) return 0;
   return cs_unit_path(unit, dwarf_filesrc(unit->files, file, NULL, NULL));
 }
@@ -62,14 +62,15 @@ static uint32_t file_string(struct cs_unit *unit, Dwarf_Word file) {
 static uint32_t store_function(struct cs_unit *unit, Dwarf_Die *die, const char *name, uint32_t entry) {
   struct cs_symbols_function function = {.name = cs_store_string(&unit->image->store, name), .entry = entry};
   Dwarf_Attribute attribute;
-  // A file number refers to the table of the unit that contains the attribute.
+  // A file number refers to the file table of the unit that contains the attribute, so ignore an attribute of another
+  // unit.
   if (dwarf_attr_integrate(die, DW_AT_decl_file, &attribute) && attribute.cu == unit->die.cu)
     function.file = file_string(unit, number_of(&attribute, UINT64_MAX));
   if (function.file) function.line = (uint32_t)number_of(dwarf_attr_integrate(die, DW_AT_decl_line, &attribute), 0);
   return cs_store_function(&unit->image->store, function);
 }
 
-/// Returns the function of an inlined call. Many calls share one abstract origin, so its name is read only once.
+/// Returns the function of an inlined call. Its name is cached, because many inlined calls share one abstract origin.
 static uint32_t inlined_function(struct cs_unit *unit, Dwarf_Die *die) {
   struct cs_store *store = &unit->image->store;
   Dwarf_Attribute attribute;
@@ -84,7 +85,7 @@ static uint32_t inlined_function(struct cs_unit *unit, Dwarf_Die *die) {
   return slot->value;
 }
 
-/// Returns the location of the call in the caller, which includes the caller's inline chain.
+/// Returns the location of the call: its line in the caller, and the caller's own inline chain.
 static uint32_t call_site(struct cs_unit *unit, Dwarf_Die *die, uint32_t caller) {
   if (caller == CS_SYMBOLS_NONE) return CS_SYMBOLS_NONE;
   const struct cs_unit_node *node = (const struct cs_unit_node *)unit->nodes.items + caller;
@@ -112,7 +113,7 @@ static uint32_t add_node(struct cs_unit *unit, Dwarf_Die *die, int tag, uint32_t
   return (uint32_t)(unit->nodes.count - 1);
 }
 
-/// Records the code of a function or an inlined call. Returns none if it has no code.
+/// Records the code of a function or an inlined call, and returns its node, or CS_SYMBOLS_NONE if it has no code.
 static uint32_t paint(struct cs_unit *unit, Dwarf_Die *die, int tag, uint32_t caller) {
   uint32_t node = CS_SYMBOLS_NONE;
   Dwarf_Addr base, low, high;
@@ -128,7 +129,7 @@ static uint32_t paint(struct cs_unit *unit, Dwarf_Die *die, int tag, uint32_t ca
   return node;
 }
 
-/// Returns whether a DIE never has code below it.
+/// Returns whether DIEs with this tag never contain code.
 static bool is_leaf(int tag) {
   switch (tag) {
   case DW_TAG_array_type:

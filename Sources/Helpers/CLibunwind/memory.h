@@ -7,8 +7,8 @@
 /// Returns the image that contains `address`, or NULL.
 const struct cs_snapshot_image *cs_snapshot_image_at(const struct cs_snapshot *snapshot, uint64_t address);
 
-/// Reads the word at `address`. libunwind reads aligned words. Bytes outside their piece, but within an image or next
-/// to a piece, are 0. Returns false if no byte is in the stack's piece or in an image.
+/// Reads the word at `address`. libunwind reads aligned words. Bytes of an image that are not in the snapshot read as
+/// 0. Returns false if the word is neither in the copy of the stack nor in an image.
 bool cs_snapshot_read_word(const struct cs_snapshot *snapshot, uint64_t address, uint64_t *ret_word);
 
 /// Reads the word at `address` from the stack. Returns false if the word is not complete.

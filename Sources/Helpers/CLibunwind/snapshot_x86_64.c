@@ -11,11 +11,11 @@ enum { REGISTER_SP = 7, REGISTER_PC = 16 };
 extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t pc, unw_dyn_info_t *table,
                                               unw_proc_info_t *ret_info, int needs_info, void *argument);
 
-// Limits libunwind's reads. A forged table can be cyclic, and libunwind does not count steps, but every step reads
-// memory. A frame of a large server takes a few hundred reads.
+// Limits libunwind's reads. libunwind does not limit its steps, and a forged table can be cyclic; but every step reads
+// memory, so a limit of reads ends the loop. A frame of a large server takes a few hundred reads.
 enum { READ_LIMIT = 4 << 20 };
 
-// One unwinding: the snapshot, and libunwind's initial registers.
+// The state of unwinding one thread: the snapshot, and the registers with which libunwind starts.
 struct walk {
   const struct cs_snapshot *snapshot;
   uint64_t registers[CS_SNAPSHOT_REGISTER_COUNT];
@@ -43,7 +43,7 @@ static int find_procedure(unw_addr_space_t space, unw_word_t pc, unw_proc_info_t
   const struct walk *way = argument;
   const struct cs_snapshot_image *image = cs_snapshot_image_at(way->snapshot, pc);
   // The header has version 1, a count of four bytes (udata4), and a sorted table of pairs relative to the header
-  // (datarel, sdata4). Every linker writes this form, and libunwind searches only this form.
+  // (datarel, sdata4). Every linker writes this format, and libunwind can search only this format.
   enum { COUNT_AT = 8, TABLE_AT = 12, ENTRY_BYTES = 8 };
   if (!image || image->header.count < TABLE_AT) return -UNW_ENOINFO;
   const uint8_t *header = image->header.bytes;
@@ -98,8 +98,9 @@ static int find_name(unw_addr_space_t space, unw_word_t address, char *buffer, s
   return -UNW_ENOINFO;
 }
 
-// A call through a bad pointer has only pushed its return address. libunwind and libdw would find a wrong caller for
-// such a pc.
+// After a call through a bad pointer, only the return address was pushed, and the pc is not in any function. libunwind
+// and libdw would find a wrong caller, so take the return address from the stack. Returns false if the snapshot does
+// not show such a call.
 static bool leave_bad_call(struct walk *way) {
   uint64_t *registers = way->registers;
   uint64_t pc = 0;
@@ -111,10 +112,11 @@ static bool leave_bad_call(struct walk *way) {
   return true;
 }
 
-// Continues unwinding from the registers of `way`. Their pc is `behind` bytes after the instruction.
+// Unwinds from the registers of `way`, whose pc is `behind` bytes after the instruction.
 static enum cs_snapshot_stop climb(unw_addr_space_t space, struct walk *way, uint64_t behind, uint64_t found,
                                    struct cs_snapshot_frame *frames, size_t capacity, size_t *count) {
-  // libunwind interprets the first pc as the instruction itself, and later ones as return addresses.
+  // Subtract `behind`, because libunwind interprets the first pc as the address of the instruction, and only later pcs
+  // as return addresses.
   way->registers[REGISTER_PC] -= behind;
   unw_cursor_t cursor;
   if (unw_init_remote(&cursor, space, way) != 0) return CS_SNAPSHOT_STOP_NO_CALLER;
@@ -126,12 +128,12 @@ static enum cs_snapshot_stop climb(unw_addr_space_t space, struct walk *way, uin
       return CS_SNAPSHOT_STOP_NO_CALLER;
     if (pc == 0 && !is_first) return CS_SNAPSHOT_STOP_END;
     if (!is_first && sp <= last_sp) return CS_SNAPSHOT_STOP_LOOP;
-    // Without tables libunwind accepts any frame pointer, so the pc must lie in an image.
+    // For code without tables, libunwind accepts any frame pointer, so check that the pc is in an image.
     if (found == CS_SNAPSHOT_FOUND_FRAME_POINTER && !cs_snapshot_image_at(way->snapshot, pc - 1))
       return CS_SNAPSHOT_STOP_NO_CALLER;
     if (*count == capacity) return CS_SNAPSHOT_STOP_LIMIT;
     unw_proc_info_t info = {0};
-    // libunwind reports a function of one byte for code without tables.
+    // For code without tables, libunwind reports a function of one byte.
     const bool has_tables =
         unw_get_proc_info(&cursor, &info) == 0 && !(info.start_ip == pc && info.end_ip == info.start_ip + 1);
     frames[(*count)++] = (struct cs_snapshot_frame){
@@ -144,7 +146,7 @@ static enum cs_snapshot_stop climb(unw_addr_space_t space, struct walk *way, uin
   }
 }
 
-// The accessors are static, because libunwind keeps the pointer.
+// The accessors are static, because libunwind keeps the pointer to them.
 static unw_accessors_t accessors = {
     .find_proc_info = find_procedure,
     .put_unwind_info = put_procedure,
@@ -179,7 +181,7 @@ enum cs_snapshot_stop cs_snapshot_unwind(const struct cs_snapshot *snapshot, str
 }
 
 void cs_snapshot_prepare(void) {
-  // The creation of the first cursor initializes libunwind.
+  // Create a cursor for an empty snapshot: creating the first cursor initializes libunwind.
   const struct cs_snapshot nothing = {0};
   struct cs_snapshot_frame frame;
   size_t count = 0;

@@ -2,9 +2,9 @@ import CConfine
 import CLibdw
 import Glibc
 
-/// `crash-analyse build-cache`: reads the image on stdin, and writes its cache to stdout.
+/// Implements `crash-analyse build-cache`: reads the image on stdin, and writes its symbol cache to stdout.
 ///
-/// If there is no cache, it writes one line to stderr.
+/// If the cache cannot be built, writes one line with the reason to stderr.
 public enum BuildCacheJob: Sendable {
   /// The exit statuses, from sysexits.h.
   public enum Status: Int32, Sendable {
@@ -18,7 +18,7 @@ public enum BuildCacheJob: Sendable {
     case inputOutput = 74
   }
 
-  /// This limit exceeds the number of frames in all threads of a record.
+  /// The maximum number of addresses, which is greater than the number of frames of all threads in a record.
   private static let addressLimit = 1 << 16
 
   /// Parses link addresses, which are hexadecimal digits separated by commas.
@@ -32,7 +32,8 @@ public enum BuildCacheJob: Sendable {
 
   /// Confines the process, then builds the cache of the whole image, or only the part that the addresses need.
   public static func run(buildID: String, addresses: [UInt64]? = nil) -> Status {
-    // No crash waits for the cache of a whole image, so the server that uses the image gets more processor time.
+    // Lower the priority for the cache of a whole image, because no crash report waits for it, and the server that uses
+    // the image needs the processor.
     if addresses == nil { _ = nice(10) }
     let code = cs_confine_image(STDIN_FILENO)
     guard code == 0 else { return fail(.inputOutput, "cannot confine itself: \(reason(code))") }
@@ -45,7 +46,7 @@ public enum BuildCacheJob: Sendable {
     }
   }
 
-  /// Reports why there is no cache, and returns the status.
+  /// Writes the reason why there is no cache to stderr, and returns the exit status.
   static func fail(_ error: SymbolCacheBuilder.Failure) -> Status {
     switch error {
     case .badImage(let problem): fail(.badImage, problem)
@@ -55,17 +56,17 @@ public enum BuildCacheJob: Sendable {
     }
   }
 
-  /// Writes one line to stderr, and returns the status.
+  /// Writes one line to stderr, and returns the given exit status.
   public static func fail(_ status: Status, _ message: String) -> Status {
     let line = Array("crash-analyse: \(message)\n".utf8)
-    // write reads as many bytes as the array has. A failed write to stderr is ignored, because the status reports the
-    // failure too.
+    // Ignore a failed write to stderr, because the exit status also reports the failure. Invariant: write reads as many
+    // bytes as the array has.
     _ = unsafe line.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
     return status
   }
 
   private static func reason(_ code: Int32) -> String {
-    // strerror returns a string of the C library for every number.
+    // Invariant: strerror returns a string of the C library for every number.
     unsafe String(cString: strerror(code))
   }
 }

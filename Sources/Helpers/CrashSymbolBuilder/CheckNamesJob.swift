@@ -2,29 +2,29 @@ import CConfine
 import CrashSymbols
 import Glibc
 
-/// `crash-analyse check-names`: reads linkage names on stdin, and checks the length of each demangled name.
+/// Implements `crash-analyse check-names`: reads linkage names on stdin, and checks the length of each demangled name.
 ///
 /// A NUL byte ends each name. The job writes one byte per name to stdout, which is 1 if the demangled name is short
-/// enough. Demangling a name of 250 bytes may take terabytes, and the names of a symbol cache are untrusted. crashd
-/// therefore checks each name here before demangling it. If a name ends the process, that name and all later names get
-/// no byte.
+/// enough. The names of a symbol cache are untrusted, and demangling a name of 250 bytes may allocate terabytes of
+/// memory. crashd therefore runs this sandboxed job before it demangles names itself. If demangling a name ends this
+/// process, the job does not write bytes for this name and later names.
 public enum CheckNamesJob: Sendable {
-  /// This limit exceeds the size of all frames of a report.
+  /// The maximum size of the input, which is greater than the size of all frames of a report.
   public static let limitBytes = 8 << 20
-  /// The names of an honest report take a hundredth of this time.
+  /// The limit of the CPU time, of which the names of an honest report take a hundredth.
   private static let processorTime_s: UInt = 2
 
   /// Confines the process, then checks the names.
   public static func run() -> BuildCacheJob.Status {
     var limit = rlimit(rlim_cur: processorTime_s, rlim_max: processorTime_s)
-    // setrlimit reads one struct rlimit.
+    // Invariant: setrlimit reads the structure only during the call.
     guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_CPU.rawValue), &limit) == 0, cs_confine() == 0 else {
       return BuildCacheJob.fail(.inputOutput, "cannot confine itself: errno \(errno)")
     }
     var bytes = [UInt8](repeating: 0, count: limitBytes)
     var count = 0
     while count < limitBytes {
-      // read writes at most as many bytes as the slice has.
+      // Invariant: read writes at most as many bytes as the slice has.
       let got = unsafe bytes[count...].withUnsafeMutableBytes { rest in
         unsafe read(STDIN_FILENO, rest.baseAddress, rest.count)
       }
@@ -32,10 +32,10 @@ public enum CheckNamesJob: Sendable {
       guard got > 0 else { break }
       count += got
     }
-    // The bytes after the last NUL byte are no complete name, and are ignored.
+    // Ignore the bytes after the last NUL byte, which are not a complete name.
     for name in bytes[..<count].split(separator: 0, omittingEmptySubsequences: false).dropLast() {
       var verdict: UInt8 = Demangler.isReasonable(String(decoding: name, as: UTF8.self)) ? 1 : 0
-      // The verdict is written immediately, because the next name may end the process. write reads one byte.
+      // Write the verdict immediately, because the next name may end the process. Invariant: write reads one byte.
       guard unsafe write(STDOUT_FILENO, &verdict, 1) == 1 else {
         return BuildCacheJob.fail(.inputOutput, "cannot write: errno \(errno)")
       }

@@ -3,13 +3,15 @@ import CLibdw
 public import CrashSymbols
 import Glibc
 
-/// `crash-analyse describe-scope`: reads the image on stdin, and writes the scope at a link address to stdout.
+/// Implements `crash-analyse describe-scope`: reads the image on stdin, and writes the scope at a link address to
+/// stdout.
 ///
-/// It writes nothing if the image has no debug information for the address.
+/// If the image has no debug information for the address, the description has only the code bytes.
 ///
-/// `crash-analyse describe-classes`: writes the Swift classes that the function at the address names.
+/// Also implements `crash-analyse describe-classes`, which writes the Swift classes whose names occur in the symbols of
+/// the function at the address.
 public enum DescribeScopeJob: Sendable {
-  /// The limit for a forged image.
+  /// The limit of the CPU time, which a forged image may reach.
   ///
   /// The image of a large server takes a tenth of this time.
   private static let processorTime_s: UInt = 2
@@ -19,7 +21,7 @@ public enum DescribeScopeJob: Sendable {
   /// `buildID` is the required build id, in lower-case hexadecimal digits. An empty `buildID` accepts any image.
   public static func run(buildID: String, pc: UInt64, isOfClasses: Bool = false) -> BuildCacheJob.Status {
     var limit = rlimit(rlim_cur: processorTime_s, rlim_max: processorTime_s)
-    // setrlimit reads one struct rlimit.
+    // Invariant: setrlimit reads the structure only during the call.
     guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_CPU.rawValue), &limit) == 0, cs_confine_image(STDIN_FILENO) == 0
     else {
       return BuildCacheJob.fail(.inputOutput, "cannot confine itself: errno \(errno)")
@@ -33,7 +35,7 @@ public enum DescribeScopeJob: Sendable {
     }
     var rest = Array(description.text.utf8)[...]
     while !rest.isEmpty {
-      // write reads as many bytes as the slice has.
+      // Invariant: write reads as many bytes as the slice has.
       let count = unsafe rest.withUnsafeBytes { unsafe write(STDOUT_FILENO, $0.baseAddress, $0.count) }
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { return BuildCacheJob.fail(.inputOutput, "cannot write: errno \(errno)") }
@@ -46,14 +48,14 @@ public enum DescribeScopeJob: Sendable {
 extension SymbolCacheBuilder {
   /// Returns the scope at the link address `pc` of the image open as `image`, with demangled names.
   ///
-  /// With `isOfClasses` it returns the classes that the function at `pc` names.
+  /// With `isOfClasses`, returns the classes whose names occur in the symbols of the function at `pc`.
   public static func scope(
     image descriptor: Int32, buildID: String, pc: UInt64, isOfClasses: Bool = false
   ) throws(Failure) -> ScopeDescription {
     let image = try OpenImage(descriptor, buildID: buildID)
     defer { image.close() }
     var bytes = [UInt8](repeating: 0, count: Int(CS_SCOPE_TEXT_BYTES))
-    // The call writes at most as many bytes as the array has.
+    // Invariant: the C function writes at most as many bytes as the array has.
     let count = unsafe bytes.withUnsafeMutableBytes { buffer in
       let text = unsafe buffer.baseAddress?.assumingMemoryBound(to: CChar.self)
       return unsafe isOfClasses
@@ -77,8 +79,8 @@ extension ScopeDescription.Structure {
   mutating func writeOutSwiftNames() {
     guard name.hasPrefix("$s") else { return }
     name = Self.readable(name)
-    // An object begins with a header of two words. A property with a smaller offset gets its real offset only at run
-    // time.
+    // Remove properties with an offset inside the object's header of two words, because the runtime computes their real
+    // offsets.
     fields.removeAll { $0.offset < 16 }
     fields.sort { $0.offset < $1.offset }
     for index in fields.indices {

@@ -3,13 +3,13 @@ import CrashSymbols
 
 /// An ELF image of the requested build, which is open until `close()`.
 ///
-/// Safe, because the pointer is not used after ``close()``.
+/// Safe: the pointer is private and not used after ``close()``.
 @safe
 struct OpenImage {
   let pointer: OpaquePointer
   /// The build id.
   ///
-  /// Empty if the image has none.
+  /// Empty if the image has no build id.
   let buildID: [UInt8]
 
   /// Opens the image behind a descriptor, which must stay open as long as the image.
@@ -17,10 +17,10 @@ struct OpenImage {
   /// `wanted` is the required build id, in lower-case hexadecimal digits. An empty `wanted` accepts any image.
   init(_ descriptor: Int32, buildID wanted: String) throws(SymbolCacheBuilder.Failure) {
     var problem = cs_image_problem()
-    // `problem` outlives the call.
+    // Invariant: `problem` outlives the call.
     guard let image = unsafe cs_image_open(descriptor, &problem) else { throw .badImage(Self.text(of: problem)) }
     var count = 0
-    // libelf's bytes are valid as long as the image, and are copied immediately.
+    // Invariant: libelf's bytes are valid as long as the image is open, and are copied immediately.
     let id = unsafe cs_image_read_build_id(image, &count).map {
       unsafe Array(UnsafeBufferPointer(start: $0, count: count))
     }
@@ -36,7 +36,7 @@ struct OpenImage {
   func close() { unsafe cs_image_close(pointer) }
 
   static func text(of problem: cs_image_problem) -> String {
-    // snprintf has terminated the text within the array.
+    // Invariant: snprintf has written a NUL within the array.
     unsafe withUnsafeBytes(of: problem.text) { unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
   }
 }

@@ -5,9 +5,9 @@ public import CrashSymbols
 public enum SymbolCacheBuilder: Sendable {
   /// The reason why there is no cache.
   public enum Failure: Error, Sendable, Equatable {
-    /// The image cannot be used. The text is the reason, in one line for people.
+    /// The image cannot be used, for the given reason, which is one line for people.
     case badImage(String)
-    /// The image belongs to another build than the requested one.
+    /// The image does not have the requested build id.
     case wrongBuildID(expected: String, found: String)
     /// The cache could not be written. The number is the errno.
     case write(Int32)
@@ -17,8 +17,8 @@ public enum SymbolCacheBuilder: Sendable {
   ///
   /// This takes about a second for a server of 150 MB. C code reads the debug information once. `buildID` is the
   /// required build id, in lower-case hexadecimal digits. An empty `buildID` accepts any image, also one without a
-  /// build id. `addresses` are the link addresses that the cache must contain. Nil means the whole image, and a partial
-  /// cache takes a fifth of the time.
+  /// build id. `addresses` are the link addresses that the cache must contain. If nil, the cache has the whole image. A
+  /// partial cache takes a fifth of the time.
   public static func build(
     image: Int32, buildID: String, addresses: [UInt64]? = nil, output: Int32
   ) throws(Failure) {
@@ -38,7 +38,7 @@ public enum SymbolCacheBuilder: Sendable {
     }
     var contents = unsafe contents(of: symbols, buildID: image.buildID)
     contents.isPartial = addresses != nil
-    // The string belongs to the image, which is still open.
+    // Invariant: the string belongs to the image, which is still open.
     if let link = unsafe symbols.debug_link { contents.debugLink = unsafe String(cString: link) }
     return contents
   }
@@ -46,7 +46,7 @@ public enum SymbolCacheBuilder: Sendable {
   private static func read(
     _ image: OpaquePointer, _ addresses: [UInt64]?, _ symbols: inout cs_symbols, _ problem: inout cs_image_problem
   ) -> Bool {
-    // All arguments outlive the calls, which keep no pointer.
+    // Invariant: all arguments outlive the calls, which do not keep pointers.
     guard let sorted = addresses?.sorted() else {
       return unsafe cs_image_read_symbols(image, nil, &symbols, &problem)
     }
@@ -58,7 +58,7 @@ public enum SymbolCacheBuilder: Sendable {
 
   /// Copies the tables from C's memory.
   private static func contents(of symbols: cs_symbols, buildID: [UInt8]) -> SymbolCacheContents {
-    // Each pointer is either NULL with a count of 0, or points to `count` items that consist of 32-bit words.
+    // Invariant: each pointer is NULL with a count of 0, or points to `count` items that consist of 32-bit words.
     unsafe SymbolCacheContents(
       base: symbols.base, buildID: buildID,
       ranges: words(symbols.ranges, count: symbols.range_count),
@@ -70,14 +70,14 @@ public enum SymbolCacheBuilder: Sendable {
 
   /// Returns the functions.
   ///
-  /// A function whose name cannot be demangled gets no name.
+  /// The name of a function is removed if it cannot be demangled.
   ///
-  /// crashd demangles only names that are in a cache. A name that makes the demangler crash or hang therefore does so
-  /// in this process.
+  /// crashd demangles only names in a cache. Demangling each name in this process first ensures that a name which makes
+  /// the demangler crash or hang does not reach crashd.
   private static func functions(of symbols: cs_symbols) -> [UInt32] {
     var functions = unsafe words(symbols.functions, count: symbols.function_count)
     for index in stride(from: 0, to: functions.count, by: 4) where functions[index] != 0 {
-      // Names are offsets of NUL-terminated strings in the table.
+      // Invariant: names are offsets of NUL-terminated strings in the table.
       let name = unsafe String(cString: symbols.strings + Int(functions[index]))
       if !Demangler.isReasonable(name) { functions[index] = 0 }
     }
@@ -85,7 +85,7 @@ public enum SymbolCacheBuilder: Sendable {
   }
 
   private static func words<Item>(_ items: UnsafePointer<Item>?, count: Int) -> [UInt32] {
-    // The structs consist only of 32-bit words, and the header asserts their sizes.
+    // Invariant: the structures consist only of 32-bit words, and the header asserts their sizes.
     let bytes = unsafe UnsafeRawBufferPointer(start: items, count: count * MemoryLayout<Item>.stride)
     return unsafe Array(bytes.bindMemory(to: UInt32.self))
   }

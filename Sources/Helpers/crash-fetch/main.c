@@ -14,7 +14,7 @@ enum status {
   STATUS_GOOD = 0,
   STATUS_USAGE = 64,
   STATUS_NOT_THERE = 66, // every server replied that it has no debug information for this build
-  STATUS_FAILED = 69,    // no server sent it, and not every server replied that it has none
+  STATUS_FAILED = 69,    // no server sent it, and the reply of at least one server is unknown
   STATUS_CONFINEMENT = 71,
 };
 
@@ -37,13 +37,14 @@ __attribute__((noreturn, format(printf, 2, 3))) static void end(enum status stat
   _exit(status);
 }
 
-/// Returns whether the text consists only of lower-case hexadecimal digits. It becomes part of a URL.
+/// Returns whether a string consists only of lower-case hexadecimal digits. This is checked because the build id
+/// becomes part of a URL.
 static bool is_build_id(const char *text) {
   size_t count = strlen(text);
   return count >= 2 && count <= 128 && strspn(text, "0123456789abcdef") == count;
 }
 
-/// Parses a number from 1 to `most` that consists only of digits. Returns 0 for any other text.
+/// Parses a number from 1 to `most` that consists only of digits. Returns 0 for any other string.
 static uint64_t number(const char *text, uint64_t most) {
   if (*text == 0 || strspn(text, "0123456789") != strlen(text)) return 0;
   errno = 0;
@@ -96,7 +97,7 @@ int main(int count, char **arguments) {
     if (result != CS_FETCH_FAILED) continue;
     int length = snprintf(problems + used, sizeof problems - used, "%s%s: %s", used > 0 ? "; " : "", question.urls[at],
                           problem.text);
-    // Text that does not fit is truncated.
+    // Truncate messages that do not fit.
     used = length < 0 || used + (size_t)length >= sizeof problems ? sizeof problems - 1 : used + (size_t)length;
   }
   // Discards a partial transfer.

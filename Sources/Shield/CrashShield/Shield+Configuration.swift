@@ -1,12 +1,12 @@
 import CShim
 
 extension Shield {
-  /// The settings of a start.
+  /// The settings for `Shield.start`.
   ///
-  /// A setting that is nil comes from its environment variable, or else has its default.
+  /// If a setting is nil, its environment variable applies; if the variable is not set either, the default applies.
   ///
-  /// A deployment sets the name, the release and the environment. For these three settings, and for
-  /// `CRASHSHIELD_DISABLE`, the environment variable takes precedence. For every other setting, an explicit value takes
+  /// For the name, the release and the environment, which a deployment sets, and for `CRASHSHIELD_DISABLE`, the
+  /// environment variable takes precedence over the program's value. For every other setting, an explicit value takes
   /// precedence over the environment variable.
   public struct Configuration: Sendable {
     /// crashd's attach socket: `CRASHSHIELD_SOCKET`; else `/run/crashd/attach`, else `$XDG_RUNTIME_DIR/crashd/attach`.
@@ -22,19 +22,19 @@ extension Shield {
     public var name: String?
     /// The memory contents that a report keeps: `CRASHSHIELD_MEMORY` (`none`, `scrubbed`, `full`); else `scrubbed`.
     ///
-    /// crashd's setting `privacy.no-memory` takes precedence: with it, reports keep no memory contents.
+    /// crashd's setting `privacy.no-memory` takes precedence: if it is set, reports do not keep memory contents.
     public var memory: Memory?
-    /// Tags that the start sets, as `Shield.setTag` does.
+    /// Tags that `Shield.start` sets, as `Shield.setTag` does.
     ///
     /// `CRASHSHIELD_RELEASE` and `CRASHSHIELD_ENVIRONMENT` take precedence over the tags `release` and `environment`.
     public var tags: [String: String]
-    /// Whether crashd may control this process: `CRASHSHIELD_CONTROL`, where `0` forbids remote control; else it is
-    /// allowed.
+    /// Whether crashd may control this process: `CRASHSHIELD_CONTROL`, where `0` forbids remote control; by default it
+    /// is allowed.
     ///
     /// With remote control, crashd can protect and release classes, set the quarantine's budget, set guard modes, and
     /// exclude memory contents from records.
     ///
-    /// crashd sends such changes when an operator requests them (`crashctl dangling`, `crashctl guards`,
+    /// crashd sends these changes when an operator requests them (`crashctl dangling`, `crashctl guards`,
     /// `privacy.no-memory`). crashd protects classes automatically only where an operator has enabled automatic
     /// protection. Without remote control, crashd itself discards the memory contents of records when
     /// `privacy.no-memory` is set.
@@ -44,17 +44,17 @@ extension Shield {
     /// A thread of the shield makes the calls about the connection. The thread that calls `start` makes the call about
     /// its failure.
     ///
-    /// The closure must not block: until it returns, the thread of the shield neither retries the connection nor
-    /// reports the next change.
+    /// The closure must not block: until the closure returns, the thread of the shield neither retries the connection
+    /// nor reports the next change.
     public var onStatusChange: (@Sendable (Status) -> Void)?
 
-    /// The contents that a report keeps of the crashing thread's stack and of the memory that the registers point to.
+    /// Which contents of the crashing thread's stack, and of the memory that the registers point to, a report keeps.
     ///
     /// A report always keeps the runtime error message (`Fatal error: …`), tags and breadcrumbs.
     public enum Memory: Sendable, Equatable {
-      /// No contents: only the process itself can unwind its stacks, and the report cannot identify dangling pointers.
+      /// No contents. crashd then cannot unwind the stacks again, and the report cannot identify dangling pointers.
       case omitted
-      /// All contents except text: each run of at least four bytes of UTF-8 is overwritten.
+      /// All contents except strings: each run of at least four bytes of UTF-8 is overwritten.
       case scrubbed
       /// All contents.
       case full
@@ -88,7 +88,7 @@ extension Shield {
 }
 
 extension Shield.Configuration {
-  /// Rejects texts that contain a NUL: C would silently cut them there.
+  /// Rejects strings that contain a NUL, because C code would silently cut them at the NUL.
   func checkTexts() throws(Shield.StartError) {
     for (label, text) in [("socket", socket), ("spool", spool), ("name", name)]
     where text?.utf8.contains(0) == true {

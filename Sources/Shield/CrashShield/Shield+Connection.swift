@@ -3,9 +3,9 @@ import CShim
 extension Shield {
   /// The state of the connection to crashd.
   ///
-  /// The shield records crashes in each state.
+  /// The shield records crashes in each of these states.
   public enum Connection: Sendable, Equatable {
-    /// crashd has accepted the ring and reads it after a crash.
+    /// crashd has accepted the process's ring and reads it after a crash.
     case attached
     /// The shield cannot reach crashd, for the given reason.
     ///
@@ -27,10 +27,10 @@ extension Shield.Connection {
     }
   }
 
-  /// The latest state; nil until there is a first one.
+  /// The latest state; nil until the first state is known.
   static var last: Self? {
     var status = cs_shim_status.CS_SHIM_STATUS_ATTACHED
-    // The C side either fills the buffer with a text that ends with a NUL, or changes neither the buffer nor the
+    // Invariant: the C code either fills the buffer with a NUL-terminated string, or changes neither the buffer nor the
     // status.
     let text = unsafe [CChar](unsafeUninitializedCapacity: Int(CS_SHIM_STATUS_TEXT_BYTES)) { buffer, count in
       if unsafe cs_shim_last_status(&status, buffer.baseAddress) { count = buffer.count }
@@ -47,12 +47,12 @@ final class StatusObserver: Sendable {
   init(_ onChange: @escaping @Sendable (Shield.Status) -> Void) { self.onChange = onChange }
 }
 
-/// Calls `Configuration.onStatusChange` for the C side.
+/// The function that the C code calls, which calls `Configuration.onStatusChange`.
 let reportConnection: cs_shim_status_function = { context, status, text in
   guard let context = unsafe context else { return }
-  // `start` retained the observer, and nothing releases it while the process runs.
+  // Invariant: `start` retained the observer, and no code releases it while the process runs.
   let observer = unsafe Unmanaged<StatusObserver>.fromOpaque(context).takeUnretainedValue()
-  // `text` is a valid C string during this call, or null.
+  // Invariant: `text` is null or a C string that is valid during this call.
   let reason = unsafe text.map { unsafe String(cString: $0) } ?? ""
   observer.onChange(Shield.Status(connection: Shield.Connection(status, reason: reason)))
 }

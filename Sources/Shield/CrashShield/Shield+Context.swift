@@ -6,8 +6,8 @@ extension Shield {
   /// Sets a tag, such as the region, that reports of this process show.
   ///
   /// Replaces the previous value of `key`; an empty value removes the tag. A process can have 64 tags. A key can have
-  /// 64 bytes and a value 440 bytes of UTF-8; longer texts are cut. May be called from any thread, and takes about a
-  /// hundred nanoseconds. Do not put secrets into tags.
+  /// 64 bytes and a value 440 bytes of UTF-8; longer keys and values are cut. May be called from any thread, and takes
+  /// about a hundred nanoseconds. Do not put secrets into tags.
   ///
   /// Reports show the tags `release`, `environment` and `user` in fields of their own. `CRASHSHIELD_RELEASE` and
   /// `CRASHSHIELD_ENVIRONMENT` take precedence over this call.
@@ -15,19 +15,20 @@ extension Shield {
   /// Shield.setTag("region", to: "eu-central")
   /// ```
   ///
-  /// - Returns: False if a text was cut, if 64 other tags are set, if the environment sets this tag, or if the shield
-  ///   is not started.
+  /// - Returns: False if the key or the value was cut, if 64 other tags are set, if the environment sets this tag, or
+  ///   if the shield is not started.
   @discardableResult
   public static func setTag(_ key: String, to value: String) -> Bool {
     unsafe withCharacters(key) { key, keyCount in
-      // Both buffers stay valid until these closures return; the shim copies them.
+      // Invariant: both buffers stay valid until these closures return, and the C function copies their contents.
       unsafe withCharacters(value) { value, valueCount in unsafe cs_shim_annotate(key, keyCount, value, valueCount) }
     }
   }
 
   /// Sets the user that reports of this process show; nil removes it.
   ///
-  /// For a process that serves one user, such as a worker or a tool. Pass an identifier, not a name or an address.
+  /// Call this function in a process that serves one user, such as a worker or a tool. Pass an identifier, not a name
+  /// or an address.
   ///
   /// - Returns: False in the cases where `setTag` returns false.
   @discardableResult
@@ -49,9 +50,9 @@ extension Shield {
   /// Records a breadcrumb, such as the current request, that the report of a later crash shows with its time.
   ///
   /// The ring keeps the last 128 breadcrumbs. Message, category and metadata share 232 bytes of UTF-8: a long message
-  /// is cut, and a metadata pair that does not fit is dropped. The call is lock-free and may come from any thread. At
-  /// about a hundred nanoseconds it is cheap enough for each request, but not for each iteration of a loop. Does
-  /// nothing if the shield is not started. Do not put secrets into breadcrumbs.
+  /// is cut, and a metadata pair that does not fit is dropped. The call is lock-free and may be made from any thread.
+  /// It takes about a hundred nanoseconds, which is cheap enough for each request, but not for each iteration of a
+  /// loop. Does nothing if the shield is not started. Do not put secrets into breadcrumbs.
   ///
   /// ```swift
   /// Shield.addBreadcrumb("GET /cart/42", level: .info, category: "http", metadata: ["request-id": "7F3A"])
@@ -59,7 +60,7 @@ extension Shield {
   ///
   /// - Parameters:
   ///   - message: What happened.
-  ///   - level: Its severity; if nil, the report shows none.
+  ///   - level: The severity; if nil, the report does not show a severity.
   ///   - category: The part of the program, such as a logger's label, in at most 64 bytes.
   ///   - metadata: Keys and values, recorded in the order of the keys.
   public static func addBreadcrumb(
@@ -70,7 +71,7 @@ extension Shield {
     unsafe withCharacters(message) { message, messageCount in
       unsafe withCharacters(category ?? "") { category, categoryCount in
         unsafe withCharacters(pairs) { pairs, pairsCount in
-          // All buffers stay valid until these closures return; the shim copies them.
+          // Invariant: all buffers stay valid until these closures return, and the C function copies their contents.
           unsafe cs_shim_breadcrumb_with(
             cs_shim_text(start: message, bytes: messageCount), level?.code ?? .CS_RING_LEVEL_NONE,
             cs_shim_text(start: category, bytes: categoryCount), cs_shim_text(start: pairs, bytes: pairsCount))
@@ -79,9 +80,9 @@ extension Shield {
     }
   }
 
-  /// Encodes keys and values for the ring: a NUL ends each text, and NULs inside a text are removed.
+  /// Encodes keys and values for the ring: a NUL ends each string, and NULs inside a string are removed.
   ///
-  /// Skips a pair that cannot fit without reading its characters, because a client may have sent a very long text.
+  /// Skips a pair that does not fit, without reading its characters, because a client may have sent a very long string.
   private static func pairs(_ metadata: [String: String]) -> String {
     let limitBytes = Int(CS_RING_BREADCRUMB_LIMIT_BYTES)
     var pairs = ""
@@ -96,9 +97,9 @@ extension Shield {
     text.utf8.contains(0) ? String(text.unicodeScalars.filter { $0 != "\0" }) : text
   }
 
-  /// Calls `body` with the text's UTF-8 as C's `char`.
+  /// Calls `body` with the string's UTF-8 bytes as C's `char`.
   ///
-  /// An empty string may have no address; for it, `body` receives the address of an empty C string.
+  /// The bytes of an empty string may have no address; `body` then receives the address of an empty C string.
   private static func withCharacters<Result>(
     _ text: String, _ body: (UnsafePointer<CChar>, Int) -> Result
   ) -> Result {
@@ -107,7 +108,7 @@ extension Shield {
       guard let start = bytes.baseAddress else {
         return unsafe "".withCString { empty in unsafe body(empty, 0) }
       }
-      // Int8 and UInt8 have the same layout; the rebinding ends when the call returns.
+      // Invariant: Int8 and UInt8 have the same layout, and the rebinding ends when the call returns.
       return unsafe start.withMemoryRebound(to: CChar.self, capacity: bytes.count) { characters in
         unsafe body(characters, bytes.count)
       }

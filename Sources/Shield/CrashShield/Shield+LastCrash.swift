@@ -2,11 +2,11 @@ import CShim
 import Synchronization
 
 extension Shield {
-  /// The last stored crash of this program before this process started, for a line of its log.
+  /// The last stored crash of this program before this process started, which the program can log.
   public struct LastCrash: Sendable, Hashable, CustomStringConvertible {
     /// The report's id: `crashctl show ID`.
     public var id: String
-    /// The time of the crash, since 1970 in UTC.
+    /// The time of the crash, as the duration since 1970-01-01 00:00 UTC.
     public var time: Duration
     /// The diagnosis in one sentence.
     public var sentence: String
@@ -39,11 +39,11 @@ extension Shield {
 /// The last crash that crashd reported.
 final class LastCrashRegister: Sendable {
   static let shared = LastCrashRegister()
-  /// `Task.sleep` traps for a deadline beyond the clock's range.
+  /// The longest wait: `Task.sleep` traps for a deadline beyond the clock's range.
   private static let longest = Duration.seconds(365 * 86_400)
 
   private struct State {
-    /// Nil until crashd has reported; contains nil if crashd reported that there is no crash.
+    /// Nil until crashd has answered; contains a nil optional if crashd answered that there is no crash.
     var known: Shield.LastCrash??
     var waiters: [UInt64: AsyncStream<Void>.Continuation] = [:]
     var next: UInt64 = 0
@@ -86,10 +86,10 @@ final class LastCrashRegister: Sendable {
 }
 
 extension Shield.LastCrash {
-  /// Returns nil if the message says that there is no crash.
+  /// Fails if the message says that there is no crash.
   init?(_ control: cs_shim_control) {
     if control.time_ns == 0 { return nil }
-    // C arrays are tuples in Swift. The C side ends both texts with a NUL inside their arrays.
+    // C arrays are tuples in Swift. Invariant: the C code ends both strings with a NUL inside their arrays.
     let text = { (bytes: UnsafeRawBufferPointer) in
       Self.line(unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self))
     }
@@ -98,7 +98,7 @@ extension Shield.LastCrash {
     time = .nanoseconds(Int64(clamping: control.time_ns))
   }
 
-  /// Replaces characters that a terminal would interpret: crashd's sentence may quote text of another process.
+  /// Replaces characters that a terminal would interpret: crashd's sentence may quote a string from another process.
   private static func line(_ text: String) -> String {
     var line = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {

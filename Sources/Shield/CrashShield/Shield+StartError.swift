@@ -13,9 +13,9 @@ extension Shield {
   ///
   /// The shield has changed nothing in the process.
   public enum StartError: Error, Equatable {
-    /// The shield is already started, with the configuration of the first call. Start it in one place only.
+    /// The shield is already started, with the configuration of the first call. Call `Shield.start` in one place only.
     case alreadyStarted
-    /// A setting of the configuration or of the environment is invalid; the text names it.
+    /// A setting of the configuration or of the environment is invalid; the string names this setting.
     case badArgument(String)
     /// The platform is not Linux on x86-64 with glibc; the library does nothing there.
     case unsupportedPlatform
@@ -35,8 +35,8 @@ extension Shield.StartError: CustomStringConvertible {
     case .badArgument(let what):
       return "cannot start the crash shield: bad argument: \(what)"
     case .systemCall(let call, let errno):
-      // Invariant: strerror returns a constant or storage of the calling thread, and the text is copied before the next
-      // call.
+      // Invariant: strerror returns a constant or storage of the calling thread, and the string is copied before the
+      // next call.
       let why = unsafe strerror(errno).map { unsafe String(cString: $0) } ?? "errno \(errno)"
       return "cannot start the crash shield: \(call): \(why)"
     }
@@ -44,7 +44,7 @@ extension Shield.StartError: CustomStringConvertible {
 }
 
 extension Shield.StartError {
-  /// Creates the error for a failure of the C side.
+  /// Creates the error for a failure that the C code reports.
   ///
   /// Precondition: the result is not `CS_SHIM_DISABLED`.
   init(_ result: cs_shim_error, _ failure: cs_shim_failure) {

@@ -36,8 +36,8 @@ extension Shield {
 
   /// The state of the shield in this process, for a health check.
   ///
-  /// Also checks for replaced signal handlers, and writes them to the ring, where reports find them. May be called from
-  /// any thread, and takes some microseconds.
+  /// Reading this property also checks for replaced signal handlers, and writes them to the ring, from which reports
+  /// take them. May be called from any thread, and takes some microseconds.
   ///
   /// ```swift
   /// for handler in Shield.status.replacedHandlers {

@@ -15,11 +15,11 @@ internal import Synchronization
 /// The process then ends as it would without the shield: with the same signal, exit status, core dump and handlers. The
 /// functions of the shield neither trap nor print.
 public enum Shield: Sendable {
-  /// Installs the crash handlers and registers this process with crashd; if it fails, the process is unchanged.
+  /// Installs the crash handlers and registers this process with crashd; if the start fails, the process is unchanged.
   ///
-  /// The result, `Shield.status` and `Configuration.onStatusChange` have the reason of a failure; `startOrThrow` throws
-  /// it. The environment takes precedence: `CRASHSHIELD_NAME`, `CRASHSHIELD_RELEASE` and `CRASHSHIELD_ENVIRONMENT`
-  /// replace these arguments.
+  /// The result, `Shield.status` and `Configuration.onStatusChange` have the reason of a failure. `startOrThrow` throws
+  /// the reason. The environment takes precedence: `CRASHSHIELD_NAME`, `CRASHSHIELD_RELEASE` and
+  /// `CRASHSHIELD_ENVIRONMENT` replace these arguments.
   ///
   /// If crashd is not running, the start still succeeds: crashes go to the spool directory, and a thread of the shield
   /// retries. If `CRASHSHIELD_DISABLE` is set to anything but `0`, the call does nothing. `isStarted` then stays false,
@@ -75,7 +75,7 @@ public enum Shield: Sendable {
     }
   }
 
-  /// The reason why the latest start failed.
+  /// The reason why the latest call of `start` failed; nil if it succeeded.
   static let lastStartError = Mutex<StartError?>(nil)
 
   private static func begin(_ configuration: Configuration) throws(StartError) {
@@ -89,14 +89,15 @@ public enum Shield: Sendable {
     }
     switch result {
     case .CS_SHIM_OK:
-      // The observer stays retained, because a thread of the shield may call it until the process ends.
+      // Do not release the observer after a successful start: a thread of the shield may call it until the process
+      // ends.
       for (key, value) in configuration.tags { setTag(key, to: value) }
       Quarantine.show()
       GuardRecords.publishAll()
     case .CS_SHIM_DISABLED:
       unsafe context?.release()
     default:
-      // The start failed and created no thread, so no other code uses the context.
+      // Invariant: the start failed and did not create a thread, so no other code uses the context.
       unsafe context?.release()
       throw StartError(result, failure)
     }
@@ -106,7 +107,7 @@ public enum Shield: Sendable {
   ///
   /// The child gets its own ring and registration, and does not call the parent's `onStatusChange`.
   ///
-  /// A forked child has no shield until it starts one, and a crash of the child does not change its parent's records.
+  /// A forked child has no shield until it starts one, and a crash of the child does not change the parent's records.
   /// This call allocates memory and creates threads. It takes no lock of the loader or the Swift runtime that another
   /// thread of the parent may have held at the fork.
   ///

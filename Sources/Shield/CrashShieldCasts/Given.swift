@@ -2,15 +2,15 @@ internal import CrashShieldGuards
 
 /// The fallback value of a failing forced cast.
 ///
-/// For a null it is the fallback value of the type. A number or string is converted only if the conversion is lossless.
-/// In all other cases there is none.
+/// For a null, it is the fallback value of the target type. A number or string is converted to the target type if the
+/// conversion is lossless. For any other value, there is no fallback value.
 enum Given {
   /// Returns the fallback value, or nil if there is none; `value` is nil for a null.
   static func value<Target>(for value: Any?, as target: Target.Type = Target.self) -> Target? {
     if let optional = target as? any OptionalTarget.Type {
       func opened<Kind: OptionalTarget>(_: Kind.Type) -> Target? {
-        // Invariant: `Kind` is `Target`. A cast is not possible here, because it would convert an optional that is nil
-        // to "no value".
+        // Invariant: `Kind` is `Target`. `as?` is not possible here: its result would be nil both for a failed cast and
+        // for a fallback value that is a nil optional.
         Kind.given(for: value).map { unsafe unsafeBitCast($0, to: Target.self) }
       }
       return opened(optional)
@@ -27,7 +27,7 @@ private protocol OptionalTarget {
 
 extension Optional: OptionalTarget {
   fileprivate static func given(for value: Any?) -> Wrapped?? {
-    // nil is a fallback value only if the wrapped type has a fallback value, too.
+    // nil is the fallback value only if the wrapped type has a fallback value.
     guard value != nil else { return DefaultValue.exists(of: Wrapped.self) ? .some(nil) : nil }
     return Given.value(for: value, as: Wrapped.self).map { .some($0) }
   }

@@ -4,19 +4,19 @@ internal import CrashShieldGuards
 
 /// Whether the hook receives the program's casts, with the expected arguments.
 enum Liveness {
-  /// The reason why casts are not handled in this process; nil if they are.
+  /// The reason why failing casts are not handled in this process; nil if they are.
   ///
   /// The check runs at the first failing cast, or at the first call of `castsUnavailableReason`.
   static let unavailable: String? = {
-    // Invariant: the text is a constant of the C code.
+    // Invariant: the C string is a constant.
     if let obstacle = unsafe cs_casts_obstacle() { return unsafe String(cString: obstacle) }
     return test(line: 1, reason)
   }()
 
-  /// Whether this thread runs casts of a test.
+  /// Whether this thread is running the casts of this check.
   static var isTested: Bool { ImplicitGuards.isProbed }
 
-  /// Runs the body as a test: a failing cast is recorded only for the self-test check that uses this line.
+  /// Runs the body as a check: a failing cast is recorded only for the self-test check that uses this line number.
   static func test<Result>(line: UInt, _ body: () -> Result) -> Result {
     let goesOn = cs_casts_begin_test()
     defer { _ = cs_casts_end_test(goesOn) }

@@ -1,11 +1,11 @@
-// The function that the hooks in `CShim/ExecutorChecks` call.
+// This file has the function that the hooks in `CShim/ExecutorChecks` call.
 internal import CShimExecutorChecks
 internal import CrashShieldGuards
 
-/// Records a failing executor check as `isolation`; under `absorb` the check passes.
+/// Records a failing executor check as an incident of the kind `isolation`; under `absorb` the check passes.
 ///
-/// If the function continues after an absorbed check, its later checks fail as a consequence. These checks pass, too,
-/// and are not recorded again.
+/// If the function continues after an absorbed check, its later checks fail as a consequence. These later checks also
+/// pass, and are not recorded.
 #if compiler(>=6.3)
   @c @implementation
 #else

@@ -6,7 +6,7 @@ enum Liveness {
   /// The reason why the protection is off; nil if it is on.
   static var unavailable: String? { words(for: cs_executor_status()) ?? place }
 
-  /// Returns the reason for the result of the test at the start of the process.
+  /// Returns the reason for the result of the test that runs when the process starts.
   private static func words(for obstacle: cs_executor_obstacle) -> String? {
     switch obstacle {
     case .CS_EXECUTOR_WORKS: nil
@@ -21,7 +21,7 @@ enum Liveness {
     }
   }
 
-  /// The reason why call sites cannot be found; nil if they can.
+  /// The reason why call sites of failing checks cannot be determined; nil if they can.
   ///
   /// The check runs at the first fault, or at the first call of `executorChecksUnavailableReason`.
   private static let place: String? = ImplicitGuards.probe(line: 1, reasonOfPlaces)
@@ -37,8 +37,8 @@ enum Liveness {
     }
     place.preconditionIsolated()
     let other = ImplicitGuards.probedPC
-    // On a foreign stack, such as that of a fiber, no call site can be found. Other threads of the process may still
-    // have one.
+    // On a stack that the thread did not start with, such as that of a fiber, the call site cannot be determined. On
+    // other threads of the process it may be known.
     if places.contains(0) || other == 0 { return nil }
     guard places.first == places.last, places.first != other else {
       return "the call site of an executor check is unknown"

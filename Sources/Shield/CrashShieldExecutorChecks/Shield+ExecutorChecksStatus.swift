@@ -4,9 +4,9 @@ public import CrashShieldGuards
 extension Shield {
   /// The reason why failing executor checks are not handled in this process; nil if they are.
   ///
-  /// The hooks are tested when the program is loaded. The rest is tested once, at the first fault or when this property
-  /// is read, in some microseconds. If handling is unavailable, every check behaves as without this module, and nothing
-  /// is recorded.
+  /// The hooks are tested when the program is loaded. Whether call sites can be determined is tested once, in some
+  /// microseconds: at the first fault or when this property is read. If handling is unavailable, every check behaves as
+  /// without this module, and nothing is recorded.
   public static var executorChecksUnavailableReason: String? { Liveness.unavailable }
 }
 
@@ -24,7 +24,7 @@ extension ShieldCheck {
     },
   ]
 
-  /// Skips the check if the hooks do not work: the check would end the process.
+  /// Skips the check if the hooks do not work, because the check would then end the process.
   private static func passes(_ line: UInt, _ body: () -> Void) -> Bool {
     guard Liveness.unavailable == nil else { return false }
     ImplicitGuards.probe(line: line, body)

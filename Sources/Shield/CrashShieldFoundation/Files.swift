@@ -13,14 +13,14 @@ public import Foundation
 extension JSONSerialization {
   /// Returns the JSON of an object; if JSON cannot hold it, throws `ShieldFault.refused` and records `json`.
   ///
-  /// It replaces `data(withJSONObject:)`, which ends the process if the top-level object is a scalar. A scalar is
-  /// rejected unless `options` allow fragments. Under `off` and `observe` it behaves like the plain function.
+  /// Replaces `data(withJSONObject:)`, which ends the process if the top-level object is a scalar. A scalar is accepted
+  /// only if `options` allow fragments. Under `off` and `observe` it behaves like the plain function.
   public static func shieldedData(
     withJSONObject object: Any, options: WritingOptions = [], fileID: StaticString = #fileID, line: UInt = #line
   ) throws -> Data {
     let isFragment =
       !(object is [Any]) && !(object is [String: Any]) && !(object is NSArray) && !(object is NSDictionary)
-    // If fragments are allowed, an object is valid at the top level if it is valid in an array.
+    // If fragments are allowed, any object that is valid as an array element is valid at the top level.
     let isValid =
       isFragment
       ? options.contains(.fragmentsAllowed) && isValidJSONObject([object]) : isValidJSONObject(object)
@@ -38,32 +38,32 @@ extension NSKeyedUnarchiver {
   /// Returns the object of an archive; if the archive is invalid or contains another class, throws
   /// `ShieldFault.refused` and records `json`.
   ///
-  /// It replaces `unarchiveObject(with:) as!`, which ends the process. Under `off` and `observe` it behaves like that
-  /// expression.
+  /// Replaces `unarchiveObject(with:) as!`, which ends the process in these cases. Under `off` and `observe` it behaves
+  /// like that expression.
   public static func shieldedUnarchivedObject<Object: NSObject & NSCoding>(
     ofClass type: Object.Type = Object.self, from data: Data, fileID: StaticString = #fileID, line: UInt = #line
   ) throws -> Object {
-    // Discard the thrown error, which would show contents of the archive.
+    // Discard the thrown error, because its description would show contents of the archive.
     if let object = try? unarchivedObject(ofClass: type, from: data) { return object }
     let isAbsorbed = Shield.handleFault(.json, at: ShieldSite(fileID: fileID, line: line)) {
       "an archive of \(data.count) bytes without a \(type)"
     }
     if isAbsorbed { throw ShieldFault.refused("an archive without a \(type)") }
-    // The mode requires the trap of the plain operation.
+    // The guard mode is not `absorb`: trap as the plain operation does.
     // swift-format-ignore: NeverForceUnwrap
     return unarchiveObject(with: data) as! Object
   }
 }
 
 extension Process {
-  /// Returns the exit status; nil if the process was not started or has not ended, which is recorded as `process`.
+  /// Returns the exit status; if the process was not started or has not ended, returns nil and records `process`.
   public func shieldedTerminationStatus(fileID: StaticString = #fileID, line: UInt = #line) -> Int32? {
     let isEnded = processIdentifier != 0 && !isRunning
     if !isEnded, handleFault("the status of a process that has not ended", fileID, line) { return nil }
     return terminationStatus
   }
 
-  /// Terminates the process; returns false if it was not started, which is recorded as `process`.
+  /// Terminates the process; if it was not started, returns false and records `process`.
   @discardableResult
   public func shieldedTerminate(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
     if processIdentifier == 0, handleFault("the end of a process that was not started", fileID, line) { return false }
@@ -71,7 +71,7 @@ extension Process {
     return true
   }
 
-  /// Waits for the end of the process; returns false if it was not started, which is recorded as `process`.
+  /// Waits for the end of the process; if it was not started, returns false and records `process`.
   @discardableResult
   public func shieldedWaitUntilExit(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
     if processIdentifier == 0, handleFault("a wait for a process that was not started", fileID, line) { return false }
@@ -87,9 +87,9 @@ extension Process {
 extension FileHandle {
   /// Writes the data; if the write fails, throws the error and records `fileHandle` or `pipe`.
   ///
-  /// `fileHandle` means a closed handle, and `pipe` a pipe or socket without a reader. It replaces `write(_:)`, which
-  /// ends the process. A pipe without a reader still ends the process with SIGPIPE, unless `Shield.ignoreBrokenPipes()`
-  /// was called. Under `off` and `observe` it behaves like `write(_:)`.
+  /// The kind `fileHandle` means a closed handle, and `pipe` means a pipe or socket without a reader. Replaces
+  /// `write(_:)`, which ends the process in these cases. If `Shield.ignoreBrokenPipes()` was not called, a write to a
+  /// pipe without a reader still ends the process, with SIGPIPE. Under `off` and `observe` it behaves like `write(_:)`.
   public func shieldedWrite(_ data: Data, fileID: StaticString = #fileID, line: UInt = #line) throws {
     do {
       try write(contentsOf: data)
@@ -103,7 +103,7 @@ extension FileHandle {
     }
   }
 
-  /// Foundation wraps the system call's error in an error of its own.
+  /// Foundation may wrap the system call's error (EPIPE) in another error.
   private static func isBrokenPipe(_ error: any Error) -> Bool {
     let error = error as NSError
     let cause = error.userInfo[NSUnderlyingErrorKey] as? NSError ?? error
@@ -112,8 +112,8 @@ extension FileHandle {
 
   /// Reads to the end; if the handle is closed, throws the error and records `fileHandle`.
   ///
-  /// It replaces `readDataToEndOfFile()`, which ends the process. Under `off` and `observe` it behaves like that
-  /// function.
+  /// Replaces `readDataToEndOfFile()`, which ends the process if the handle is closed. Under `off` and `observe` it
+  /// behaves like that function.
   public func shieldedReadToEnd(fileID: StaticString = #fileID, line: UInt = #line) throws -> Data {
     do {
       return try readToEnd() ?? Data()

@@ -2,7 +2,7 @@ internal import CrashShieldGuards
 public import Foundation
 
 extension NSMutableArray {
-  /// Inserts an object before an index or at the end; has no effect if the index is out of bounds, which is recorded as
+  /// Inserts an object before an index or at the end; if the index is out of bounds, has no effect and records
   /// `foundationRange`.
   ///
   /// - Returns: Whether the object was inserted.
@@ -16,8 +16,7 @@ extension NSMutableArray {
     return true
   }
 
-  /// Removes the object at an index; has no effect if the index is out of bounds, which is recorded as
-  /// `foundationRange`.
+  /// Removes the object at an index; if the index is out of bounds, has no effect and records `foundationRange`.
   ///
   /// - Returns: Whether the object was removed.
   @discardableResult
@@ -28,8 +27,7 @@ extension NSMutableArray {
     return true
   }
 
-  /// Replaces the object at an index; has no effect if the index is out of bounds, which is recorded as
-  /// `foundationRange`.
+  /// Replaces the object at an index; if the index is out of bounds, has no effect and records `foundationRange`.
   ///
   /// - Returns: Whether the object was replaced.
   @discardableResult
@@ -44,7 +42,7 @@ extension NSMutableArray {
 }
 
 extension NSOrderedSet {
-  /// Returns the object at an index; nil if the index is out of bounds, which is recorded as `foundationRange`.
+  /// Returns the object at an index; if the index is out of bounds, returns nil and records `foundationRange`.
   public func shieldedObject(at index: Int, fileID: StaticString = #fileID, line: UInt = #line) -> Any? {
     let isOutside = index < 0 || index >= count
     if isOutside, handleFault(index, count, NSOrderedSet.self, fileID, line) { return nil }
@@ -53,7 +51,7 @@ extension NSOrderedSet {
 }
 
 extension NSMutableOrderedSet {
-  /// Inserts an object before an index or at the end; has no effect if the index is out of bounds, which is recorded as
+  /// Inserts an object before an index or at the end; if the index is out of bounds, has no effect and records
   /// `foundationRange`.
   ///
   /// - Returns: Whether the index was in bounds. An object that is already in the set keeps its index.
@@ -67,8 +65,7 @@ extension NSMutableOrderedSet {
     return true
   }
 
-  /// Removes the object at an index; has no effect if the index is out of bounds, which is recorded as
-  /// `foundationRange`.
+  /// Removes the object at an index; if the index is out of bounds, has no effect and records `foundationRange`.
   ///
   /// - Returns: Whether the object was removed.
   @discardableResult
@@ -79,8 +76,7 @@ extension NSMutableOrderedSet {
     return true
   }
 
-  /// Replaces the object at an index; has no effect if the index is out of bounds, which is recorded as
-  /// `foundationRange`.
+  /// Replaces the object at an index; if the index is out of bounds, has no effect and records `foundationRange`.
   ///
   /// - Returns: Whether the object was replaced.
   @discardableResult
@@ -95,10 +91,11 @@ extension NSMutableOrderedSet {
 }
 
 extension NSTextCheckingResult {
-  /// Returns the range of a capture group; nil if the expression has no such group, which is recorded as
+  /// Returns the range of a capture group; if the expression has no such group, returns nil and records
   /// `foundationRange`.
   ///
-  /// As without the guard, a group that took no part in the match has a range with the location `NSNotFound`.
+  /// If a group exists but did not take part in the match, the location of its range is `NSNotFound`, as in the plain
+  /// function.
   public func shieldedRange(at index: Int, fileID: StaticString = #fileID, line: UInt = #line) -> NSRange? {
     let isOutside = index < 0 || index >= numberOfRanges
     if isOutside, handleFault(index, numberOfRanges, NSTextCheckingResult.self, fileID, line) { return nil }

@@ -3,7 +3,7 @@ internal import CrashShieldGuards
 public import Foundation
 
 extension NSArray {
-  /// Returns the object at an index; nil if the index is out of bounds, which is recorded as `foundationRange`.
+  /// Returns the object at an index; if the index is out of bounds, returns nil and records `foundationRange`.
   public func shieldedObject(at index: Int, fileID: StaticString = #fileID, line: UInt = #line) -> Any? {
     let isOutside = index < 0 || index >= count
     if isOutside, handleFault(index, count, NSArray.self, fileID, line) { return nil }
@@ -20,9 +20,9 @@ extension NSArray {
 }
 
 extension NSMutableArray {
-  /// Adds an object; nil is skipped, which is recorded as `missingValue`.
+  /// Adds an object; skips nil and records `missingValue`.
   ///
-  /// The effect is the same in every mode. Without the guard, nil would become `NSNull`.
+  /// Skips nil in every guard mode. With the plain operation, nil would become `NSNull`.
   ///
   /// - Returns: Whether an object was added.
   @discardableResult
@@ -48,7 +48,7 @@ extension NSString {
     return substring(with: range)
   }
 
-  /// Returns the string from a UTF-16 index on; empty for an index past the end, which is recorded as
+  /// Returns the part from a UTF-16 index to the end; if the index is past the end, returns "" and records
   /// `foundationRange`.
   public func shieldedSubstring(
     from index: Int, fileID: StaticString = #fileID, line: UInt = #line
@@ -60,7 +60,7 @@ extension NSString {
     return substring(from: index)
   }
 
-  /// Returns the string before a UTF-16 index; all of it for an index past the end, which is recorded as
+  /// Returns the part before a UTF-16 index; if the index is past the end, returns the whole string and records
   /// `foundationRange`.
   public func shieldedSubstring(
     to index: Int, fileID: StaticString = #fileID, line: UInt = #line
@@ -72,7 +72,7 @@ extension NSString {
     return substring(to: index)
   }
 
-  /// Returns the UTF-16 unit at an index; nil if the index is out of bounds, which is recorded as `foundationRange`.
+  /// Returns the UTF-16 unit at an index; if the index is out of bounds, returns nil and records `foundationRange`.
   public func shieldedCharacter(
     at index: Int, fileID: StaticString = #fileID, line: UInt = #line
   ) -> UInt16? {
@@ -99,7 +99,7 @@ extension NSMutableAttributedString {
   /// Adds an attribute to a range of UTF-16 units, clamped to the bounds; an out-of-bounds range is recorded as
   /// `foundationRange`.
   ///
-  /// Without the guard, an out-of-bounds range ends the process with a memory fault.
+  /// Replaces `addAttribute`, which accesses invalid memory for an out-of-bounds range.
   public func shieldedAddAttribute(
     _ name: NSAttributedString.Key, value: Any, range: NSRange, fileID: StaticString = #fileID, line: UInt = #line
   ) {
@@ -118,7 +118,7 @@ func handleFault<Object>(
 
 /// Returns the range clamped to the bounds; nil if the caller has to perform the plain operation.
 ///
-/// The location may be `NSNotFound`, and the length near `Int.max`: adding them would trap.
+/// The location may be `NSNotFound` and the length may be near `Int.max`, so do not add them: the addition would trap.
 func clamped<Object>(
   _ range: NSRange, _ count: Int, _: Object.Type, _ fileID: StaticString, _ line: UInt
 ) -> NSRange? {

@@ -2,10 +2,10 @@ internal import CrashShieldGuards
 public import Foundation
 
 extension NSMutableString {
-  /// Inserts a text before a UTF-16 index or at the end; has no effect past the end, which is recorded as
+  /// Inserts a string before a UTF-16 index or at the end; if the index is past the end, has no effect and records
   /// `foundationRange`.
   ///
-  /// - Returns: Whether the text was inserted.
+  /// - Returns: Whether the string was inserted.
   @discardableResult
   public func shieldedInsert(
     _ text: String, at index: Int, fileID: StaticString = #fileID, line: UInt = #line
@@ -16,7 +16,7 @@ extension NSMutableString {
     return true
   }
 
-  /// Deletes a range of UTF-16 units; has no effect if a part is out of bounds, which is recorded as `foundationRange`.
+  /// Deletes a range of UTF-16 units; if a part is out of bounds, has no effect and records `foundationRange`.
   ///
   /// - Returns: Whether the range was deleted.
   @discardableResult
@@ -28,8 +28,7 @@ extension NSMutableString {
     return true
   }
 
-  /// Replaces a range of UTF-16 units; has no effect if a part is out of bounds, which is recorded as
-  /// `foundationRange`.
+  /// Replaces a range of UTF-16 units; if a part is out of bounds, has no effect and records `foundationRange`.
   ///
   /// - Returns: Whether the range was replaced.
   @discardableResult
@@ -43,7 +42,7 @@ extension NSMutableString {
 }
 
 extension NSAttributedString {
-  /// Returns an attribute at a UTF-16 index; nil if the index is out of bounds, which is recorded as `foundationRange`.
+  /// Returns an attribute at a UTF-16 index; if the index is out of bounds, returns nil and records `foundationRange`.
   public func shieldedAttribute(
     _ name: NSAttributedString.Key, at index: Int, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Any? {
@@ -53,7 +52,7 @@ extension NSAttributedString {
     return unsafe attribute(name, at: index, effectiveRange: nil)
   }
 
-  /// Returns the attributes at a UTF-16 index; none if the index is out of bounds, which is recorded as
+  /// Returns the attributes at a UTF-16 index; if the index is out of bounds, returns no attributes and records
   /// `foundationRange`.
   public func shieldedAttributes(
     at index: Int, fileID: StaticString = #fileID, line: UInt = #line
@@ -90,10 +89,10 @@ extension NSMutableAttributedString {
     removeAttribute(name, range: clamped(range, length, NSMutableAttributedString.self, fileID, line) ?? range)
   }
 
-  /// Inserts a text before a UTF-16 index or at the end; has no effect past the end, which is recorded as
+  /// Inserts a string before a UTF-16 index or at the end; if the index is past the end, has no effect and records
   /// `foundationRange`.
   ///
-  /// - Returns: Whether the text was inserted.
+  /// - Returns: Whether the string was inserted.
   @discardableResult
   public func shieldedInsert(
     _ text: NSAttributedString, at index: Int, fileID: StaticString = #fileID, line: UInt = #line
@@ -104,7 +103,7 @@ extension NSMutableAttributedString {
     return true
   }
 
-  /// Deletes a range of UTF-16 units; has no effect if a part is out of bounds, which is recorded as `foundationRange`.
+  /// Deletes a range of UTF-16 units; if a part is out of bounds, has no effect and records `foundationRange`.
   ///
   /// - Returns: Whether the range was deleted.
   @discardableResult
@@ -116,8 +115,7 @@ extension NSMutableAttributedString {
     return true
   }
 
-  /// Replaces a range of UTF-16 units; has no effect if a part is out of bounds, which is recorded as
-  /// `foundationRange`.
+  /// Replaces a range of UTF-16 units; if a part is out of bounds, has no effect and records `foundationRange`.
   ///
   /// - Returns: Whether the range was replaced.
   @discardableResult
@@ -130,7 +128,7 @@ extension NSMutableAttributedString {
   }
 }
 
-/// Whether to change this range: it is in bounds, or the mode requires the plain operation.
+/// Whether to perform the plain operation on this range: the range is in bounds, or the guard mode is not `absorb`.
 private func isPresent<Object>(
   _ range: NSRange, _ count: Int, _: Object.Type, _ fileID: StaticString, _ line: UInt
 ) -> Bool {

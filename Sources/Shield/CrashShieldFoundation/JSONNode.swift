@@ -13,11 +13,11 @@ enum JSONNode: Sendable {
   case text(String)
   case list([JSONNode])
   case object([String: JSONNode])
-  // A value of another type, by the name of its type.
+  // A value of another type; contains the name of this type.
   case other(String)
 
-  // The nesting depth of a JSON text is untrusted, and the stack is limited. In a debug build, 128 levels fit into a
-  // stack of 1 MiB.
+  // The nesting depth of a JSON document is untrusted, and the stack is limited. In a debug build, 128 levels fit into
+  // a stack of 1 MiB.
   private static let limit = 128
 
   init(_ value: Any?, depth: Int = 0) {
@@ -38,7 +38,7 @@ enum JSONNode: Sendable {
 
   private static func scalar(_ value: Any) -> JSONNode {
     switch value {
-    // Foundation's `true` casts to each number type; only the name of its type distinguishes it from a number.
+    // Foundation's `true` can be cast to each number type. Only the name of its class distinguishes it from a number.
     case let flag as Bool where type(of: value) == Bool.self || "\(type(of: value))" == "__NSCFBoolean": .flag(flag)
     case let number as Int: .integer(number)
     case let number as any FixedWidthInteger: Int(exactly: number).map { .integer($0) } ?? .near(Double(number))
@@ -50,7 +50,7 @@ enum JSONNode: Sendable {
     }
   }
 
-  /// A nil element becomes a null, as encoders write it.
+  /// The node as an array element: encoders write a nil element as a null.
   private var asElement: JSONNode { if case .missing = self { .null } else { self } }
 
   /// The name of the value's type, in JSON's terms.
@@ -74,7 +74,7 @@ enum JSONNode: Sendable {
     case .integer(let number): number
     case .fraction(let number): number
     case .text(let text): text
-    // Converting `near` would return another number than the one in the JSON text.
+    // Do not convert `near`: it differs from the number in the JSON document.
     case .missing, .null, .near, .list, .object, .other: nil
     }
   }
@@ -84,14 +84,15 @@ enum JSONNode: Sendable {
     switch self {
     case .missing: nil
     case .null: NSNull()
-    // Use NSNumber: a forced cast of Foundation's numbers fails in another way than a cast of Swift's numbers.
+    // Use NSNumber, as `JSONSerialization` does: a forced cast of an NSNumber fails differently from a cast of a Swift
+    // number.
     case .flag(let flag): NSNumber(value: flag)
     case .integer(let number): NSNumber(value: number)
     case .fraction(let number), .near(let number): NSNumber(value: number)
     case .text(let text): text
     case .list(let elements): elements.map { $0.plain ?? NSNull() }
     case .object(let members): members.mapValues { $0.plain ?? NSNull() }
-    // An object of a type that no forced cast of the program can match.
+    // An object that no forced cast of the program accepts.
     case .other: NSObject()
     }
   }

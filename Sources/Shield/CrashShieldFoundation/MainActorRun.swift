@@ -4,13 +4,13 @@ internal import Foundation
 internal import Synchronization
 
 extension MainActor {
-  /// Runs the body on the main actor: at once if this is the main thread; otherwise later, which is recorded as
+  /// Runs the body on the main actor: at once on the main thread; on another thread, runs it later and records
   /// `isolation`.
   ///
-  /// It replaces `MainActor.assumeIsolated`, which ends the process on another thread. Bodies from one thread run in
-  /// their order. The call never waits. If the main queue has not run the body after a second, this is recorded, too.
-  /// That happens in a server whose main thread does other work. Under `off` and `observe` it behaves like
-  /// `assumeIsolated`.
+  /// Replaces `MainActor.assumeIsolated`, which ends the process on another thread. Bodies from one thread run in the
+  /// order of their calls. The call does not wait for the body. If the main queue has not run the body after a second,
+  /// a second incident is recorded. This happens in a server whose main thread does other work. Under `off` and
+  /// `observe` it behaves like `assumeIsolated`.
   public static func shieldedRun(
     fileID: StaticString = #fileID, line: UInt = #line, _ body: @escaping @MainActor @Sendable () -> Void
   ) {
@@ -25,7 +25,7 @@ extension MainActor {
     }
     DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(1)) {
       if run.hasBegun.load(ordering: .acquiring) { return }
-      // A second fault at the same call site, with a record of its own.
+      // Record a second incident for the same call site.
       _ = Shield.handleFault(.isolation, at: site, apart: 1) {
         "the main queue has not run a body for one second"
       }
@@ -43,7 +43,7 @@ private enum MainQueue {
 
   /// Whether this thread serves the main queue.
   ///
-  /// After `dispatchMain`, as in a program with an async `main`, any thread may serve it.
+  /// After `dispatchMain`, which a program with an async `main` calls, any thread may serve the main queue.
   static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true || Thread.isMainThread }
 }
 

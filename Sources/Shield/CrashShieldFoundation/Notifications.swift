@@ -3,9 +3,9 @@ internal import CrashShieldGuards
 public import Foundation
 internal import Synchronization
 
-/// An observation of notifications that ends when its observer or this value is deallocated.
+/// An observation of notifications, which ends when its observer or this object is deallocated.
 ///
-/// Retain this value as long as you need the notifications: releasing it ends the observation.
+/// Retain this object as long as you need the notifications, because releasing the object ends the observation.
 public final class ShieldedObservation: Sendable {
   /// Sendable: the token is used only with the notification center that returned it.
   private struct Token: @unchecked Sendable {
@@ -42,10 +42,10 @@ private final class ObservationEnd: Sendable {
 extension NotificationCenter {
   /// Calls a function for each notification of a name, as long as the observer is alive.
   ///
-  /// It replaces a block that retains `self`, or that outlives it. If the observer is deallocated before the
-  /// observation ends, the next notification ends the observation and is recorded as `notification`. There is no plain
-  /// operation that traps. Under `off` and `observe`, the observation continues but calls nothing. The function runs on
-  /// the posting thread.
+  /// Replaces a block that retains `self`, or that may run after `self` was deallocated. If the observer is deallocated
+  /// before the observation ends, the next notification ends the observation and is recorded as `notification`. Under
+  /// `off` and `observe`, the observation continues but does not call the function. The function runs on the posting
+  /// thread.
   ///
   /// ```swift
   /// observation = NotificationCenter.default.shieldedAddObserver(self, forName: .changed) { cache, _ in

@@ -10,7 +10,7 @@ extension ShieldCheck {
       let queue = DispatchQueue(label: "self-test")
       let timer = ShieldedTimer(every: .zero, target: target, on: queue, line: line) { _ in }
       timer.cancel()
-      // Keep the target alive: a tick that is running must find it, or it would record a second fault.
+      // Keep the target alive: if a running tick found the target deallocated, it would record a second fault.
       return withExtendedLifetime(target) { queue.sync { timer.isCancelled } }
     },
     ShieldCheck("a timer whose target was deallocated", .timer, .suspending(ticking)),
@@ -79,7 +79,7 @@ extension ShieldCheck {
     },
   ]
 
-  /// How long to wait for the tick of a timer.
+  /// The timeout for a tick of the timer.
   private static let patience = Duration.seconds(20)
 
   private static func ticking(_ line: UInt) async -> Bool {

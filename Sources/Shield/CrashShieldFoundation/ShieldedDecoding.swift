@@ -23,10 +23,10 @@ extension JSONDecoder {
 
 /// The valid elements of an array.
 ///
-/// It replaces `[Element]`, for which one invalid element fails the whole array. Each skipped element is recorded as
-/// `json`. A value that is not an array has no elements, which is recorded as `json`, too. A null or missing member has
-/// no elements and is not a fault. Under `off` and `observe`, decoding throws the error, as without the wrapper. Use
-/// `JSONDecoder.shieldedDecode` to record the call site.
+/// Replaces `[Element]`, whose decoding fails if one element is invalid. Each skipped element is recorded as `json`. If
+/// the value is not an array, there are no elements, and the fault is also recorded as `json`. A null or missing member
+/// has no elements and is not a fault. Under `off` and `observe`, decoding throws the error, as without the wrapper.
+/// Use `JSONDecoder.shieldedDecode` to record the call site.
 @propertyWrapper
 public struct ShieldedElements<Element: Decodable>: Decodable {
   /// The elements.
@@ -41,7 +41,7 @@ public struct ShieldedElements<Element: Decodable>: Decodable {
     guard var container = try LeftOut.attempt(Self.self, { try decoder.unkeyedContainer() }) else { return }
     while !container.isAtEnd {
       let element = try LeftOut.attempt(Element.self) { try container.decode(Element.self) }
-      // After a failed decoding, the container is still at the same element: skip it.
+      // After a failure, the container is still at the invalid element: skip this element.
       if let element { wrappedValue.append(element) } else { _ = try container.decode(LeftOut.self) }
     }
   }
@@ -49,10 +49,10 @@ public struct ShieldedElements<Element: Decodable>: Decodable {
 
 /// The valid members of an object.
 ///
-/// It replaces `[String: Value]`. Each skipped member is recorded as `json`, without its key. A value that is not an
-/// object has no members, which is recorded as `json`, too. A null or missing member has no members and is not a fault.
-/// Under `off` and `observe`, decoding throws the error, as without the wrapper. Use `JSONDecoder.shieldedDecode` to
-/// record the call site.
+/// Replaces `[String: Value]`, whose decoding fails if one member is invalid. Each skipped member is recorded as
+/// `json`, without its key. If the value is not an object, there are no members, and the fault is also recorded as
+/// `json`. A null or missing member has no members and is not a fault. Under `off` and `observe`, decoding throws the
+/// error, as without the wrapper. Use `JSONDecoder.shieldedDecode` to record the call site.
 @propertyWrapper
 public struct ShieldedMembers<Value: Decodable>: Decodable {
   /// The members.
@@ -76,9 +76,9 @@ public struct ShieldedMembers<Value: Decodable>: Decodable {
 
 /// A member that is nil if it is invalid.
 ///
-/// It replaces an optional, which is nil for a missing member but throws for an invalid one. An invalid member is
-/// recorded as `json`; a null or missing member is not a fault. Under `off` and `observe`, decoding throws the error,
-/// as without the wrapper. Use `JSONDecoder.shieldedDecode` to record the call site.
+/// Replaces an optional, which is nil for a missing member, but whose decoding throws for an invalid member. An invalid
+/// member is recorded as `json`; a null or missing member is not a fault. Under `off` and `observe`, decoding throws
+/// the error, as without the wrapper. Use `JSONDecoder.shieldedDecode` to record the call site.
 @propertyWrapper
 public struct ShieldedField<Value: Decodable>: Decodable {
   /// The value.
@@ -101,14 +101,14 @@ extension ShieldedField: Sendable where Value: Sendable {}
 // The `init(from:)` that the compiler generates calls these functions for its members. Where this module is imported,
 // they take precedence over the container's own functions, which throw for a missing member.
 extension KeyedDecodingContainer {
-  /// Decodes the elements; none if the member is missing or null.
+  /// Decodes the elements; there are no elements if the member is missing or null.
   public func decode<Element>(
     _: ShieldedElements<Element>.Type, forKey key: Key
   ) throws -> ShieldedElements<Element> {
     try decodeIfPresent(ShieldedElements<Element>.self, forKey: key) ?? ShieldedElements(wrappedValue: [])
   }
 
-  /// Decodes the members; none if the member is missing or null.
+  /// Decodes the members; there are no members if the value is missing or null.
   public func decode<Value>(
     _: ShieldedMembers<Value>.Type, forKey key: Key
   ) throws -> ShieldedMembers<Value> {
@@ -121,7 +121,7 @@ extension KeyedDecodingContainer {
   }
 }
 
-/// A skipped value: it decodes from every value.
+/// Decodes from any value; skips an invalid element.
 private struct LeftOut: Decodable {
   /// The call site of the decoding; nil if it is unknown.
   @TaskLocal static var site: ShieldSite?

@@ -5,10 +5,10 @@ internal import Synchronization
 
 /// A dispatch group that handles unbalanced calls of `leave`.
 ///
-/// It replaces `DispatchGroup`, for which an extra `leave` ends the process. Here, the extra `leave` is recorded as
-/// `group`. If the group is deallocated before all work has left it, it leaves for this work and records the fault.
-/// `DispatchGroup` leaks in this case. Under `off` and `observe` it behaves like `DispatchGroup`. May be used from any
-/// thread.
+/// Replaces `DispatchGroup`, for which an extra `leave` ends the process. This class records the extra `leave` as
+/// `group`. If the group is deallocated before each `enter` was followed by a `leave`, it performs the missing calls of
+/// `leave` and records the fault; a `DispatchGroup` would leak. Under `off` and `observe` it behaves like
+/// `DispatchGroup`. May be used from any thread.
 public final class ShieldedGroup: Sendable {
   private let group = DispatchGroup()
   private let inside = Atomic<Int>(0)
@@ -72,14 +72,14 @@ public final class ShieldedGroup: Sendable {
 
 /// A semaphore that may be deallocated while its value is below the initial one.
 ///
-/// It replaces `DispatchSemaphore`, which ends the process in this case. Here, the fault is recorded as `source`. Under
+/// Replaces `DispatchSemaphore`, which ends the process in this case. This class records the fault as `source`. Under
 /// `off` and `observe` it behaves like `DispatchSemaphore`. May be used from any thread.
 public final class ShieldedSemaphore: Sendable {
   private let semaphore: DispatchSemaphore
   private let taken = Atomic<Int>(0)
   private let site: ShieldSite
 
-  /// Creates a semaphore with this initial value; a negative value becomes 0, which is recorded.
+  /// Creates a semaphore with this initial value; a negative value becomes 0 and is recorded.
   public init(value: Int, fileID: StaticString = #fileID, line: UInt = #line) {
     let site = ShieldSite(fileID: fileID, line: line)
     self.site = site
@@ -115,11 +115,11 @@ public final class ShieldedSemaphore: Sendable {
 /// A dispatch source that may be resumed, suspended and released at any time.
 ///
 /// A plain dispatch source ends the process if it is resumed twice, or released while it is suspended or was never
-/// resumed. Here, both faults are recorded as `source`. A source that is released while it is suspended is cancelled
+/// resumed. This class records both faults as `source`. A source that is released while it is suspended is cancelled
 /// and resumed. Under `off` and `observe` it behaves like the source itself. May be used from any thread.
 public final class ShieldedSource: Sendable {
   private struct State {
-    // The initial state of a dispatch source.
+    // True initially, because Dispatch creates a source suspended.
     var isSuspended = true
     var isCancelled = false
   }
@@ -145,7 +145,7 @@ public final class ShieldedSource: Sendable {
 
   deinit {
     let isSuspended = state.withLock { $0.isSuspended }
-    // Returning here leaves the source suspended; its own release then traps, as the mode requires.
+    // If the fault is not absorbed, leave the source suspended: its release then traps, as without the guard.
     if isSuspended, !Shield.handleFault(.source, at: site, { "a source freed while suspended" }) { return }
     cancel()
   }

@@ -2,16 +2,17 @@ internal import CrashShield
 internal import CrashShieldGuards
 
 extension ShieldedJSON {
-  /// Returns the string; nil if there is none.
+  /// Returns the value as a string; nil if it is not a string and cannot be converted.
   ///
-  /// Converts a number or boolean, and records the conversion, too.
+  /// A number or boolean is converted to a string, and the conversion is recorded.
   public func string(fileID: StaticString = #fileID, line: UInt = #line) -> String? {
     value(plain: String.self, fileID, line) { if case .text(let text) = $0 { text } else { nil } }
   }
 
-  /// Returns the integer; nil if there is none.
+  /// Returns the value as an integer; nil if it is not an integer and cannot be converted.
   ///
-  /// Converts the text of an integer, and records the conversion, too. The number 3.0 is an integer, 3.5 is not.
+  /// A string that contains an integer is converted, and the conversion is recorded. The number 3.0 is an integer, 3.5
+  /// is not.
   public func int(fileID: StaticString = #fileID, line: UInt = #line) -> Int? {
     value(plain: Int.self, fileID, line) { node in
       switch node {
@@ -23,10 +24,10 @@ extension ShieldedJSON {
     }
   }
 
-  /// Returns the number; nil if there is none.
+  /// Returns the value as a number; nil if it is not a number and cannot be converted.
   ///
-  /// Converts the text of a number, and records the conversion, too. A number with more digits than a `Double` can hold
-  /// becomes the nearest `Double`.
+  /// A string that contains a number is converted, and the conversion is recorded. A number with more digits than a
+  /// `Double` can hold becomes the nearest `Double`.
   public func double(fileID: StaticString = #fileID, line: UInt = #line) -> Double? {
     value(plain: Double.self, fileID, line) { node in
       switch node {
@@ -38,9 +39,9 @@ extension ShieldedJSON {
     }
   }
 
-  /// Returns the boolean; nil if there is none.
+  /// Returns the value as a boolean; nil if it is not a boolean and cannot be converted.
   ///
-  /// Converts the texts "true" and "false", and records the conversion, too.
+  /// The strings "true" and "false" are converted, and the conversion is recorded.
   public func bool(fileID: StaticString = #fileID, line: UInt = #line) -> Bool? {
     value(plain: Bool.self, fileID, line) { node in
       switch node {
@@ -90,7 +91,7 @@ extension ShieldedJSON {
     or value: @autoclosure () -> Bool, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Bool { bool(fileID: fileID, line: line) ?? value() }
 
-  /// Returns the result of `read`; if it is nil, records the fault and returns the converted value or nil.
+  /// Returns the result of `read`, or if it is nil, records the fault and returns the converted value or nil.
   private func value<Plain, Value>(
     plain: Plain.Type, _ fileID: StaticString, _ line: UInt, _ read: (JSONNode) -> Value?
   ) -> Value? {
@@ -113,10 +114,10 @@ extension ShieldedJSON {
 }
 
 extension JSONNode {
-  /// Ends the process, as a program without guards ends at such a value.
+  /// Ends the process in the way in which the plain expression ends it for this value.
   @inline(never)
   fileprivate func end<Plain>(on path: JSONPath, as _: Plain.Type) {
-    // The caller's mode requires the traps of the plain operations.
+    // The guard mode is not `absorb`: perform the plain operations, which trap.
     // swift-format-ignore: NeverForceUnwrap
     let value = plain!
     switch path.wanted {

@@ -1,12 +1,12 @@
 public import Foundation
 
-/// JSON values that are nil if they are missing or of another type than expected.
+/// A JSON document whose values are nil if they are missing or have another type than expected.
 ///
-/// It replaces expressions such as `json["user"]! as! [String: Any]`, which end the process. Navigating to a value
-/// records nothing. Reading an unexpected value makes one record, with the path and the value's type. A missing value
-/// is recorded as `missingValue`, a null as `null`, and another type as `cast`. A conversion between a string and a
-/// number or boolean is recorded as `cast`, too. Only lossless conversions are done: 42 to "42" and "42" to 42, but not
-/// "3.5" to an integer.
+/// Replaces expressions such as `json["user"]! as! [String: Any]`, which end the process for unexpected values.
+/// Navigating to a value does not record anything. Reading an unexpected value records one incident, with the path and
+/// the value's type. A missing value is recorded as `missingValue`, a null as `null`, and another type as `cast`. A
+/// conversion between a string and a number or boolean is also recorded as `cast`. Only lossless conversions are done:
+/// 42 to "42" and "42" to 42, but not "3.5" to an integer.
 ///
 /// ```swift
 /// let json = try ShieldedJSON(data: body)
@@ -16,10 +16,11 @@ public import Foundation
 ///
 /// Records show the keys that the program names. Read untrusted keys with `object()`: records do not show its keys. If
 /// a key is also the name of a member of this type, write `json["string"]`. As with a plain cast, JSON's 1 can be read
-/// as true, and true as 1, without a record. Under `off` and `observe`, a missing value behaves as with `!`, and
+/// as true, and true as 1; this is not recorded. Under `off` and `observe`, a missing value behaves as with `!`, and
 /// another unexpected value as with `as!`.
 ///
-/// The value is a copy, made in time proportional to its source, and can be sent to any thread.
+/// The document is a copy of its source and can be sent to any thread. Copying takes time proportional to the size of
+/// the source.
 @dynamicMemberLookup
 public struct ShieldedJSON: Sendable {
   let found: JSONNode
@@ -27,7 +28,7 @@ public struct ShieldedJSON: Sendable {
 
   /// Copies the result of `JSONSerialization`: dictionaries, arrays, strings, numbers, booleans, `NSNull`.
   ///
-  /// No read accepts a value of another type, or a value below 128 levels.
+  /// Values of other types, and values nested deeper than 128 levels, are always unexpected values.
   public init(_ value: Any?) { self.init(JSONNode(value), JSONPath()) }
 
   /// Parses JSON, also with a scalar at the top level; throws the errors of `JSONSerialization`.
@@ -67,9 +68,9 @@ public struct ShieldedJSON: Sendable {
   }
 }
 
-/// The path to a value, which may continue with steps that do not exist.
+/// The path to a value; the last steps of the path may not exist in the document.
 ///
-/// If such steps exist, the value of the path is the last existing value.
+/// If some steps do not exist, the path refers to the last existing value.
 struct JSONPath: Sendable {
   enum Step: Sendable {
     case key(String)

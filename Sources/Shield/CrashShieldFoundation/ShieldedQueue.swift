@@ -5,9 +5,9 @@ public import Dispatch
 
 /// A serial queue on which its own bodies may call `sync`.
 ///
-/// It replaces `DispatchQueue.sync` on the current queue, which ends the process, or deadlocks if another queue is in
-/// between. Here, the body runs at once, inside the body that waits, and the call is recorded as `queue`. Under `off`
-/// and `observe` it behaves like `DispatchQueue.sync`. May be used from any thread.
+/// Replaces `DispatchQueue.sync` on the current queue, which ends the process, or deadlocks if the call goes through
+/// another queue. `sync` of this class then runs the body at once, inside the body that called it, and records the call
+/// as `queue`. Under `off` and `observe` it behaves like `DispatchQueue.sync`. May be used from any thread.
 public final class ShieldedQueue: Sendable {
   private let queue: DispatchQueue
 
@@ -42,11 +42,11 @@ public final class ShieldedQueue: Sendable {
   }
 }
 
-/// One of the queues whose bodies this thread is running.
+/// A queue whose body this thread is running.
 ///
-/// There may be several, because `DispatchQueue.sync` runs a body on the waiting thread. The entry is on the thread's
-/// stack while the body runs. The entry belongs to the thread, not to the task: a task that a body creates may outlive
-/// the body, on another thread.
+/// A thread may be running bodies of several queues, because `DispatchQueue.sync` runs a body on the waiting thread.
+/// Each entry is on the thread's stack while its body runs. The list belongs to the thread, not to the task: a task
+/// that a body creates may outlive the body, on another thread.
 @safe
 private struct EnteredQueue {
   private let queue: ObjectIdentifier

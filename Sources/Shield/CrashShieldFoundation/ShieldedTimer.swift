@@ -5,17 +5,16 @@ internal import Synchronization
 
 /// A repeating timer that does not retain its target.
 ///
-/// It replaces a timer whose block retains `self`, or whose target was deallocated. If the target is deallocated, the
-/// program forgot to cancel the timer: the next tick cancels it and records `timer`. Releasing the `ShieldedTimer` does
-/// not stop the timer; `cancel` does.
+/// Replaces a timer whose block retains `self`, or whose target may be deallocated while the timer ticks. If the
+/// program did not cancel the timer before the target was deallocated, the next tick cancels the timer and records
+/// `timer`. Releasing the `ShieldedTimer` does not stop the timer; `cancel` does.
 ///
 /// ```swift
 /// ShieldedTimer(every: .seconds(30), target: cache, on: queue) { $0.sweep() }
 /// ```
 ///
-/// An interval below a millisecond becomes one millisecond, which is recorded as `timer`, too. There is no plain
-/// operation that traps. Under `off` and `observe`, the timer of a deallocated target continues to tick and does
-/// nothing. May be used from any thread.
+/// An interval below a millisecond becomes one millisecond, and is also recorded as `timer`. Under `off` and `observe`,
+/// the timer of a deallocated target continues to tick and does nothing. May be used from any thread.
 public final class ShieldedTimer: Sendable {
   private struct State {
     var isSuspended = false
@@ -68,7 +67,7 @@ public final class ShieldedTimer: Sendable {
   }
 
   deinit {
-    // Cancel a suspended timer now: later nothing could cancel it, and releasing a suspended source traps.
+    // Cancel a suspended timer now, because no other code can cancel it later, and releasing a suspended source traps.
     if state.withLock({ $0.isSuspended }) { cancel() }
   }
 

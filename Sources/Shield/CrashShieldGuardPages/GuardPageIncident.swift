@@ -2,7 +2,7 @@ internal import CShimGuardPages
 
 /// An invalid use of a guard slot's memory by this process.
 ///
-/// Equal faults at the same call site are one incident, with the details of the first fault. crashd receives the same
+/// Equal faults at the same call site are one incident, with the details of the first fault. crashd also receives these
 /// incidents.
 package struct GuardPageIncident: Sendable, Hashable {
   /// The kind of the invalid use.
@@ -34,7 +34,7 @@ package struct GuardPageIncident: Sendable, Hashable {
     package var frames: [UInt]
   }
 
-  /// The full name of the object's class; empty if the memory belongs to no protected class.
+  /// The full name of the object's class; empty if the memory does not belong to a protected class.
   package var className: String
   /// The kind of the invalid use.
   package var kind: Kind
@@ -44,7 +44,7 @@ package struct GuardPageIncident: Sendable, Hashable {
   package var isFatal: Bool
   /// The address of the object.
   package var object: UInt
-  /// The offset of the access from the object's start; negative before it.
+  /// The offset of the access from the object's start; negative if the access is before the object.
   package var offset: Int
   /// The size of the object; nil if it is unknown.
   package var bytes: Int?
@@ -62,7 +62,7 @@ extension GuardPageIncident {
   init(_ entry: cs_ring_incident) {
     let isKnown = entry.flags & CS_RING_INCIDENT_RECORD != 0
     let isFreed = entry.free_tid != 0
-    // `subject` and the stacks are C arrays (tuples in Swift); the counts say how many elements are valid.
+    // `subject` and the stacks are C arrays (tuples in Swift). Invariant: the counts give the number of valid elements.
     className = unsafe withUnsafeBytes(of: entry.subject) { bytes in
       unsafe String(decoding: bytes.prefix(Int(entry.subject_bytes)), as: UTF8.self)
     }
@@ -74,7 +74,7 @@ extension GuardPageIncident {
     bytes = isKnown ? Int(entry.object_bytes) : nil
     age = isKnown && isFreed ? .nanoseconds(Int64(clamping: entry.age_ns)) : nil
     use = unsafe withUnsafeBytes(of: entry.use) { unsafe Stack(entry.use_tid, $0, count: entry.use_count) }
-    // Invariant: the union consists of numbers, and guard pages write this member.
+    // Invariant: all members of the union consist of numbers, and guard pages write the member `object`.
     let stacks = unsafe entry.detail.object
     release = unsafe withUnsafeBytes(of: stacks.free) { unsafe Stack(entry.free_tid, $0, count: entry.free_count) }
     allocation = unsafe withUnsafeBytes(of: stacks.origin) {

@@ -1,17 +1,17 @@
 internal import CShimGuardPages
 
 extension GuardPages {
-  /// Counters since the first class was protected; in a forked child, since the fork.
+  /// Counters since the first class was protected, or since the fork in a forked child.
   public struct Statistics: Sendable, Hashable {
     /// The maximum number of slots.
     public var slots: Int
-    /// The sample rate: one of this many allocations is sampled.
+    /// The sample rate: one in `oneIn` allocations is sampled.
     public var oneIn: Int
     /// Allocations that got a slot.
     public var allocated: Int
     /// Objects of protected classes whose page was made inaccessible when they were freed.
     public var guarded: Int
-    /// Sampled allocations that have the size of a protected class but are not objects of it.
+    /// Sampled allocations that have the size of a protected class's objects, but are not objects of this class.
     public var others: Int
     /// Sampled allocations that found no free slot.
     public var withoutSlot: Int

@@ -4,9 +4,9 @@ internal import CrashShield
 
 /// Sampled guard pages, as in GWP-ASan: they detect accesses to freed objects of the chosen classes.
 ///
-/// A sampled object gets a page of its own, which becomes inaccessible when the object is freed. The processor then
-/// detects each access to the object, whatever code the optimizer has generated: a call, a field read, a retain. It
-/// also detects accesses past the object. The library itself detects a double free.
+/// A sampled object gets a page of its own, which becomes inaccessible when the object is freed. Each later access to
+/// the object then faults, also one by inlined code: a call, a field read, a retain. An access past the object faults,
+/// too. The library's `free` detects a double free.
 ///
 /// ```swift
 /// Shield.start()
@@ -16,18 +16,19 @@ internal import CrashShield
 ///
 /// This library replaces `malloc`, `free`, `realloc` and `malloc_usable_size` of the program that links it, and
 /// forwards to the original functions. Until a class is protected, forwarding costs three instructions for each
-/// `malloc` and five for each `free`. With another allocator than glibc's, and under a sanitizer, the library only
-/// forwards. `unavailableReason` then returns the reason.
+/// `malloc` and five for each `free`. If the allocator is not glibc's, or under a sanitizer, the library only forwards
+/// the calls, and `unavailableReason` returns the reason.
 ///
-/// The library samples allocations by size. Other allocations of the same size may be sampled as well, and are counted.
-/// A sampled object costs some microseconds, for the system calls that change the protection of its page.
+/// The library samples allocations by size. Other allocations of the same size may be sampled as well;
+/// `Statistics.others` counts them. A sampled object costs some microseconds, for the system calls that change the
+/// protection of its page.
 public enum GuardPages: Sendable {
   /// The reaction to an invalid use of guarded memory.
   public enum Policy: Sendable, Equatable {
     /// Makes the page accessible again, and the program continues.
     ///
-    /// The object has the state in which its deinit left it. The slot is not used again. From then on, retains and
-    /// releases of the object have no effect.
+    /// The program finds the object in the state in which the deinit left it. The slot is not used again. Later retains
+    /// and releases of the object have no effect.
     case absorb
     /// Lets the access crash the process; the report shows the stack that freed the object.
     case crash
@@ -49,15 +50,15 @@ public enum GuardPages: Sendable {
   /// - Returns: False if the class was not protected.
   @discardableResult
   public static func unprotect(_ type: AnyClass) -> Bool {
-    // Invariant: the C function only compares the address.
+    // Invariant: the C function compares the address and does not dereference it.
     unsafe cs_pages_unlist(metadata(type))
   }
 
   /// Sets the number of slots, which hold live and freed objects, and the sample rate.
   ///
-  /// There can be 4,096 slots; the defaults are 256 slots and one in 100 allocations. A used slot takes 4 KiB of
-  /// memory. Of the slots with freed objects, the one that was freed first is reused first. Reducing the number of
-  /// slots returns memory at once, except the slots of live objects. May be called from any thread at any time.
+  /// At most 4,096 slots are possible; the defaults are 256 slots and one in 100 allocations. A used slot takes 4 KiB
+  /// of memory. Slots of freed objects are reused in the order in which the objects were freed. Reducing the number of
+  /// slots returns the memory of unused slots and of freed objects at once. May be called from any thread at any time.
   public static func configure(slots: Int = 256, oneIn: Int = 100) {
     cs_pages_configure(UInt32(clamping: max(0, slots)), UInt32(clamping: max(1, oneIn)))
   }
@@ -65,7 +66,7 @@ public enum GuardPages: Sendable {
   /// The reason why guard pages are off in this process; nil if they are on.
   public static var unavailableReason: String? {
     if let reason = Shield.danglingUnavailableReason { return reason }
-    // Invariant: the C function returns a constant, or a text that never changes.
+    // Invariant: the C function returns a string that is never freed or changed.
     let reason = unsafe String(cString: cs_pages_unavailable())
     return reason.isEmpty ? nil : reason
   }
@@ -75,8 +76,8 @@ public enum GuardPages: Sendable {
     var name = _typeName(type, qualified: true)
     if hasElements(type) { throw .tailAllocated(name) }
     let metadata = unsafe metadata(type)
-    // Invariant: these are the offsets of an instance's size and alignment. The check of the runtime's layout has
-    // confirmed them (`Shield.danglingUnavailableReason`).
+    // Invariant: at these offsets, the metadata of a class has the size and the alignment of its instances. The runtime
+    // layout probe has checked the offsets (`Shield.danglingUnavailableReason`).
     let bytes = unsafe metadata.load(fromByteOffset: 24, as: UInt32.self)
     let alignment = unsafe UInt32(metadata.load(fromByteOffset: 28, as: UInt16.self)) + 1
     let result = name.withUTF8 { text in
@@ -96,13 +97,13 @@ public enum GuardPages: Sendable {
 
   /// Whether objects of the class have tail-allocated elements.
   ///
-  /// The library samples objects by size, and the objects of such a class have no common size. Only classes of the
-  /// standard library have tail-allocated elements, such as `ManagedBuffer`, and subclasses of these.
+  /// The library samples objects by size, but objects with tail-allocated elements do not have one common size. Only
+  /// classes of the standard library, such as `ManagedBuffer`, and their subclasses have tail-allocated elements.
   private static func hasElements(_ type: AnyClass) -> Bool {
     sequence(first: type, next: { _getSuperclass($0) }).contains { _typeName($0, qualified: true).hasPrefix("Swift.") }
   }
 
-  /// Returns the metadata of a class: a metatype is the address of its metadata.
+  /// Returns the address of a class's metadata, which is what the metatype contains.
   static func metadata(_ type: AnyClass) -> UnsafeRawPointer {
     unsafe unsafeBitCast(type, to: UnsafeRawPointer.self)
   }

@@ -8,7 +8,7 @@ public enum GuardPagesError: Error, Equatable {
   case unsuitable(String)
   /// Objects of this class have tail-allocated elements, as subclasses of `ManagedBuffer` have.
   ///
-  /// The library samples objects by size, and such objects have no common size.
+  /// The library samples objects by size, but objects with tail-allocated elements do not have one common size.
   case tailAllocated(String)
   /// The limit of protected classes is reached; protect fewer.
   case tooManyClasses(String)

@@ -1,8 +1,10 @@
-// Functions that handle faults of elements. Misses.swift explains how these functions find the call site.
+// Functions that handle accesses to elements out of bounds. Misses.swift explains how these functions find the call
+// site.
 internal import CShimQuarantine
 internal import CrashShieldGuards
 
-/// Handles the read of a missing element; returns its fallback value, or nil to perform the plain operation.
+/// Handles the read of an element out of bounds; returns a fallback value, or nil if the caller must perform the plain
+/// operation.
 @_optimize(none)
 @inline(never)
 @usableFromInline
@@ -14,9 +16,10 @@ func missingElement<Element>(_ position: Int, _ lower: Int, _ upper: Int, _ list
   return isAbsorbed ? DefaultValue.value() : nil
 }
 
-/// Handles the write of a missing element; returns false to perform the plain operation.
+/// Handles the write of an element out of bounds; returns false if the caller must perform the plain operation.
 ///
-/// The list's length is not a parameter: each loop would have to keep it for this call, which costs an instruction.
+/// The list's length is not a parameter, because each loop would need one more instruction to keep the length for this
+/// call.
 @_optimize(none)
 @inline(never)
 @usableFromInline
@@ -27,11 +30,11 @@ func handleElementFault(_ position: Int, _ list: Any.Type) -> Bool {
   }
 }
 
-/// Handles a change of a missing element in place.
+/// Handles a change in place of an element out of bounds.
 ///
-/// Returns a list of one fallback element, which the caller changes instead; or nil to perform the plain operation.
-/// Trivial elements have no fallback, because a C function may hold the address of the element and write more than one
-/// element.
+/// Returns a list of one fallback element, which the caller changes instead, or nil if the caller must perform the
+/// plain operation. Trivial elements have no fallback element, because a C function may receive the element's address
+/// and write the following elements, too.
 @_optimize(none)
 @inline(never)
 @usableFromInline
@@ -47,7 +50,7 @@ func listOfMissing<List: RangeReplaceableCollection>(
   return List(CollectionOfOne(value))
 }
 
-/// Records the change of a missing trivial element in place; the caller then performs the plain operation.
+/// Records a change in place of a trivial element out of bounds; the caller then performs the plain operation.
 @_optimize(none)
 @inline(never)
 @usableFromInline

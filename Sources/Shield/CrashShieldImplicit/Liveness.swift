@@ -4,7 +4,7 @@ internal import CrashShieldGuards
 enum Liveness {
   /// The reason why the protections are off; nil if they are on.
   ///
-  /// The check runs at the first fault, or at the first call of `implicitUnavailableReason`. It costs nothing in a
+  /// The check runs at the first fault, or at the first call of `implicitUnavailableReason`. It does not run in a
   /// process without faults.
   static let unavailable: String? = ImplicitGuards.probe(line: 1, reason)
 
@@ -18,8 +18,8 @@ enum Liveness {
     }
     guard unknown(Int.min) - 1 == .min else { return "an overflowing difference does not give the least number" }
     let other = ImplicitGuards.probedPC
-    // On a foreign stack, such as that of a fiber, no call site can be found. Other threads of the process may still
-    // have one.
+    // On a stack that the thread did not start with, such as that of a fiber, the call site cannot be determined. On
+    // other threads of the process it may be known.
     if places.contains(0) || other == 0 { return nil }
     guard places.first == places.last, places.first != other else {
       return "the call site of a fault is unknown: is this built without frame pointers?"

@@ -1,6 +1,7 @@
-// Functions that handle faults. Each reads its return address, which is the call site in the program's faulting
-// function. For this, each function must have a frame of its own: it is not inlined and not optimized. Also, each
-// caller must use the result, because a call in tail position would be a jump, which leaves no return address.
+// Functions that handle faults. Each function reads its return address, which is the call site in the program's
+// faulting function. Therefore each function is neither inlined nor optimized, so that it has a frame of its own. Also,
+// each caller must use the result: the compiler turns a call in tail position into a jump, which does not push a return
+// address.
 internal import CShimQuarantine
 internal import CrashShieldGuards
 

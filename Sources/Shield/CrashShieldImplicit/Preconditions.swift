@@ -2,8 +2,9 @@ internal import CrashShieldGuards
 
 /// Replaces the standard library's `precondition`; a failing condition is recorded as `precondition` with its message.
 ///
-/// In an optimized program, the standard library does not evaluate the message; this function does, unless the mode is
-/// `off`. Under `absorb` the program continues after the call. Enable `absorb` only where the program can continue.
+/// In an optimized program, the standard library does not evaluate the message. This function evaluates it under
+/// `observe` and `absorb`. Under `absorb` the program continues after the call. Enable `absorb` only where the program
+/// can continue.
 @_transparent
 public func precondition(
   _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> String = String(),
@@ -16,7 +17,7 @@ public func precondition(
 /// Replaces the standard library's `preconditionFailure`; its message is recorded as `precondition` before the process
 /// ends.
 ///
-/// The message is also recorded in optimized programs.
+/// The message is recorded also in optimized programs, which do not print it.
 @_transparent
 public func preconditionFailure(
   _ message: @autoclosure () -> String = String(), file: StaticString = #fileID, line: UInt = #line

@@ -2,7 +2,7 @@ public import CrashShield
 public import CrashShieldGuards
 
 extension Shield {
-  /// The reason why `CrashShieldImplicit` protects nothing in this process; nil if it does.
+  /// The reason why the protections of `CrashShieldImplicit` are off in this process; nil if they are on.
   ///
   /// The check runs once, at the first fault or when this property is read, and takes some microseconds. If protection
   /// is unavailable, every operation behaves like the standard library's, and nothing is recorded.

@@ -1,7 +1,7 @@
 public import CrashShieldPlain
 
 extension String {
-  /// The character at an index; U+FFFD if the index is out of bounds, which is recorded as `stringIndex`.
+  /// The character at an index; U+FFFD if the index is out of bounds, recorded as `stringIndex`.
   public subscript(position: Index) -> Character {
     @_transparent
     get {
@@ -21,7 +21,7 @@ extension String {
 }
 
 extension Substring {
-  /// The character at an index; U+FFFD if the index is out of bounds, which is recorded as `stringIndex`.
+  /// The character at an index; U+FFFD if the index is out of bounds, recorded as `stringIndex`.
   public subscript(position: Index) -> Character {
     @_transparent
     get {

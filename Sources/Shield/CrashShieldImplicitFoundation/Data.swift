@@ -1,7 +1,7 @@
 @_exported public import Foundation
 
 extension Data {
-  /// The byte at an index; 0 if the index is out of bounds, which is recorded as `index`.
+  /// The byte at an index; 0 if the index is out of bounds, recorded as `index`.
   ///
   /// A write out of bounds is dropped, and recorded as `mutation`.
   public subscript(position: Int) -> UInt8 {
@@ -22,7 +22,7 @@ extension Data {
 
   /// The bytes of a range; an out-of-bounds range is clamped, and recorded as `range`.
   ///
-  /// A write out of bounds changes nothing.
+  /// A write out of bounds has no effect.
   public subscript(range: Range<Int>) -> Data {
     @_transparent
     get {
@@ -39,7 +39,7 @@ extension Data {
   }
 }
 
-// These functions are generic because generic code cannot use the subscripts above: it uses Foundation's.
+// These functions are generic because generic code uses Foundation's subscripts, not the subscripts above.
 
 @inlinable
 @inline(__always)

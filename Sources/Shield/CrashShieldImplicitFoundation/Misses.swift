@@ -4,7 +4,7 @@ internal import CrashShield
 internal import CrashShieldGuards
 internal import CrashShieldImplicit
 
-/// Handles the read of a missing element.
+/// Handles the read of a byte out of bounds.
 @_optimize(none)
 @inline(never)
 @usableFromInline
@@ -15,7 +15,7 @@ func handleElementFault(_ position: Int, _ lower: Int, _ upper: Int, _ list: Any
   }
 }
 
-/// Handles the write of a missing element.
+/// Handles the write of a byte out of bounds.
 @_optimize(none)
 @inline(never)
 @usableFromInline

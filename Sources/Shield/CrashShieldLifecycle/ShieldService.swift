@@ -2,7 +2,7 @@ public import CrashShieldMetrics
 public import Logging
 public import ServiceLifecycle
 
-/// The shield as one service, around the services of a server.
+/// A service that runs the services of a server and the shutdown steps of the shield.
 ///
 /// ```swift
 /// let shield = ShieldService(around: [database, server], metrics: ShieldMetrics(), logger: logger)
@@ -10,16 +10,16 @@ public import ServiceLifecycle
 /// try await group.run()
 /// ```
 ///
-/// It runs the services in a group of its own, and adds the steps of the shield in the right order. At a graceful
-/// shutdown:
+/// The services run in a group of their own. At a graceful shutdown, the following steps happen in this order:
 /// 1. Reports get the tag `phase: shutting down` and a breadcrumb, before any service ends.
 /// 2. The services end, in reverse order.
-/// 3. The quarantine runs the deinits that it has deferred. They would be lost if the process simply exited.
+/// 3. The quarantine runs the deinits that it has deferred. If the process simply exited, these deinits would never
+///    run.
 /// 4. The metrics are published one last time.
 ///
-/// Some frameworks have a group of their own, such as Hummingbird with `addServices`. Add a `ShieldService` without
-/// services as the first service there; the phase then changes only when the services after it have ended. Call
-/// `Shield.start` before creating the group, because earlier crashes are not recorded.
+/// Some frameworks, such as Hummingbird with `addServices`, have a group of their own. In that group, add a
+/// `ShieldService` without services as the first service. The tag `phase` then changes only when the other services
+/// have ended. Call `Shield.start` before creating the group, because earlier crashes are not recorded.
 public struct ShieldService: Service {
   private let services: [any Service]
   private let logger: Logger

@@ -3,7 +3,7 @@ internal import ServiceLifecycle
 
 /// Sets the tag `phase` to the server's phase, running or shutting down, and records a breadcrumb at each change.
 ///
-/// It must be the last service, because a group ends its services in reverse order.
+/// This service must be the last of the group, because a group ends its services in reverse order.
 struct ShutdownNote: Service {
   private let note: @Sendable (_ phase: String) -> Void
 

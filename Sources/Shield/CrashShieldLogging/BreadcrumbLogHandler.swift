@@ -3,7 +3,7 @@ public import Logging
 
 /// Records a server's log lines as breadcrumbs: a crash report then shows the last lines before the crash.
 ///
-/// This handler writes no log. Combine it with the handler that does:
+/// This handler does not write a log. Combine it with a handler that writes the log:
 ///
 /// ```swift
 /// LoggingSystem.bootstrap { label in
@@ -11,9 +11,9 @@ public import Logging
 /// }
 /// ```
 ///
-/// A breadcrumb has the level and the message of the line, the logger's label as its category, and metadata. Metadata
-/// may contain secrets: a breadcrumb shows only the keys in `shownMetadata`. A line takes about a microsecond, mostly
-/// for creating the strings. The ring keeps the last 128 breadcrumbs of up to 232 bytes, and cuts longer ones. May be
+/// A breadcrumb has the level and the message of the line, the logger's label as its category, and metadata. Because
+/// metadata may contain secrets, a breadcrumb shows only the keys in `shownMetadata`. Recording a line takes about a
+/// microsecond, mostly for creating the strings. The ring keeps the last 128 breadcrumbs, each cut to 232 bytes. May be
 /// called from any thread; does nothing before `Shield.start`.
 public struct BreadcrumbLogHandler: LogHandler {
   /// The keys under which Vapor and Hummingbird log a request's identifier.
@@ -61,7 +61,7 @@ public struct BreadcrumbLogHandler: LogHandler {
     self.leave = leave
   }
 
-  /// One value of the logger's own metadata.
+  /// The value of a key in the logger's own metadata.
   public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
     get { metadata[key] }
     set { metadata[key] = newValue }
@@ -76,7 +76,8 @@ public struct BreadcrumbLogHandler: LogHandler {
 
   /// Returns the metadata to show.
   ///
-  /// A line's own value takes precedence over its task's, and the task's over the logger's.
+  /// For the same key, the line's value takes precedence over the task's value, and the task's value over the logger's
+  /// value.
   private func shown(_ own: Logger.Metadata?) -> [String: String] {
     if shownMetadata.isEmpty { return [:] }
     let provided = metadataProvider?.get()

@@ -9,8 +9,8 @@ extension ShieldIncident {
   /// Shield.onIncident { incident in incident.log(to: logger) }
   /// ```
   ///
-  /// The observer receives the first fault of each kind and call site, then the 10th, the 100th and so on. A loop of
-  /// faults therefore does not fill the disk.
+  /// The observer receives the first fault of each kind and call site, then the 10th, the 100th and so on. A fault in a
+  /// loop therefore does not fill the disk.
   public func log(to logger: Logger, level: Logger.Level = .warning) {
     let verb = mode == .absorb ? "absorbed" : "observed"
     logger.log(
@@ -54,7 +54,7 @@ extension Shield.Status {
   /// a warning, because an operator has to act.
   public func log(to logger: Logger) {
     if let startError {
-      // A second start fails, and leaves the first one in force.
+      // A second start fails, and the configuration of the first start stays in force.
       let message: Logger.Message =
         isStarted ? "another start of the shield had no effect" : "crashes of this process are not reported"
       logger.warning(message, metadata: ["shield.reason": "\(startError)"])

@@ -12,15 +12,15 @@ internal import Synchronization
 /// | `crash_shield_quarantine_bytes` | gauge | |
 /// | `crash_shield_started` | gauge, 0 or 1 | |
 ///
-/// The shield counts; this type publishes the increase since the last update:
+/// The shield counts the events, and this type publishes the increase since the last update:
 ///
 /// ```swift
 /// let metrics = ShieldMetrics()
 /// try await metrics.run(every: .seconds(10))  // until the task is cancelled
 /// ```
 ///
-/// In a `ServiceGroup`, `ShieldService` of `CrashShieldLifecycle` runs the updates. crashd counts the crashed processes
-/// (`crashctl metrics`), because a crashed process can publish nothing.
+/// In a `ServiceGroup`, `ShieldService` of `CrashShieldLifecycle` runs the updates. A crashed process cannot publish
+/// metrics; crashd counts the crashes (`crashctl metrics`).
 public final class ShieldMetrics: Sendable {
   private let factory: any MetricsFactory
   private let prefix: String
@@ -50,10 +50,10 @@ public final class ShieldMetrics: Sendable {
 
   /// Publishes the increase since the last call.
   ///
-  /// Any thread; some microseconds, and more with many incidents.
+  /// May be called from any thread. The call takes some microseconds, or more if there are many incidents.
   public func update() {
-    // The backend is code of the program: `holding` suspends containment, since a trap in it would leave the mutex
-    // locked.
+    // The backend is code of the program. `holding` suspends containment, because a contained trap in the backend would
+    // leave the mutex locked.
     holding { told.withLock { tell(&$0) } }
   }
 
@@ -69,7 +69,8 @@ public final class ShieldMetrics: Sendable {
     for (key, level) in reading.levels { gauge(key, &told).record(level) }
   }
 
-  /// `Task.sleep` traps for a deadline beyond the clock's range, and updates without a pause would occupy a core.
+  /// The upper limit exists because `Task.sleep` traps for a deadline beyond the clock's range, and the lower limit
+  /// because updates without a pause would occupy a core.
   private static let intervals = Duration.milliseconds(100)...Duration.seconds(365 * 86_400)
 
   /// Updates at once, then at this interval until the task is cancelled, and once more after the cancellation.

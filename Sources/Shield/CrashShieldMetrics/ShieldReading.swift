@@ -1,7 +1,7 @@
 import CrashShield
 import CrashShieldGuards
 
-/// The shield's counters, by metric.
+/// The values of the shield's counters and gauges, by metric.
 struct ShieldReading: Sendable, Equatable {
   /// The label and the dimensions of a metric.
   struct Key: Sendable, Hashable {
@@ -9,9 +9,9 @@ struct ShieldReading: Sendable, Equatable {
     var dimensions: [String: String] = [:]
   }
 
-  /// Values that only grow.
+  /// Counters, which only increase.
   var counts: [Key: Int] = [:]
-  /// Values that rise and fall.
+  /// Gauges, which increase and decrease.
   var levels: [Key: Int] = [:]
 
   /// The current counters of this process.
@@ -39,7 +39,8 @@ struct ShieldReading: Sendable, Equatable {
 }
 
 extension DanglingIncident.Kind {
-  /// The name without the number of retains: with it, each number would be a counter of its own.
+  /// The name of the access kind without the number of retains, because each number would otherwise be a counter of its
+  /// own.
   fileprivate var metric: String {
     switch self {
     case .call: "call"

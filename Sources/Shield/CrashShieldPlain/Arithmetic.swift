@@ -1,5 +1,5 @@
-// The standard library's operators under other names. Where CrashShieldImplicit is imported, its operators replace the
-// standard library's.
+// The standard library's operators under other names, for CrashShieldImplicit: in files that import it, its own
+// operators replace the standard library's.
 extension FixedWidthInteger {
   /// The plain `+`.
   @_transparent

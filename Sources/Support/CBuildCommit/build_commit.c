@@ -1,4 +1,5 @@
-// This function has its own file, because a new commit then only recompiles this file and links the programs.
+// This function has its own file, so that after a new commit only this file is compiled, and the programs are linked
+// again.
 #include "cs_build_commit.h"
 
 #ifndef CRASHSHIELD_COMMIT

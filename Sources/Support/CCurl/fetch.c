@@ -19,7 +19,7 @@ enum {
 struct cs_fetcher {
   struct cs_fetch_server servers[CS_FETCH_SERVER_LIMIT];
   size_t count;
-  void *certificates; // NULL if the machine has no certificates; https is then impossible
+  void *certificates; // NULL if the machine has no certificates, so that https fails
   size_t certificate_bytes;
 };
 
@@ -36,7 +36,8 @@ static void tell(struct cs_fetch_problem *problem, const char *text) {
   (void)snprintf(problem->text, sizeof problem->text, "%s", text);
 }
 
-/// Reads the certificates now, because curl would read the file later, when the confined process cannot open it.
+/// Reads the certificates before the process is confined, because curl would read the file later, when the process
+/// cannot open files anymore.
 static void read_certificates(struct cs_fetcher *fetcher) {
   const curl_version_info_data *version = curl_version_info(CURLVERSION_NOW);
   const char *path = version->age >= CURLVERSION_SEVENTH && version->cainfo ? version->cainfo : NULL;
@@ -96,7 +97,7 @@ static size_t take(char *bytes, size_t size, size_t count, void *argument) {
   return count;
 }
 
-/// Returns false in the same cases as cs_curl_set_common.
+/// Sets the options of a download. Returns false if libcurl does not support an option.
 static bool set(CURL *curl, const struct cs_fetcher *fetcher, const struct cs_fetch_server *server, const char *url,
                 const struct cs_fetch_request *request) {
   struct curl_blob certificates = {
@@ -114,7 +115,8 @@ static enum cs_fetch_result judge(CURLcode code, const struct transfer *transfer
                                   struct cs_fetch_problem *ret_problem) {
   long status = 0;
   (void)curl_easy_getinfo(transfer->curl, CURLINFO_RESPONSE_CODE, &status);
-  // A file whose header announces too large a size is refused early. The size of an error response does not matter.
+  // Check the status first: libcurl also refuses a response because of the size in its header, but the size of an error
+  // response does not matter.
   if (status == STATUS_NOT_FOUND || status == STATUS_GONE) return CS_FETCH_NOT_THERE;
   if (transfer->error != 0)
     (void)snprintf(ret_problem->text, sizeof ret_problem->text, "cannot write: errno %d", transfer->error);

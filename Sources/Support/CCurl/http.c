@@ -40,14 +40,14 @@ static size_t keep(char *bytes, size_t size, size_t count, void *argument) {
   return count;
 }
 
-/// Returns a value other than 0 to end the transfer. libcurl calls this function about once a second.
+/// libcurl calls this function about once a second. A result other than 0 ends the transfer.
 static int is_stopped(void *argument, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d) {
   (void)a, (void)b, (void)c, (void)d;
   struct pollfd stop = {.fd = *(const int *)argument};
   return poll(&stop, 1, 0) > 0;
 }
 
-/// Returns false in the same cases as cs_curl_set_common.
+/// Sets the options of a request. Returns false if libcurl does not support an option.
 static bool set(CURL *curl, const struct cs_http_request *request, struct curl_slist *headers,
                 struct cs_http_answer *answer) {
   return cs_curl_set_common(curl, request->url, request->timeout_ms) &&
@@ -66,8 +66,8 @@ static bool set(CURL *curl, const struct cs_http_request *request, struct curl_s
 
 /// Returns NULL if memory is exhausted.
 static struct curl_slist *make_headers(const char *text) {
-  // An empty Expect header is needed, because libcurl otherwise asks before it sends a large body. Servers that do not
-  // support that question delay the request by a second.
+  // Disable the Expect header with an empty one. Otherwise libcurl sends `Expect: 100-continue` before a large body,
+  // and waits a second for the answer of a server that does not support this header.
   struct curl_slist *list = curl_slist_append(NULL, "Expect:");
   char *copy = strdup(text);
   char *rest = NULL;
@@ -98,14 +98,14 @@ void cs_http_post(struct cs_http *http, const struct cs_http_request *request, s
     curl_off_t retry_after_s = 0;
     (void)curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     (void)curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &retry_after_s);
-    // A truncated response is not used.
+    // Do not use the body of a truncated response.
     if (code == CURLE_OK)
       ret_answer->status = (int)status;
     else if (!ret_answer->problem[0])
       (void)snprintf(ret_answer->problem, sizeof ret_answer->problem, "%s", curl_easy_strerror(code));
     ret_answer->retry_after_s = retry_after_s > 0 ? (int64_t)retry_after_s : 0;
   }
-  // This call removes the caller's pointers from the handle.
+  // Reset the options again, because they contain pointers to the caller's data.
   curl_easy_reset(curl);
   curl_slist_free_all(headers);
 }

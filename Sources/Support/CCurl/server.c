@@ -9,11 +9,11 @@ enum { ADDRESS_LIMIT = 8 };
 
 static bool is_address(const char *host) {
   struct in6_addr address;
-  // curl's URL parser keeps the brackets of an IPv6 address.
+  // An IPv6 address is in brackets, which curl's URL parser does not remove.
   return host[0] == '[' || inet_pton(AF_INET, host, &address) == 1;
 }
 
-/// Returns `+HOST:PORT:ADDRESS,…`, or NULL.
+/// Returns an entry for CURLOPT_RESOLVE, `+HOST:PORT:ADDRESS,…`, or NULL if memory is exhausted.
 static char *entry(const char *host, const char *port, const struct addrinfo *list) {
   char *text = NULL;
   size_t length = 0;

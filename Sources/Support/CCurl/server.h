@@ -6,10 +6,10 @@
 
 struct cs_fetch_server {
   const char *url;
-  struct curl_slist *addresses; // in the form of CURLOPT_RESOLVE; NULL if the host is an address
+  struct curl_slist *addresses; // for CURLOPT_RESOLVE; NULL if the host is a numeric address
   struct cs_fetch_problem problem;
   bool is_usable;
 };
 
-/// Fills in `server` for its URL. If that fails, the server has a problem and must not be used.
+/// Fills in `server` for this URL. On a failure, sets the problem of the server, which then must not be used.
 void cs_fetch_server_find(struct cs_fetch_server *server, const char *url);

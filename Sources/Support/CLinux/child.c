@@ -17,7 +17,7 @@
 #define CLOSE_RANGE_UNSHARE_FLAG 2u
 #define SPAWNER_STACK_BYTES      ((size_t)256 * 1024)
 #define WORD_BITS                64
-// If the limit of descriptors is lower, none are reserved for starting children.
+// If the limit of descriptors (RLIMIT_NOFILE) is lower, no descriptors are reserved for starting children.
 #define RESERVING_LIMIT ((rlim_t)4 * WORD_BITS)
 
 static int prepare(posix_spawnattr_t *attributes) {
@@ -31,13 +31,13 @@ static int prepare(posix_spawnattr_t *attributes) {
   return result;
 }
 
-// Starts a child, which inherits the calling thread's descriptors, changed by `actions`.
+// Starts a child, which inherits the calling thread's descriptors after the changes of `actions`.
 static int spawn(const char *path, char *const *arguments, const posix_spawn_file_actions_t *actions,
                  int32_t *ret_pid) {
   posix_spawnattr_t attributes;
   int result = posix_spawnattr_init(&attributes);
   if (result != 0) return result;
-  // Without this setting Swift's own backtracer would run in the child, and would make calls that a sandbox forbids.
+  // Disable Swift's own backtracer in the child, because it would make system calls that the child's sandbox forbids.
   static char backtracer[] = "SWIFT_BACKTRACE=enable=no";
   char *const environment[] = {backtracer, NULL};
   pid_t pid = 0;
@@ -50,31 +50,31 @@ static int spawn(const char *path, char *const *arguments, const posix_spawn_fil
 
 // Starts children from a thread with a private descriptor table that contains only the child's three descriptors.
 //
-// A child closes inherited descriptors, and closing a file calls its file system, which may never answer. The child,
-// and a caller that waits for its start, would then hang because of an unrelated file.
+// Reason: a child closes inherited descriptors, and closing a file calls the file system of the file, which may never
+// answer. The child, and a caller that waits for the child's start, would then hang because of an unrelated file.
 //
-// The thread gets its private table in three steps. First, the descriptors are sent into a socket whose number is lower
-// than the numbers of all other files. Second, the thread replaces the shared table with a table that ends at this
-// number. Third, the thread receives the three descriptors from the socket. The kernel copies tables by words of 64
-// descriptors (close_range with CLOSE_RANGE_UNSHARE, as of Linux 5.9 and 6.18), and closes the excess descriptors
-// again. For this reason all numbers of that word, and all lower numbers, are reserved before main() and never become
-// free.
+// The thread gets its private descriptor table in three steps. First, the descriptors are sent into a socket whose
+// number is lower than the numbers of all other files. Second, the thread replaces the shared table with a private
+// table that ends at the socket's number. Third, the thread receives the three descriptors from the socket. The kernel
+// copies a table in words of 64 descriptors, and closes the excess descriptors again (close_range with
+// CLOSE_RANGE_UNSHARE, in Linux 5.9 to 6.18). For this reason, all numbers of the word that contains the socket, and
+// all lower numbers, are reserved before main() and never become free.
 typedef struct spawner {
   const char *path;
   char *const *arguments;
-  int channel; // the reserved number
+  int channel; // the socket, at the reserved number
   int result;
   int32_t pid;
   bool is_done;
 } spawner;
 
-static pthread_mutex_t spawning = PTHREAD_MUTEX_INITIALIZER; // serializes starts, because there is one reserved number
+static pthread_mutex_t spawning = PTHREAD_MUTEX_INITIALIZER; // serializes starts, because only one number is reserved
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;     // protects `is_done`
 static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
-static int reserved = -1; // last number of its word; it is /dev/null or the socket of a spawner
+static int reserved = -1; // last number of its word: /dev/null, or the socket during a start
 
-// Reserves the numbers. This function runs before main(), when all open descriptors are inherited ones. If the limit of
-// descriptors is low, none are reserved, and a file system that hangs may block a child.
+// Reserves the numbers. This function runs before main(), when only inherited descriptors are open. If the limit of
+// descriptors is low, it does not reserve any, and a file system that hangs may block a child.
 __attribute__((constructor)) static void reserve(void) {
   struct rlimit limit = {0};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < RESERVING_LIMIT) return;
@@ -85,7 +85,8 @@ __attribute__((constructor)) static void reserve(void) {
 }
 
 int cd_close(int descriptor) {
-  // The number is never free, so that no other file gets it.
+  // Duplicate /dev/null onto the number instead of closing it: the number must never be free, because another file
+  // could get it.
   const bool is_kept = descriptor < reserved && dup3(reserved, descriptor, O_CLOEXEC) == descriptor;
   return is_kept ? 0 : close(descriptor);
 }
@@ -99,7 +100,7 @@ static int receive_three(int channel) {
   struct iovec vector = {.iov_base = &byte, .iov_len = 1};
   struct msghdr message = {
       .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-  // dup assigns the lowest free numbers, in order.
+  // Close 0, 1 and 2 first, because recvmsg gives the received descriptors the lowest free numbers, in order.
   for (int number = 0; number < 3; number++)
     close(number);
   if (recvmsg(channel, &message, MSG_DONTWAIT) != 1) return errno;
@@ -114,7 +115,7 @@ static void *run_spawner(void *context) {
   spawner *const own = context;
   int result = 0;
   if (syscall(SYS_close_range, own->channel + 1, ~0u, CLOSE_RANGE_UNSHARE_FLAG) != 0) result = errno;
-  // From here on, the table is private to this thread.
+  // The descriptor table is private to this thread after close_range.
   if (result == 0) result = receive_three(own->channel);
   if (result == 0 && syscall(SYS_close_range, 3u, ~0u, 0u) != 0) result = errno;
   if (result == 0) result = spawn(own->path, own->arguments, NULL, &own->pid);
@@ -123,7 +124,7 @@ static void *run_spawner(void *context) {
   own->is_done = true;
   pthread_cond_broadcast(&done);
   pthread_mutex_unlock(&lock);
-  // The end of the thread closes the child's files and may block. For this reason no thread joins it.
+  // Do not join this thread: its end closes the child's files, and may block.
   return NULL;
 }
 
@@ -149,10 +150,11 @@ static int start_spawner(spawner *own) {
   return own->result;
 }
 
-// Starts a child without a reserved number. The child closes the descriptors that it inherits.
+// Starts a child if no number is reserved: the child itself closes the descriptors that it inherits.
 static int spawn_here(const char *path, char *const *arguments, const int *three, int32_t *ret_pid) {
   posix_spawn_file_actions_t actions;
-  // dup2 of a number onto itself would keep close-on-exec, and a dup2 could overwrite the source of the next dup2.
+  // Reject descriptors below 3: dup2 of a number onto itself would keep close-on-exec, and a dup2 could overwrite the
+  // source of the next dup2.
   if (three[0] < 3 || three[1] < 3 || three[2] < 3) return EINVAL;
   int result = posix_spawn_file_actions_init(&actions);
   if (result != 0) return result;

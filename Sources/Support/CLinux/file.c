@@ -16,7 +16,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-// The id of a group without members.
+// The id of a group without members (nogroup).
 #define NO_GROUP 65534
 
 // Opens the file behind `place`, which is an O_PATH descriptor or negative for a missing file, and closes `place`.
@@ -38,12 +38,12 @@ static int open_place(int place, int *ret_descriptor) {
 }
 
 int cd_file_open_regular(int directory, const char *path, bool follow, int *ret_descriptor) {
-  // O_PATH does not open the file itself, because opening a device or a pipe has side effects.
+  // Use O_PATH first, which does not open the file itself, because opening a device or a pipe has side effects.
   return open_place(openat(directory, path, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW)), ret_descriptor);
 }
 
-// Opens a path without following the links of /proc, whose targets may be in the mounts of a container. Kernels before
-// 5.6 (ENOSYS), and filters that do not allow openat2 (EPERM), follow these links.
+// Opens a path without following the magic links of /proc, whose targets may be in the mounts of a container. If
+// openat2 is missing (ENOSYS before Linux 5.6) or forbidden by a filter (EPERM), these links are followed.
 static int open_named(const char *path, int *ret_descriptor) {
   const struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS};
   int place = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
@@ -51,8 +51,8 @@ static int open_named(const char *path, int *ret_descriptor) {
   return open_place(place, ret_descriptor);
 }
 
-// Whether crashd was dumpable before a thread first changed its user. The kernel clears the attribute with that change,
-// and another thread may read it at the same time.
+// Whether crashd was dumpable before a thread first changed its user. The value is read only once, because the kernel
+// clears the attribute at each change, and several threads may change their user at the same time.
 static pthread_once_t dumpable_once = PTHREAD_ONCE_INIT;
 static int dumpable;
 
@@ -60,7 +60,8 @@ static void note_dumpable(void) {
   dumpable = prctl(PR_GET_DUMPABLE);
 }
 
-// Changes only the calling thread. libc's functions of these names would change all threads.
+// Changes the user and the group with which the calling thread accesses files. In this file, groups are changed with
+// the system call, because libc's setgroups() changes all threads.
 static void act_as(uint32_t user, uint32_t group) {
   syscall(SYS_setfsgid, group);
   syscall(SYS_setfsuid, user);

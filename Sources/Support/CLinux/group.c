@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// An entry lists the members of a group. The limit is large enough for a hundred thousand members.
+// The maximum size of a group's entry, which lists its members; enough for a hundred thousand members.
 #define ENTRY_LIMIT_BYTES (4 << 20)
 
 // Finds a group by its name, or by its number if `name` is NULL. `*ret_bytes` contains the strings of the entry.

@@ -1,4 +1,4 @@
-// epoll and eventfd.
+// Implements the functions for epoll and eventfd.
 #include "cd_system.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-// Reads how another process ended, by its pidfd.
+// Reads the exit status of another process from its pidfd.
 #include "cd_system.h"
 
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-// The structure of <linux/pidfd.h> of Linux 6.15, which Debian 12's headers lack. The request number contains the size
-// of the structure, and an older kernel fills in the fields that it supports.
+// The structure in <linux/pidfd.h> of Linux 6.15, which the headers of Debian 12 do not have. The number of the ioctl
+// contains the size of the structure. A kernel with a smaller structure fills in only the fields that it supports.
 typedef struct pidfd_info {
   uint64_t mask;
   uint64_t cgroup_id;
@@ -37,8 +37,8 @@ int cd_process_end(int pidfd, int *ret_status) {
   if (ready < 0) return errno;
   if (ready == 0) return EAGAIN;
 
-  // The call is made twice. It fails with ESRCH if the parent reaps the process at the same moment (measured: for 400
-  // to 800 of 20,000 children). The second call succeeds.
+  // Repeat the ioctl once: it fails with ESRCH if the parent reaps the process during the call (measured for 400 to 800
+  // of 20,000 children), and then the second call succeeds.
   for (int attempt = 0; attempt < 2; attempt++) {
     pidfd_info info = {.mask = INFO_EXIT};
     if (ioctl(pidfd, GET_INFO, &info) == 0) {
@@ -46,7 +46,7 @@ int cd_process_end(int pidfd, int *ret_status) {
         *ret_status = info.exit_code;
         return 0;
       }
-      // The kernel does not report the status until the parent has reaped the process.
+      // Without a hang-up, the parent has not reaped the process yet, and the kernel does not report the status.
       return (wanted.revents & POLLHUP) == 0 ? EBUSY : ENOTSUP;
     }
     if (errno != ESRCH) break;
@@ -55,7 +55,8 @@ int cd_process_end(int pidfd, int *ret_status) {
 }
 
 bool cd_process_exists(int pidfd) {
-  // EPERM means that the process belongs to another user. The kernel checks for ESRCH before it checks the permission.
+  // EPERM means that the process exists but belongs to another user, because the kernel checks whether the process
+  // exists before it checks the permission.
   return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0 || errno == EPERM;
 }
 

@@ -38,7 +38,8 @@ static int become(const char *file, char *const arguments[], char *const environ
 
 int cs_process_start(const char *file, char *const arguments[], char *const environment[],
                      const struct cs_process_options *options, pid_t *ret_pid) {
-  // The child reports a failure through this pipe. If exec succeeds, it closes the write end.
+  // The child reports a failure through this pipe. A successful exec closes the write end, so that the parent reads the
+  // end of the file.
   int failure[2];
   if (pipe2(failure, O_CLOEXEC) != 0) {
     return errno;
@@ -47,7 +48,7 @@ int cs_process_start(const char *file, char *const arguments[], char *const envi
   const pid_t child = fork();
   if (child == 0) {
     const int error = become(file, arguments, environment, options, parent);
-    // If this write fails too, the child exits with 127, as in a shell.
+    // If this write fails as well, the parent gets only the exit code 127, as in a shell.
     (void)!write(failure[1], &error, sizeof error);
     _exit(127);
   }
@@ -77,8 +78,8 @@ bool cs_process_is_secure(void) {
 }
 
 void cs_process_die_by(int signal_number) {
-  // The program has already dumped its core, and a second dump would replace the first one. The limit has no effect if
-  // core_pattern names a program, so the process is also made undumpable.
+  // Prevent a core dump of this process, which would replace the core dump of the program that it ran. Also make the
+  // process undumpable, because the limit does not apply if core_pattern names a program.
   const struct rlimit none = {0, 0};
   (void)setrlimit(RLIMIT_CORE, &none);
   (void)prctl(PR_SET_DUMPABLE, 0);

@@ -1,4 +1,4 @@
-/// The value of a key, which is one text or several texts.
+/// The value of a key: a string or a list of strings.
 package enum SettingValue: Sendable, Equatable {
   case text(String)
   case list([String])
@@ -15,7 +15,7 @@ package struct SettingProblem: Error {
 package struct SettingKey<Settings>: Sendable {
   /// The name, such as `retention.age`.
   package var name: String
-  /// The description of valid values in error messages, such as `an age such as 30d`.
+  /// The description of valid values for error messages, such as `an age such as 30d`.
   package var takes: String
   /// Whether a reload applies a changed value to a running program.
   package var isLive = false
@@ -25,9 +25,9 @@ package struct SettingKey<Settings>: Sendable {
   ///
   /// Returns false if the value is invalid.
   package var apply: @Sendable (inout Settings, SettingValue) throws(SettingProblem) -> Bool
-  /// Formats the value as in a file.
+  /// Formats the value as in a settings file.
   ///
-  /// The text is empty if there is no value. Nil means that the value is never shown.
+  /// Returns an empty string if the setting has no value. If nil, the value is never shown.
   package var show: (@Sendable (Settings) -> String)?
 
   package typealias Path<Value> = any WritableKeyPath<Settings, Value> & Sendable
@@ -40,7 +40,7 @@ package struct SettingKey<Settings>: Sendable {
     (self.name, self.takes, self.isLive, self.apply, self.show) = (name, takes, isLive, apply, show)
   }
 
-  /// Creates a key with one text as its value.
+  /// Creates a key whose value is a string, which is parsed.
   package static func value<Value>(
     _ name: String, _ path: Path<Value>, _ takes: String, isLive: Bool = false,
     _ read: @escaping @Sendable (String) -> Value?, _ write: @escaping @Sendable (Value) -> String
@@ -91,7 +91,7 @@ package struct SettingKey<Settings>: Sendable {
     value(name, path, takes, isLive: isLive, { isGood($0) ? .some(.some($0)) : .none }, { $0.map(write) ?? standard })
   }
 
-  /// Creates a key with a text that must not be empty.
+  /// Creates a key whose value is a string that must not be empty.
   package static func requiredText(
     _ name: String, _ path: Path<String>, _ takes: String, where isGood: @escaping @Sendable (String) -> Bool,
     write: @escaping @Sendable (String) -> String = { $0 }
@@ -109,8 +109,8 @@ package struct SettingKey<Settings>: Sendable {
 
   /// Creates a key with a list as its value.
   ///
-  /// A file contains a list. In an environment variable, separators split the text into parts. Without a separator the
-  /// whole text is the only part.
+  /// A file contains a list. In a settings file, the value is a YAML list. In an environment variable, the separator
+  /// splits the value into items. If `separator` is nil, the whole value of the variable is the only item.
   package static func list(
     _ name: String, _ path: Path<[String]>, _ takes: String, separator: Character?, isLive: Bool = true,
     where isGood: @escaping @Sendable ([String]) -> Bool
@@ -131,7 +131,7 @@ package struct SettingKey<Settings>: Sendable {
 
   /// Sets the property.
   ///
-  /// An error message contains `name` as the name of the key. It contains the value only if `tellsValue` is true.
+  /// In error messages, `name` is the name of the key, and the value is shown only if `tellsValue` is true.
   func set(
     _ value: SettingValue, as name: String, at place: String, tellsValue: Bool = true, in settings: inout Settings
   ) throws(SettingsError) {

@@ -1,7 +1,7 @@
 import CrashReport
 import Yams
 
-/// A list of parts that have keys of their own.
+/// A setting that is a list of parts, each with keys of its own.
 ///
 /// Only a settings file can contain such a list.
 package struct SettingList<Settings>: Sendable {
@@ -14,7 +14,7 @@ package struct SettingList<Settings>: Sendable {
 
   /// Creates a list.
   ///
-  /// Each part starts as `empty`.
+  /// Each part is initially `empty`, and its keys change it.
   ///
   /// Error messages contain the text `takes` (`a list of rules, such as - exe: /usr/bin/shop`), and an `example` of a
   /// key with its value. `check` returns the problem of a part, given the earlier parts.

@@ -1,6 +1,6 @@
 /// Parses and formats the values of settings.
 ///
-/// Values larger than any machine are invalid, to prevent overflows in later sums and products.
+/// Values that are larger than on any machine are invalid, to prevent overflows in later sums and products.
 package enum SettingText {
   private static let longestAge_s = 1_000 * 365 * 86_400
   private static let mostBytes = 1 << 50
@@ -45,25 +45,25 @@ package enum SettingText {
   /// Returns whether the text is an absolute path.
   @Sendable package static func isPath(_ text: String) -> Bool { text.hasPrefix("/") && !text.contains("\0") }
 
-  /// Splits a text at separators, and removes blanks at both ends of each part.
+  /// Splits a string at separators, and removes blanks at both ends of each part.
   static func parts(of text: String, between separator: Character) -> [String] {
     text.split(separator: separator).map { part in
       String(part.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
   }
 
-  /// Quotes a text for YAML.
+  /// Quotes a string for YAML.
   ///
-  /// The text may contain any character.
+  /// The string may contain any character.
   package static func quoted(_ text: String) -> String { "'\(text.replacing("'", with: "''"))'" }
 
-  /// Returns the shortest text of an age.
+  /// Formats an age in the largest unit that divides it.
   package static func text(age seconds: Int) -> String {
     let unit = ages.dropLast().last { seconds >= $0.1 && seconds % $0.1 == 0 } ?? ages[0]
     return "\(seconds / unit.1)\(unit.0)"
   }
 
-  /// Returns the shortest text of a size.
+  /// Formats a size in the largest unit that divides it.
   package static func text(bytes: Int) -> String {
     let unit = sizes.prefix(4).last { bytes >= $0.1 && bytes % $0.1 == 0 }
     return unit.map { "\(bytes / $0.1)\($0.0)" } ?? "\(bytes)"

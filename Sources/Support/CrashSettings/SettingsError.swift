@@ -1,8 +1,8 @@
 import CrashReport
 
-/// The reason why settings cannot be used: a place, and one sentence.
+/// The reason why settings cannot be used: the source of the invalid setting, and one sentence.
 public struct SettingsError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The place of the error, such as `crashd.yaml:12`, `CRASHD_RETENTION_AGE` or `--set`.
+  /// The source of the invalid setting, such as `crashd.yaml:12`, `CRASHD_RETENTION_AGE` or `--set`.
   public var place: String
   /// The reason of the error.
   public var reason: String

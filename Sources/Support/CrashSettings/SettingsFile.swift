@@ -5,8 +5,8 @@ import Yams
 ///
 /// JSON is also valid, because it is a subset of YAML.
 struct SettingsFile {
-  // The limit is large enough for any valid file. It is needed because Yams is very slow for keys that are mappings of
-  // mappings.
+  // The maximum size of a settings file. Larger files are rejected before they are parsed, because Yams is very slow
+  // for keys that are nested mappings.
   static let limitBytes = 64 << 10
 
   let path: String
@@ -43,7 +43,7 @@ struct SettingsFile {
         place: "\(path):\(mark.line)",
         reason: tellsValues ? problem : "invalid YAML from column \(mark.column) on")
     case .duplicatedKeysInMapping(let duplicates, let context)?:
-      // Yams gives one location for all equal keys together.
+      // Yams reports only one location for all duplicates of a key.
       SettingsError(
         place: "\(path):\(context.mark.line)",
         reason: (tellsValues ? "'\(duplicates.first ?? "")'" : "a key") + " is set twice")
@@ -54,7 +54,7 @@ struct SettingsFile {
 }
 
 extension SettingText {
-  /// Returns the contents of a file as text.
+  /// Returns the contents of a file as a string.
   package static func contents(of path: String, limitBytes: Int) throws(SettingProblem) -> String {
     let bytes: ArraySlice<UInt8>
     do { bytes = try Descriptor.contents(of: path, upTo: limitBytes + 1) } catch {
@@ -89,7 +89,7 @@ extension SettingsTable {
       let name = prefix + part
       let (key, list) = (keys.first { $0.name == name }, lists.first { $0.name == name })
       let isSection = keys.contains { $0.name.hasPrefix(name + ".") }
-      // Skip a key without a value, such as a section whose keys are all comments.
+      // Skip a key without a value, such as a section whose keys are all commented out.
       if value.isNothing, isSection || key != nil || list != nil { continue }
       if let list {
         try list.read(value, file, &settings)
@@ -118,7 +118,7 @@ extension Node {
     return scalar.style == .plain && ["", "~", "null"].contains(scalar.string)
   }
 
-  /// The node as a text or a list of texts.
+  /// The node as a string or a list of strings.
   ///
   /// Nil if it contains keys or nested lists.
   fileprivate var settingValue: SettingValue? {

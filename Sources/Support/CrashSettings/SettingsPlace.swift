@@ -2,18 +2,21 @@ import Glibc
 
 /// Finds the settings file of a program.
 package enum SettingsPlace {
-  /// Returns the path of the given file, or of the service's settings file, or nil if that does not exist.
+  /// Returns the path of the given file, else that of the service's settings file; nil if the service's file does not
+  /// exist.
   ///
-  /// The service's file is in `directory` if systemd sets no configuration directory.
+  /// The service's file is in systemd's configuration directory (`CONFIGURATION_DIRECTORY`), or in `directory` if the
+  /// variable is not set.
   package static func file(
     _ name: String, named path: String?, _ environment: [String: String], else directory: String?
   ) -> String? {
     if let path, !path.isEmpty { return path }
-    // systemd may list several directories, separated by colons. The first one belongs to this program.
+    // systemd may list several directories, separated by colons. The first directory is that of this program.
     let service = environment["CONFIGURATION_DIRECTORY"]?.split(separator: ":").first.map(String.init)
     guard let directory = service ?? directory else { return nil }
     let file = "\(directory)/\(name)"
-    // An unreadable file causes an error later, when it is read. access reads the path only during the call.
+    // Also return the path of an unreadable file, so that reading it reports the error. Invariant: access reads the
+    // path only during the call.
     return unsafe access(file, F_OK) != 0 && errno == ENOENT ? nil : file
   }
 }

@@ -8,11 +8,11 @@ package struct SettingsTable<Settings>: Sendable {
   var lists: [SettingList<Settings>]
   /// The prefix of environment variables.
   var prefix: String
-  /// The variables with this prefix that are no settings.
+  /// The variables with this prefix that are not settings.
   var otherVariables: Set<String>
   /// Whether error messages may contain values.
   ///
-  /// It must be false if a secret may be in the wrong place.
+  /// It must be false if users may enter a secret in place of another value.
   var tellsValues: Bool
 
   package init(
@@ -52,7 +52,7 @@ package struct SettingsTable<Settings>: Sendable {
 
   /// Formats all keys with their values, one per line, and the lists.
   ///
-  /// The text is a settings file without secrets.
+  /// The result is a valid settings file without secrets.
   package func text(_ settings: Settings) -> String {
     let values = keys.compactMap { key in key.show.map { (key.name, $0(settings)) } }
     return values.map { $1.isEmpty ? "\($0):\n" : "\($0): \($1)\n" }.joined()
@@ -72,7 +72,8 @@ package struct SettingsTable<Settings>: Sendable {
   func unknown(_ name: String, _ place: String) -> SettingsError {
     let sections = Set(keys.compactMap { key in key.name.lastIndex(of: ".").map { String(key.name[..<$0]) } })
     let names = lists.map(\.name) + sections.sorted() + keys.filter { !$0.isSecret }.map(\.name)
-    // A text in the place of a key may be a secret whose key was forgotten, so only plausible names are shown.
+    // Show only plausible names, because a user may have forgotten the key of a secret, so that the secret is in the
+    // place of the key.
     let isTold = tellsValues || (name.utf8.count <= 48 && name.utf8.allSatisfy(Self.isOfName))
     return SettingsError(
       place: place,

@@ -1,6 +1,6 @@
 /// Exponential back-off with jitter.
 ///
-/// The delay doubles each time, and the jitter makes clients retry at different times.
+/// The delay doubles after each failure, and the jitter makes clients retry at different times.
 public struct Backoff: Sendable {
   private static let first_ms = 250
   private static let longest_ms = 60_000
@@ -14,7 +14,7 @@ public struct Backoff: Sendable {
 
   /// Returns a random delay between half of the current delay and all of it.
   ///
-  /// If the other side requests a longer delay, that applies, up to an hour.
+  /// If the server requests a longer delay, returns that delay, limited to an hour.
   public mutating func delay(
     atLeast request: Duration? = nil, random: (ClosedRange<Int>) -> Int = { Int.random(in: $0) }
   ) -> Duration {

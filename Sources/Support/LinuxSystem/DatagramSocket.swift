@@ -7,7 +7,7 @@ public struct DatagramSocket: Sendable {
 
   /// Connects to a path, or to an abstract name that begins with `@`.
   ///
-  /// Sending blocks while the queue of the other side is full, until the timeout. With `waits` false it never blocks.
+  /// A send blocks while the receiver's queue is full, at most for the timeout. If `waits` is false, it never blocks.
   public init(_ pathOrName: String, waits: Bool = true, timeout_ms: Int? = nil) throws(SystemError) {
     let what = "connect to '\(pathOrName)'"
     guard let address = UnixAddress(pathOrName: pathOrName) else {
@@ -19,7 +19,7 @@ public struct DatagramSocket: Sendable {
     socket = Descriptor(owning: number)
     if let timeout_ms {
       var limit = timeval(tv_sec: timeout_ms / 1_000, tv_usec: timeout_ms % 1_000 * 1_000)
-      // setsockopt reads the structure only during the call.
+      // Invariant: setsockopt reads the structure only during the call.
       _ = unsafe setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
     try SystemError.check(address.connect(number), what)
@@ -30,7 +30,7 @@ public struct DatagramSocket: Sendable {
   /// Returns 0, or an errno.
   public func send(_ bytes: [UInt8], _ descriptors: [Descriptor] = []) -> Int32 {
     let numbers = descriptors.map(\.number)
-    // Both arrays have as many elements as the call is given. The arrays and the descriptors outlive the call.
+    // Invariant: the counts are those of the arrays, and the arrays and the descriptors outlive the call.
     return withExtendedLifetime((socket, descriptors)) {
       unsafe cd_socket_send(socket.number, bytes, bytes.count, numbers, numbers.count)
     }

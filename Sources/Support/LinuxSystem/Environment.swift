@@ -3,7 +3,8 @@ import Glibc
 /// Returns the environment of this process.
 public func processEnvironment() -> [String: String] {
   var result: [String: String] = [:]
-  // environ is an array of C strings that ends with a null pointer. No code of this package changes it.
+  // Invariant: environ is an array of C strings that ends with a null pointer, and the code of this package does not
+  // change it.
   var next = unsafe environ
   while let entry = unsafe next.pointee {
     let text = unsafe String(cString: entry)

@@ -1,7 +1,8 @@
 import CLinux
 import Glibc
 
-/// A file in memory, for readers that need a file, such as a child process or the reader of rings.
+/// A file in memory (memfd), for data that another process or a function reads from a file, such as a child process or
+/// the reader of rings.
 package struct MemoryFile {
   package let descriptor: Descriptor
 
@@ -12,9 +13,9 @@ package struct MemoryFile {
     descriptor = Descriptor(owning: number)
   }
 
-  /// Seals the size for all holders of the file.
+  /// Seals the size of the file, so that no process can change it.
   ///
-  /// Unless `staysWritable` is true, it also seals the contents.
+  /// If `staysWritable` is false, also seals the contents.
   package func seal(staysWritable: Bool = true) throws(SystemError) {
     try SystemError.check(cd_memory_seal(descriptor.number, staysWritable), "seal a file in memory")
   }
@@ -22,7 +23,7 @@ package struct MemoryFile {
   package func write(_ bytes: [UInt8], at offset: Int) throws(SystemError) {
     var done = 0
     while done < bytes.count {
-      // pwrite reads as many bytes as the array has after `done`.
+      // Invariant: pwrite reads as many bytes as the array has after `done`.
       let count = unsafe bytes.withUnsafeBytes {
         unsafe pwrite(
           descriptor.number, $0.baseAddress.map { unsafe $0 + done }, $0.count - done, off_t(offset + done))
@@ -33,9 +34,9 @@ package struct MemoryFile {
     }
   }
 
-  /// Copies the whole of another file.
+  /// Copies all contents of another file.
   ///
-  /// If it is larger than `limitBytes`, nothing is copied and the result is nil.
+  /// If the other file is larger than `limitBytes`, does not copy anything and returns nil.
   package func copy(_ source: Descriptor, at offset: Int, limitBytes: Int) throws(SystemError) -> Int? {
     let size = try Int(source.status().st_size)
     guard size <= limitBytes else { return nil }
@@ -43,17 +44,17 @@ package struct MemoryFile {
     return size
   }
 
-  /// Returns the first bytes of the file.
+  /// Returns the contents of this file, at most the first `limitBytes` bytes.
   package func read(limitBytes: Int) throws(SystemError) -> [UInt8] {
     try Self.read(descriptor, limitBytes: limitBytes)
   }
 
-  /// Returns the first bytes of another file.
+  /// Returns the contents of another file, at most the first `limitBytes` bytes.
   package static func read(_ source: Descriptor, limitBytes: Int) throws(SystemError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: max(0, limitBytes))
     var done = 0
     while done < bytes.count {
-      // pread writes at most as many bytes as the array has after `done`.
+      // Invariant: pread writes at most as many bytes as the array has after `done`.
       let count = unsafe bytes.withUnsafeMutableBytes {
         unsafe pread(source.number, $0.baseAddress.map { unsafe $0 + done }, $0.count - done, off_t(done))
       }

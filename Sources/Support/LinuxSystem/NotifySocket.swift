@@ -1,6 +1,6 @@
 import Glibc
 
-/// The service manager's end of sd_notify(3), which is the socket that `NOTIFY_SOCKET` names.
+/// The socket of a service manager for sd_notify(3), which `NOTIFY_SOCKET` names.
 public struct NotifySocket: Sendable {
   /// The path of the socket.
   public let path: String
@@ -19,9 +19,9 @@ public struct NotifySocket: Sendable {
     try SystemError.check(address.bind(number), "bind '\(path)'")
   }
 
-  /// Returns the next message, or an empty text if no message has arrived.
+  /// Returns the next message, or an empty string if no message has arrived.
   public func message() -> String {
-    // recv initializes the first `count` bytes, which are the message.
+    // Invariant: recv initializes the first `count` bytes, which are the message.
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 4096) { space, count in
       count = max(0, unsafe recv(descriptor.number, space.baseAddress, space.count, Int32(MSG_DONTWAIT)))
     }

@@ -16,9 +16,9 @@ public struct SystemError: Error, Equatable, CustomStringConvertible {
   /// Describes the failure in one sentence: what failed, and why.
   public var description: String { "cannot \(what): \(Self.text(code))" }
 
-  /// Returns the text of an errno.
+  /// Returns the error message of an errno.
   public static func text(_ code: Int32) -> String {
-    // strerror of glibc ≥ 2.32 returns a constant or a thread-local string, never NULL.
+    // Invariant: strerror of glibc 2.32 and later returns a constant or a thread-local string, never NULL.
     unsafe String(cString: strerror(code))
   }
 

@@ -3,7 +3,7 @@ import Glibc
 
 /// A dedicated thread for work that blocks in the kernel.
 ///
-/// Foundation's Thread would link all of Foundation.
+/// Foundation's `Thread` is not used, because the programs would have to link all of Foundation.
 public enum Thread: Sendable {
   private final class Body {
     let run: @Sendable () -> Void
@@ -15,10 +15,11 @@ public enum Thread: Sendable {
   /// `name` has at most 15 bytes.
   public static func start(named name: String, _ run: @escaping @Sendable () -> Void) throws(SystemError) {
     var thread = pthread_t()
-    // The first line of the thread balances this retain. If no thread was created, the code below does.
+    // Invariant: the first line of the thread balances this retain, or the code below does if the thread could not be
+    // created.
     let body = unsafe Unmanaged.passRetained(
       Body {
-        // The string is valid during the call.
+        // Invariant: the string is valid during the call.
         unsafe name.withCString { unsafe cd_thread_set_name($0) }
         run()
       })

@@ -16,7 +16,7 @@ public struct UnixAddress: Sendable {
   public init?(pathOrName text: String) {
     self.init(Array(text.utf8))
     guard text.hasPrefix("@") else { return }
-    // An abstract name begins with a zero byte in place of the `@`, and has no zero byte at its end.
+    // In the address, an abstract name begins with a zero byte instead of the `@`, and does not end with a zero byte.
     address.sun_path.0 = 0
     size = socklen_t(MemoryLayout<sa_family_t>.size + text.utf8.count)
   }
@@ -26,7 +26,7 @@ public struct UnixAddress: Sendable {
       return nil
     }
     address.sun_family = sa_family_t(AF_UNIX)
-    // The check above ensures that the path and its zero byte fit into sun_path.
+    // Invariant: the check above ensures that the path and its zero byte fit into sun_path.
     unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
   }
 
@@ -41,8 +41,8 @@ public struct UnixAddress: Sendable {
   public func connect(_ socket: Int32) -> Int32 { unsafe call(socket, Glibc.connect) }
 
   private func call(_ socket: Int32, _ function: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
-    // A sockaddr_un may be read as a sockaddr, because it has the same first field. The size is that of the
-    // sockaddr_un.
+    // Invariant: a sockaddr_un may be passed as a sockaddr, because it has the same first field, and the size is that
+    // of the sockaddr_un.
     unsafe withUnsafePointer(to: address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         unsafe function(socket, $0, size) == 0 ? 0 : errno

@@ -2,11 +2,12 @@ public import CrashProtocol
 
 /// The reason why a call to crashd failed.
 public enum ClientError: Error, Equatable, Sendable {
-  /// No crashd listens at `path`, or the caller may not connect: start crashd, or name another socket.
+  /// No crashd listens at `path`, or the caller may not connect: start crashd, or use another socket.
   case unreachable(path: String, errno: Int32)
   /// crashd did not answer in time; it may still complete the call.
   case timedOut(path: String)
-  /// The connection ended before the reply was complete: crashd stopped, or disconnected a slow reader.
+  /// The connection ended before the reply was complete, because crashd stopped or disconnected this client as a slow
+  /// reader.
   case closed(path: String)
   /// Reading from or writing to the connection failed.
   case failed(path: String, errno: Int32)

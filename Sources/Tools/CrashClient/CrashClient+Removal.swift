@@ -2,12 +2,12 @@ internal import CrashProtocol
 
 // Removal of reports.
 extension CrashClient {
-  /// Removes the reports of crashes before a time; their groups still count them.
+  /// Removes the reports of crashes before a time; the groups still count the removed crashes.
   /// - Parameters:
   ///   - time: The time in RFC 3339.
   ///   - isDryRun: Whether to count the reports without removing them.
-  ///   - limit: The number of removed reports after which the call stops. It may remove slightly more, but never stops
-  ///     earlier while reports remain. Call it again if it removed as many.
+  ///   - limit: The number of removed reports after which the call stops. The call may remove slightly more reports. If
+  ///     the result is at least `limit`, more reports may remain: repeat the call.
   /// - Returns: The number of removed reports.
   /// - Throws: `ClientError`.
   public func prune(before time: String, isDryRun: Bool = false, limit: Int? = nil) throws(ClientError) -> Int {
@@ -16,7 +16,7 @@ extension CrashClient {
 
   /// Removes the reports whose ids begin with `ids`, either all of them or none.
   ///
-  /// Their groups no longer count them.
+  /// The groups no longer count the removed reports.
   /// - Returns: The full ids.
   public func remove(ids: [String]) throws(ClientError) -> [String] {
     try call(Methods.Remove.self, .init(ids: ids)).removed

@@ -8,11 +8,11 @@ extension CrashClient {
     try call(Methods.Subscribers.self, NoParameters()).subscribers
   }
 
-  /// Forgets a subscriber.
+  /// Deletes a subscriber and its position.
   ///
-  /// If it subscribes again, it starts with new reports.
+  /// If the subscriber subscribes again, its stream starts with new reports.
   /// - Parameters:
-  ///   - name: The subscriber's name. `forward PATH` is a collector that was removed from the settings.
+  ///   - name: The subscriber's name. The name of a collector that was removed from the settings is `forward PATH`.
   ///   - uid: The subscriber's user. Nil means the caller's user.
   /// - Throws: `noSuchSubscriber`, `subscriberInUse`, or another `ClientError`.
   public func unsubscribe(_ name: String, uid: Int? = nil) throws(ClientError) {

@@ -30,19 +30,19 @@ public struct CrashClient: Sendable {
 
   /// Returns a page of reports, newest first.
   ///
-  /// The cursor of its last report continues the list.
+  /// To get the next page, pass the cursor of the last report.
   public func list(_ query: ListQuery = ListQuery()) throws(ClientError) -> [ReportSummary] {
     try page(query).reports
   }
 
-  /// Returns a page of reports, with the number of older reports if the query asks for that number.
+  /// Returns a page of reports, and the number of older reports if the query requests that number.
   public func page(_ query: ListQuery) throws(ClientError) -> ReportPage {
     try call(Methods.List.self, query)
   }
 
-  /// Returns groups, starting with the group seen last.
+  /// Returns groups, the most recently seen group first.
   ///
-  /// `offset` skips the groups of previous pages.
+  /// `offset` is the number of groups in the previous pages, which are skipped.
   ///
   /// With `pid`, `unit` or `signal`, the counts exclude removed reports. An older crashd refuses these three
   /// parameters.
@@ -54,7 +54,7 @@ public struct CrashClient: Sendable {
 
   /// Returns groups in the given states and order.
   ///
-  /// An older crashd refuses both parameters.
+  /// An older crashd refuses a query with states or an order.
   public func groups(_ query: GroupQuery, _ filter: ReportFilter = ReportFilter()) throws(ClientError) -> [ReportGroup]
   {
     try call(Methods.Groups.self, Joined(query, filter)).groups
@@ -73,16 +73,16 @@ public struct CrashClient: Sendable {
 
   /// Returns the report whose id begins with `id`, or the newest report if `id` is nil.
   ///
-  /// With scrubbing, crashd applies the privacy rules of its settings. An older crashd refuses that parameter.
+  /// With `isScrubbed`, crashd applies the privacy rules of its settings. An older crashd refuses this parameter.
   public func report(id: String? = nil, isScrubbed: Bool = false) throws(ClientError) -> ReceivedReport {
     try call(Methods.Get.self, .init(id: id, scrub: isScrubbed ? true : nil)).report
   }
 
   /// Returns the stacks of a report's crashing threads, if crashd still has the record.
   ///
-  /// An older crashd returns none.
+  /// An older crashd does not return stacks.
   public func stacks(id: String) throws(ClientError) -> [RecordedStack] {
-    // The report itself is not decoded, because a later version may have a format that this version cannot decode.
+    // Do not decode the report itself: it may have the format of a later version, which this version cannot decode.
     try call(Methods.Get.self, .init(id: id, stacks: true), returning: GetReply<Unread>.self).stacks ?? []
   }
 
@@ -101,13 +101,13 @@ public struct CrashClient: Sendable {
     try call(Methods.Reanalyse.self, OptionalID(id: id))
   }
 
-  /// Opens a stream of reports: those stored after `cursor`, then new ones.
+  /// Opens a stream of reports: the reports stored after `cursor`, then new reports.
   ///
-  /// Without a cursor the stream has only new reports.
+  /// Without a cursor, the stream has only new reports.
   ///
   /// With the name of a `subscriber` and no cursor, the stream starts after that subscriber's last acknowledgement. If
-  /// reports after this position were removed meanwhile, the call throws `ProtocolError.cursorExpired` with their
-  /// number. With `expired` it starts with the remaining reports instead.
+  /// reports after this position were removed before they were read, the call throws `ProtocolError.cursorExpired` with
+  /// their number. With `expired`, the stream starts with the remaining reports instead.
   public func subscribe(
     after cursor: String? = nil, subscriber: String? = nil, name: String? = nil, group: String? = nil,
     expired: Bool = false
@@ -126,9 +126,10 @@ public struct CrashClient: Sendable {
     return EventStream(connection: connection)
   }
 
-  /// Opens a stream of incidents that were stored, or whose count grew, after `cursor`.
+  /// Opens a stream of the incidents that were stored after `cursor`, or whose count increased after it.
   ///
-  /// Without a cursor the stream starts at the filter's `since`. Without `since` it has only new incidents.
+  /// Without a cursor, the stream starts at the filter's `since`. Without a cursor and `since`, it has only new
+  /// incidents.
   ///
   /// - Parameters:
   ///   - filter: The filter that incidents must match.
@@ -165,7 +166,7 @@ public struct CrashClient: Sendable {
 
   /// Waits until crashd has stored the crashes that process `pid` has recorded.
   ///
-  /// If the process has ended, these are all its crashes.
+  /// If the process has ended, all of its crashes are then stored.
   public func awaitProcess(_ pid: Int, timeout: Duration = .seconds(10)) throws(ClientError) -> ProcessOutcome {
     try call(
       Methods.AwaitProcess.self, .init(pid: pid, timeout_ms: Int(timeout / .milliseconds(1))), extra: timeout)
@@ -194,7 +195,7 @@ public struct CrashClient: Sendable {
     try call(method, parameters, returning: M.Reply.self, extra: extra)
   }
 
-  /// Calls a method, and decodes its reply as another type than the method's reply type.
+  /// Calls a method, and decodes the reply as the given type instead of the method's reply type.
   private func call<M: Method, Reply: Decodable>(
     _: M.Type, _ parameters: M.Parameters, returning _: Reply.Type, extra: Duration = .zero
   ) throws(ClientError) -> Reply {
@@ -205,7 +206,7 @@ public struct CrashClient: Sendable {
   }
 }
 
-/// Decodes any JSON value without reading it.
+/// Decodes any JSON value, and discards it.
 private struct Unread: Decodable {
   init(from _: any Decoder) {}
 }

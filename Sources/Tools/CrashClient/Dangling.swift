@@ -1,7 +1,7 @@
 public import CrashProtocol
 
 extension CrashClient {
-  /// Returns groups of use-after-free incidents, starting with the group seen last.
+  /// Returns groups of use-after-free incidents, the most recently seen group first.
   ///
   /// - Parameters:
   ///   - name: A part of the program's name.
@@ -21,12 +21,12 @@ extension CrashClient {
     try call(Methods.DanglingPolicies.self, OptionalName(name: name)).services
   }
 
-  /// Returns the estimates of the classes of these programs.
+  /// Returns the quarantine estimates of the classes of these programs.
   public func danglingClasses(name: String? = nil) throws(ClientError) -> [DanglingClass] {
     try call(Methods.DanglingClasses.self, OptionalName(name: name)).classes
   }
 
-  /// Returns the decisions about these programs, the latest first.
+  /// Returns crashd's decisions about these programs, the latest first.
   public func danglingEvents(name: String? = nil, limit: Int? = nil) throws(ClientError) -> [DanglingEventReport] {
     try call(Methods.DanglingEvents.self, .init(name: name, limit: limit)).events
   }
@@ -59,14 +59,14 @@ extension CrashClient {
     try call(Methods.DanglingRelease.self, .init(class: className, name: name, force: isForced ? true : nil))
   }
 
-  /// Removes the override of a class, so that the program and the statistics decide again.
+  /// Removes the override of a class, so that the program's and crashd's automatic protection apply again.
   /// - Returns: The names of the programs, and the number of their processes that have applied the change.
   @discardableResult
   public func reset(class className: String, name: String? = nil) throws(ClientError) -> DanglingChange {
     try call(Methods.DanglingReset.self, .init(class: className, name: name))
   }
 
-  /// Changes the rules of programs.
+  /// Changes the rules of crashd's automatic protection for programs.
   /// - Returns: The names of the programs, and the number of their processes that have applied the change.
   @discardableResult
   public func setRules(_ rules: DanglingRules, name: String) throws(ClientError) -> DanglingChange {

@@ -2,13 +2,13 @@ public import CrashProtocol
 
 /// A stream of reports in the order in which crashd stores them.
 ///
-/// Only one thread may use it.
+/// Only one thread may use the stream.
 public final class EventStream {
   /// An event of the stream.
   public enum Event: Sendable, Equatable {
-    /// The stream has begun. Every report that is stored from now on is delivered.
+    /// The stream has begun. Every report that is stored after this event is delivered.
     case ready
-    /// A report, and the cursor that continues after it. The same report may be delivered again when it has more
+    /// A report, and the cursor of the position after it. The same report may be delivered again when it has more
     /// details.
     case report(ReceivedReport, cursor: String)
   }
@@ -17,10 +17,10 @@ public final class EventStream {
   private var isOver = false
   /// An event that was received before `next` was called.
   private var pending: Result<Event?, ClientError>?
-  /// The cursor of the event that `next` has just failed to decode, if the cursor is known.
+  /// The cursor of the event that the last call of `next` failed to decode, if this cursor is known.
   ///
-  /// A subscriber that acknowledges this cursor continues after that event. After `ClientError.malformedReply` the
-  /// stream itself also continues.
+  /// After acknowledging this cursor, a subscriber continues after the undecodable event. The stream also continues
+  /// after `ClientError.malformedReply`.
   public private(set) var unreadableCursor: String?
 
   init(connection: VarlinkConnection) { self.connection = connection }
@@ -30,7 +30,7 @@ public final class EventStream {
   public func begun(timeout: Duration = .seconds(30)) throws(ClientError) -> EventStream {
     if pending != nil { return self }
     do throws(ClientError) { pending = .success(try next(timeout: timeout)) } catch {
-      // An undecodable event with a cursor also shows that the stream has begun.
+      // The stream has also begun if the first event has a cursor but cannot be decoded.
       guard unreadableCursor != nil else { throw error }
       pending = .failure(error)
     }
@@ -39,10 +39,10 @@ public final class EventStream {
 
   /// Waits for the next event.
   ///
-  /// Without a `timeout` the wait has no limit. Returns nil if crashd ended the stream.
+  /// Without a `timeout`, the wait is unlimited. Returns nil if crashd ended the stream.
   ///
-  /// `hangup` is a descriptor, such as the output of the events. If it reports a hang-up, the wait ends with
-  /// `ClientError.cancelled`.
+  /// `hangup` is a descriptor, such as that of the pipe to which the caller writes the events. If poll reports a
+  /// hang-up of this descriptor, the wait ends with `ClientError.cancelled`.
   public func next(timeout: Duration? = nil, hangup: Int32? = nil) throws(ClientError) -> Event? {
     if let pending {
       self.pending = nil
@@ -74,9 +74,9 @@ public final class EventStream {
 }
 
 extension EventStream {
-  /// A report, or the reason why it cannot be decoded.
+  /// The report of an event, or the reason why the report cannot be decoded.
   ///
-  /// In both cases the event's cursor is usable.
+  /// The cursor of the event is usable in either case.
   private enum Attempt: Decodable {
     case report(ReceivedReport)
     case problem(String)
@@ -91,9 +91,9 @@ extension EventStream {
     }
   }
 
-  /// Returns the cursor of an oversized event, of which only the beginning was read.
+  /// Returns the cursor of an oversized event, of which the client read only the beginning.
   ///
-  /// The cursor precedes the report.
+  /// In an event, the cursor comes before the report.
   private static func cursor(atBeginningOf bytes: some Sequence<UInt8>) -> String? {
     let text = String(decoding: Array(bytes), as: UTF8.self)
     let head = text.prefix(upTo: text.firstRange(of: "\"report\":")?.lowerBound ?? text.endIndex)

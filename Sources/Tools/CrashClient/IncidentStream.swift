@@ -3,19 +3,19 @@ public import CrashReport
 
 /// A stream of incidents in the order in which crashd stores them.
 ///
-/// Only one thread may use it.
+/// Only one thread may use the stream.
 public final class IncidentStream {
   /// The incidents of one message.
   public struct Page: Sendable, Equatable {
     /// The incidents, in the order in which crashd stored them.
     ///
-    /// The first page has none, and shows that the stream has begun.
+    /// The first page is empty, and shows that the stream has begun.
     public var incidents: [IncidentReport]
-    /// The cursor at which `followIncidents` continues.
+    /// The cursor of the position after this page, for `followIncidents`.
     public var cursor: String
-    /// The minimum number of incidents since the previous page that the store evicted before they were read.
+    /// At least this many incidents since the previous page were evicted from the store before they were read.
     ///
-    /// The filter does not apply to this number.
+    /// The number includes incidents that do not match the filter.
     public var lost = 0
   }
 
@@ -26,17 +26,17 @@ public final class IncidentStream {
 
   /// Waits for the next page.
   ///
-  /// Without a `timeout` the wait has no limit. Returns nil if crashd ended the stream.
+  /// Without a `timeout`, the wait is unlimited. Returns nil if crashd ended the stream.
   ///
-  /// `hangup` is a descriptor, such as the output of the incidents. If it reports a hang-up, the wait ends with
-  /// `ClientError.cancelled`.
+  /// `hangup` is a descriptor, such as that of the pipe to which the caller writes the incidents. If poll reports a
+  /// hang-up of this descriptor, the wait ends with `ClientError.cancelled`.
   public func next(timeout: Duration? = nil, hangup: Int32? = nil) throws(ClientError) -> Page? {
     if isOver { return nil }
     let deadline = timeout.map { Deadline.after($0) } ?? .never
     let reply = try connection.receive(Methods.Incidents.Reply.self, until: deadline, watching: hangup)
     isOver = !reply.continues
     guard let cursor = reply.parameters.cursor else {
-      // A crashd that does not support streams of incidents answers with a list.
+      // A crashd that does not support streams of incidents replies with a list, which does not have a cursor.
       throw reply.continues ? .malformedReply("incidents without a cursor") : .tooOld("stream incidents")
     }
     return Page(incidents: reply.parameters.incidents, cursor: cursor, lost: max(0, reply.parameters.lost ?? 0))

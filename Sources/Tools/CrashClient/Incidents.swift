@@ -2,7 +2,7 @@ public import CrashProtocol
 public import CrashReport
 
 extension CrashClient {
-  /// Returns non-fatal incidents, starting with the incident seen last.
+  /// Returns non-fatal incidents, the most recently seen incident first.
   ///
   /// - Parameter query: The filter and the page.
   /// - Returns: The incidents.
@@ -13,7 +13,7 @@ extension CrashClient {
 
   /// Returns non-fatal incidents.
   ///
-  /// The parts of the query are separate parameters.
+  /// Takes the parts of the query as separate parameters.
   ///
   /// - Parameters:
   ///   - id: The first digits of the id.
@@ -30,13 +30,13 @@ extension CrashClient {
       IncidentQuery(limit: limit, offset: offset, filter: IncidentFilter(id: id, source: source, name: name)))
   }
 
-  /// Returns sums of incidents by a common key, the most frequent first.
+  /// Returns the number of incidents for each value of a key, the greatest number first.
   ///
   /// - Parameters:
   ///   - key: The key to group by.
   ///   - filter: The filter that incidents must match.
-  ///   - limit: The maximum number of sums; 100 by default.
-  /// - Returns: The sums.
+  ///   - limit: The maximum number of values; 100 by default.
+  /// - Returns: The values with their numbers.
   /// - Throws: `ClientError`.
   public func topIncidents(
     by key: IncidentSum.Key, _ filter: IncidentFilter = IncidentFilter(), limit: Int? = nil

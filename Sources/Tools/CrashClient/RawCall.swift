@@ -1,6 +1,6 @@
 public import CrashProtocol
 
-/// Calls methods by name, for methods without a typed call in this version.
+/// Calls by method name, for methods that this version of the library does not have as functions.
 extension CrashClient {
   /// Calls a method, such as `io.crashshield.Crashd.Status`, and returns the parameters of the reply.
   public func call(method: String, parameters: JSONValue = .object([:])) throws(ClientError) -> JSONValue {
@@ -18,9 +18,9 @@ extension CrashClient {
   }
 }
 
-/// The replies of one call with `more`.
+/// The replies of one call with Varlink's flag `more`.
 ///
-/// Only one thread may use it.
+/// Only one thread may use the stream.
 public final class ReplyStream {
   private let connection: VarlinkConnection
   private var isOver = false
@@ -31,7 +31,7 @@ public final class ReplyStream {
   ///
   /// Returns nil after the last reply.
   ///
-  /// If the descriptor `hangup` reports a hang-up, the wait ends with `ClientError.cancelled`.
+  /// If poll reports a hang-up of the descriptor `hangup`, the wait ends with `ClientError.cancelled`.
   public func next(hangup: Int32? = nil) throws(ClientError) -> JSONValue? {
     if isOver { return nil }
     let (reply, continues) = try connection.receive(JSONValue.self, until: .never, watching: hangup)

@@ -2,8 +2,8 @@ internal import Glibc
 
 /// Finds the path of crashd's socket.
 public enum SocketPath: Sendable {
-  /// Returns the path to use: `option`, else `CRASHD_SOCKET`, else the system's crashd if its socket exists, else the
-  /// user's crashd.
+  /// Returns `option`, else the value of `CRASHD_SOCKET`, else the socket of the system's crashd if it exists, else
+  /// that of the user's crashd.
   ///
   /// `XDG_RUNTIME_DIR` is used only if it belongs to the caller's effective user and no other user can write into it.
   /// After `su` the variable may name the directory of another user, whose daemon is untrusted.
@@ -15,7 +15,7 @@ public enum SocketPath: Sendable {
     let name = "crashd/io.crashshield.Crashd"
     let system = "\(systemDirectory)/\(name)"
     if let path = option ?? environment["CRASHD_SOCKET"], !path.isEmpty { return path }
-    // access reads the path only during the call.
+    // Invariant: access reads the path only during the call.
     if unsafe access(system, F_OK) == 0 { return system }
     if let directory = environment["XDG_RUNTIME_DIR"], isOwn(directory) { return "\(directory)/\(name)" }
     return system
@@ -23,7 +23,8 @@ public enum SocketPath: Sendable {
 
   private static func isOwn(_ directory: String) -> Bool {
     var status = stat()
-    // The XDG Base Directory Specification says to ignore a relative path. stat fills in one struct stat.
+    // The XDG Base Directory Specification requires that a relative path is ignored. Invariant: stat fills in the
+    // structure.
     guard directory.hasPrefix("/"), unsafe stat(directory, &status) == 0 else { return false }
     return status.st_mode & S_IFMT == S_IFDIR && status.st_uid == geteuid() && status.st_mode & 0o022 == 0
   }

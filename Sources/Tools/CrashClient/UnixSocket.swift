@@ -3,7 +3,8 @@ import LinuxSystem
 
 /// A connected stream socket.
 ///
-/// Every wait has a deadline, signals do not interrupt calls, and a closed peer raises no SIGPIPE.
+/// Every wait has a deadline, calls continue after interruptions by signals, and sending to a closed peer does not
+/// cause a SIGPIPE.
 final class UnixSocket {
   let path: String
   private let descriptor: Int32
@@ -34,9 +35,9 @@ final class UnixSocket {
 
   private static func connect(_ descriptor: Int32, to path: String, timeout: Duration) throws(ClientError) {
     guard let address = UnixAddress(path: path) else { throw .unreachable(path: path, errno: ENAMETOOLONG) }
-    // A blocking connect waits until the listener's queue has room, limited by the send timeout.
+    // A blocking `connect` waits until the listener's queue has room, at most for the send timeout (SO_SNDTIMEO).
     var limit = timeval(tv_sec: Int(max(1, timeout.components.seconds)), tv_usec: 0)
-    // setsockopt reads the pointer only during the call.
+    // Invariant: setsockopt reads the pointer only during the call.
     unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     while true {
       let code = address.connect(descriptor)
@@ -53,7 +54,7 @@ final class UnixSocket {
   func send(_ bytes: [UInt8], until deadline: Deadline) throws(ClientError) {
     var sent = 0
     while sent < bytes.count {
-      // The pointer covers `bytes`, and send uses it only during the call.
+      // Invariant: the pointer and the count cover `bytes`, and send uses the pointer only during the call.
       let count = unsafe bytes.withUnsafeBytes { buffer in
         let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[sent...])
         return unsafe Glibc.send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
@@ -73,14 +74,13 @@ final class UnixSocket {
 
   /// Appends received bytes to `buffer`.
   ///
-  /// Returns their number, or 0 at the end of the stream.
+  /// Returns the number of received bytes, or 0 at the end of the stream.
   func receive(into buffer: inout [UInt8], until deadline: Deadline, watching: Int32? = nil) throws(ClientError)
     -> Int
   {
     while true {
       var error: Int32 = 0
-      // recv initializes the first `count` bytes of the array. `append(addingCapacity:)` would avoid the copy of the
-      // received bytes.
+      // Invariant: recv initializes the first `count` bytes of the array.
       let chunk = unsafe [UInt8](unsafeUninitializedCapacity: 64 << 10) { space, count in
         let received = unsafe recv(descriptor, space.baseAddress, space.count, 0)
         error = errno
@@ -101,14 +101,14 @@ final class UnixSocket {
 
   /// Waits until the socket is ready.
   ///
-  /// Throws `cancelled` if the descriptor `watching` reports a hang-up.
+  /// Throws `cancelled` if poll reports a hang-up of the descriptor `watching`.
   private func wait(for events: Int32, until deadline: Deadline, watching: Int32? = nil) throws(ClientError) {
     while true {
-      // poll skips a negative descriptor.
+      // If `watching` is nil, pass a negative descriptor, which poll ignores.
       var set = [
         pollfd(fd: descriptor, events: Int16(events), revents: 0), pollfd(fd: watching ?? -1, events: 0, revents: 0),
       ]
-      // The pointer covers the array's two elements, and poll uses it only during the call.
+      // Invariant: the array has two elements, and poll uses the pointer only during the call.
       let count = unsafe poll(&set, 2, deadline.pollTimeout_ms())
       if count < 0 && errno != EINTR { throw .failed(path: path, errno: errno) }
       guard count > 0 else {
@@ -135,7 +135,7 @@ enum Deadline {
 
   /// The timeout for poll: -1 for no limit, otherwise at most a minute.
   ///
-  /// It is rounded up to avoid a busy loop.
+  /// The timeout is rounded up: a timeout of 0 ms before the deadline would cause a busy loop.
   func pollTimeout_ms() -> Int32 {
     guard case .at(let instant) = self else { return -1 }
     let left = ContinuousClock.now.duration(to: instant)

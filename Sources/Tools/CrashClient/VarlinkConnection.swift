@@ -4,7 +4,7 @@ internal import FoundationEssentials
 
 /// Sends calls and receives replies over one connection.
 ///
-/// Each message is JSON that a NUL byte ends.
+/// Each message is a JSON object, followed by a NUL byte.
 final class VarlinkConnection {
   private let socket: UnixSocket
   private var buffer: [UInt8] = []
@@ -28,22 +28,22 @@ final class VarlinkConnection {
     do throws(ClientError) {
       try socket.send(frame, until: deadline)
     } catch .closed {
-      // crashd may have sent the reason before it closed the connection. `receive` reads that reason, or the end of the
-      // stream.
+      // Ignore this error: crashd may have sent the reason before it closed the connection. `receive` then reads the
+      // reason, or reports the end of the stream.
     }
   }
 
   /// Receives the next reply.
   ///
-  /// Returns its parameters, and whether more replies follow.
+  /// Returns the parameters of the reply, and whether more replies follow.
   func receive<Parameters: Decodable>(
     _ type: Parameters.Type, until deadline: Deadline, watching: Int32? = nil
   ) throws(ClientError) -> (parameters: Parameters, continues: Bool) {
     let message = try nextMessage(until: deadline, watching: watching)
     let reply: VarlinkReply<Parameters>
     do {
-      // The socket may belong to another user, so the reply is untrusted. Limit the depth first, because the cost of
-      // decoding `JSONValue` grows with the depth.
+      // The socket may belong to another user, so the reply is untrusted. Check the nesting depth first, because the
+      // cost of decoding `JSONValue` increases with the depth.
       try JSONDepth.check(message)
       reply = try JSONDecoder().decode(VarlinkReply<Parameters>.self, from: message)
     } catch {

@@ -19,18 +19,18 @@ public enum ExitStatus: Int32, Sendable {
 public struct Failure: Error, Sendable, Equatable {
   /// The exit code.
   public var status: Int32
-  /// Says what failed, on what, why, and what to do.
+  /// The message: what failed, on what, why, and the remedy.
   ///
   /// An empty message is not printed.
   public var message: String
 
-  /// Makes a failure.
+  /// Creates a failure.
   public init(_ status: ExitStatus, _ message: String) {
     self.status = status.rawValue
     self.message = message
   }
 
-  /// Makes a failure with an exit code that `ExitStatus` does not have.
+  /// Creates a failure with an exit code that is not in `ExitStatus`.
   public init(status: Int32, _ message: String) {
     self.status = status
     self.message = message
@@ -38,7 +38,7 @@ public struct Failure: Error, Sendable, Equatable {
 
   /// Describes a failed call.
   ///
-  /// With the `client` that made the call, the message also describes the caller's limited access.
+  /// If `client` is given, the message also says which access to reports the caller has.
   public init(_ error: ClientError, of client: CrashClient? = nil) {
     switch error {
     case .unreachable(let path, let number): self.init(.unreachable, Self.unreachable(path, number))
@@ -69,7 +69,7 @@ public struct Failure: Error, Sendable, Equatable {
     case .ambiguousID(let id, let count):
       self.init(.usage, "\(count) reports' ids begin with '\(id)': give more digits")
     case .noSuchGroup(let key):
-      self.init(.nothingFound, "no group's key, or more than one, begins with '\(key)': see crashctl groups")
+      self.init(.nothingFound, "no group, or more than one, has a key that begins with '\(key)': see crashctl groups")
     case .notReanalysable(let reason):
       self.init(.nothingFound, "cannot analyze the report again: \(reason)")
     case .invalidCursor(let cursor):
@@ -113,7 +113,7 @@ public struct Failure: Error, Sendable, Equatable {
 
   /// Describes an empty store.
   ///
-  /// crashd may still be reading the ring of a process that has just ended.
+  /// The message mentions processes that have just ended, because crashd may still be reading their rings.
   public static func noCrash(of client: CrashClient?) -> Failure {
     let ending = (try? client?.status().ending) ?? 0
     let who = ending == 1 ? "a process has just ended" : "\(ending) processes have just ended"
@@ -129,7 +129,7 @@ public struct Failure: Error, Sendable, Equatable {
 
   /// Returns a note about the caller's access, because crashd shows most users only their own crashes.
   private static func note(_ client: CrashClient?) -> String {
-    // Root sees all crashes.
+    // Root has access to all crashes, so a note is not necessary.
     if geteuid() == 0 { return "" }
     let access = try? client?.status().access
     if access?.all == true { return "" }

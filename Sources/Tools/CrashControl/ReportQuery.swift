@@ -5,7 +5,7 @@ public import CrashProtocol
 public enum ReportQuery: Sendable {
   /// Returns the newest `limit` reports of the query, or all reports if there is no limit.
   ///
-  /// The last crash comes first.
+  /// The result is sorted by the time of the crash, the latest first.
   ///
   /// crashd returns reports in the order in which they were stored. A report that waited for symbols, or in the spool,
   /// was stored later than reports of later crashes.
@@ -13,7 +13,8 @@ public enum ReportQuery: Sendable {
     try newest(query, from: client).reports
   }
 
-  /// Returns the same reports and the number of older ones, if the query asks for that number and crashd supports it.
+  /// Returns the newest reports, as `fetch` does, and the number of older reports if the query requests it and crashd
+  /// supports it.
   public static func newest(_ query: ListQuery, from client: CrashClient) throws(ClientError) -> ReportPage {
     var result = ReportPage(reports: [], more: nil)
     var pages = ReportPages(query, from: client)
@@ -38,12 +39,12 @@ public struct ReportPages: Sendable {
   private var count = 0
   private var isAtEnd = false
   private let hasPreliminary: Bool
-  /// Preliminary reports of earlier pages, which the next page may contain again as stored reports.
+  /// The ids of preliminary reports in earlier pages: a later page may contain them again as stored reports.
   private var preliminary: Set<String> = []
 
-  /// Creates the pages without a call.
+  /// Creates the pages; does not call crashd yet.
   ///
-  /// They contain the query's first `limit` reports, or all reports if there is no limit.
+  /// The pages contain the first `limit` reports of the query, or all reports if there is no limit.
   ///
   /// - Parameters:
   ///   - query: The query.
@@ -74,7 +75,7 @@ public struct ReportPages: Sendable {
     guard !isAtEnd, query.limit != 0 else { return nil }
     let page = try client.page(query)
     let isOldestFirst = query.oldestFirst == true
-    // If the cursor does not advance, the next call would return the same page again.
+    // Stop if the cursor does not advance, because the next call would return the same page again.
     guard let last = page.reports.last, last.cursor != (isOldestFirst ? query.after : query.before) else {
       isAtEnd = true
       return nil

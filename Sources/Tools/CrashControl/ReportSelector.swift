@@ -3,21 +3,21 @@ public import CrashProtocol
 
 /// Finds the reports that an argument of the command line selects: by id, pid, program, unit, path or group.
 public enum ReportSelector: Sendable {
-  /// Pids have at most seven digits.
+  /// The maximum number of digits of a pid.
   ///
-  /// The ids in a list have at least eight.
+  /// Ids in lists have at least eight digits, so a word with fewer digits is a pid.
   private static let pidDigits = 7
   private static let unitTypes = ["service", "scope", "slice", "socket", "timer", "mount"]
 
-  /// Makes a call about the report that `word` selects, or about the newest one if it selects several.
+  /// Makes a call about the report that `word` selects, or about the newest of the selected reports.
   ///
-  /// Without a word, `call` receives nil, which means the newest of all reports.
+  /// If `word` is nil, `call` receives nil, which selects the newest of all reports.
   /// - Throws: `noSuchReport` if the word selects no report, or what `call` throws.
   public static func ask<Result>(
     about word: String?, of client: CrashClient, _ call: (_ id: String?) throws(ClientError) -> Result
   ) throws(ClientError) -> Result {
     guard let word else { return try call(nil) }
-    // Lists show pids, so a short number is a pid. An id that consists of digits has more of them.
+    // A short number is a pid, because the ids that lists show have more digits.
     let isPID = pid(word) != nil
     if isPID, let found = try newest(ReportFilter(pid: pid(word)), of: client) { return try call(found) }
     if word.allSatisfy(\.isHexDigit) {

@@ -37,7 +37,7 @@ struct CrashForward: ParsableCommand {
         crash-maker array-index --wait-attached
         systemctl status crash-forward          # sentry: 1 sent
       """,
-    // The C string has static storage duration.
+    // Invariant: the C string has static storage duration.
     version: ProductVersion.line(of: "crash-forward", commit: unsafe String(cString: cs_build_commit())))
 
   @Option(help: ArgumentHelp("Read settings from this file", valueName: "file"), completion: .file())
@@ -96,7 +96,7 @@ struct CrashForward: ParsableCommand {
   private func run(_ settings: ForwardSettings, _ environment: [String: String]) throws {
     // Block the signals before any thread starts, because threads inherit the mask.
     var signals = sigset_t()
-    // Each of these calls uses the pointer to one set only during the call.
+    // Invariant: each of these functions uses the pointer to the set only during the call.
     unsafe sigemptyset(&signals)
     for signal in [SIGTERM, SIGINT] { unsafe sigaddset(&signals, signal) }
     unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
@@ -115,7 +115,7 @@ struct CrashForward: ParsableCommand {
     }
     try forwarder.run {
       var signal: Int32 = 0
-      // sigwait writes one number, and uses the pointers only during the call.
+      // Invariant: sigwait uses both pointers only during the call.
       while unsafe sigwait(&signals, &signal) != 0 {}
       notifier.send("STOPPING=1")
     }

@@ -7,7 +7,7 @@ public import LinuxSystem
 
 /// Runs all sinks of one `crash-forward`.
 ///
-/// Each sink has its own thread and cursor.
+/// Each sink has its own thread, and its own cursor in crashd.
 public struct CrashForwarder: Sendable {
   private let runners: [SinkRunner]
   private let stop: StopSignal
@@ -46,7 +46,7 @@ public struct CrashForwarder: Sendable {
     }
     if let secret = settings.sentryDSN {
       guard let dsn = SentryDSN(secret.text) else {
-        throw SettingsError(place: "sentry.dsn", reason: "it is no DSN such as https://KEY@HOST/PROJECT")
+        throw SettingsError(place: "sentry.dsn", reason: "it is not a DSN such as https://KEY@HOST/PROJECT")
       }
       let sentry = SentrySink(
         dsn, http: HTTPClient(caFile: settings.caFile, stop: stop), environment: settings.sentryEnvironment,
@@ -60,7 +60,7 @@ public struct CrashForwarder: Sendable {
           url: endpoint, headers: headers, http: HTTPClient(caFile: settings.caFile, stop: stop), host: host,
           environment: settings.otlpEnvironment)
       else {
-        throw SettingsError(place: "otlp.endpoint", reason: "it is no URL such as http://127.0.0.1:4318/v1/logs")
+        throw SettingsError(place: "otlp.endpoint", reason: "it is not a URL such as http://127.0.0.1:4318/v1/logs")
       }
       sinks.append((otlp, settings.otlp))
     }
@@ -70,7 +70,8 @@ public struct CrashForwarder: Sendable {
         var webhook = WebhookSink(
           url: url.text, headers: headers, http: HTTPClient(caFile: settings.caFile, stop: stop))
       else {
-        throw SettingsError(place: "webhook.url", reason: "it is no URL such as https://HOST/PATH, without a password")
+        throw SettingsError(
+          place: "webhook.url", reason: "it is not a URL such as https://HOST/PATH, without a password")
       }
       (webhook.host, webhook.environment) = (host, settings.webhookEnvironment)
       (webhook.format, webhook.template) = (settings.webhookFormat, settings.webhookTemplate)
@@ -81,7 +82,8 @@ public struct CrashForwarder: Sendable {
 
   private static func headers(_ secret: Secret?, _ key: String) throws(SettingsError) -> [String] {
     let lines = (secret?.text ?? "").split(whereSeparator: \.isNewline).map(String.init)
-    // Every line must have a colon, because libcurl interprets a line without one differently.
+    // Every line must have a colon, because libcurl interprets other lines differently: for example, `Name;` sends a
+    // header without a value.
     guard lines.allSatisfy({ $0.contains(":") && !$0.hasPrefix(":") }) else {
       throw SettingsError(
         place: key, reason: "each line must be a header such as Authorization: Bearer TOKEN")
@@ -91,12 +93,13 @@ public struct CrashForwarder: Sendable {
 
   private static func hostName() -> String? {
     var bytes = [CChar](repeating: 0, count: 256)
-    // gethostname leaves the last byte zero, even for a truncated name.
+    // Invariant: gethostname writes at most `bytes.count - 1` bytes, so the last byte stays zero, even if the name is
+    // truncated.
     guard unsafe gethostname(&bytes, bytes.count - 1) == 0 else { return nil }
     return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  /// Sends reports until `wait` returns, and then for a few seconds more if a server does not answer.
+  /// Sends reports until `wait` returns, then waits up to five seconds for transfers that have not ended.
   /// - Throws: `SystemError` if no thread can be created.
   public func run(untilStopped wait: () -> Void) throws(SystemError) {
     var ends: [StopSignal] = []
@@ -111,7 +114,7 @@ public struct CrashForwarder: Sendable {
     }
     wait()
     stop.stop()
-    // Stop waiting after five seconds. crashd sends unacknowledged reports again.
+    // Do not wait longer than five seconds: crashd sends unacknowledged reports again.
     for end in ends { _ = end.wait(for: .seconds(5)) }
   }
 }

@@ -1,12 +1,12 @@
 import CrashReport
 
-/// The most recent crashes of a sink, by which it skips duplicates.
+/// The most recent crashes that a sink sent, which it uses to skip duplicates.
 ///
 /// crashd sends a report again when it has more details, or after a lost acknowledgement.
 struct RecentEvents {
-  /// The key includes the group.
+  /// The identity of a crash, including its group.
   ///
-  /// A report that moved to another group is therefore sent again.
+  /// Because the key includes the group, a report that moved to another group is sent again.
   struct Key: Hashable {
     var id: String
     var group: String

@@ -3,7 +3,7 @@ public import CrashReport
 
 /// A receiver of reports.
 ///
-/// Only one thread uses it.
+/// Each sink is used by one thread only.
 public protocol Sink: Sendable {
   /// The name of the cursor and the prefix of log lines. It is one word, such as `journal`.
   var name: String { get }
@@ -13,25 +13,25 @@ public protocol Sink: Sendable {
 
 /// The outcome of an event.
 public enum Delivery: Sendable, Equatable {
-  /// The server accepted it.
+  /// The server accepted the event.
   case delivered
   /// The server will never accept this event, for the given reason, but may accept others.
   case refused(String)
   /// The server does not accept the event now, for the given reason.
   ///
   /// `after` is the retry delay that the server requests. `maybeNever` means that the server rejected the event or the
-  /// key, and may always do so.
+  /// key, and may reject it every time.
   case later(String, after: Duration? = nil, maybeNever: Bool = false)
 }
 
 /// A report to send.
 public struct SinkEvent: Sendable, Equatable {
-  /// The scrubbed report.
+  /// The report, scrubbed if the privacy rules apply to the sink.
   public var report: CrashReport
-  /// The whole report as JSON, with keys of later versions.
+  /// The whole report as JSON, including keys of later versions that `report` does not have.
   public var json: JSONValue
 
-  /// Creates the event of a received report, which the scrubber scrubs if there is one.
+  /// Creates the event of a received report; scrubs the report if a scrubber is given.
   public init(_ received: ReceivedReport, scrubbedBy scrubber: TextScrubber? = nil) throws {
     guard let scrubber else {
       (report, json) = (received.report, received.json)

@@ -9,13 +9,13 @@ public struct SinkCounts: Sendable, Equatable {
   public var refused = 0
   /// Events that crashd's retention removed before they were read.
   public var lost = 0
-  /// The number of skipped duplicates: a crash was received again with nothing new for the sink.
+  /// The number of skipped duplicates: crashes that were received again without new data for the sink.
   public var repeated = 0
   /// The number of failed attempts that are retried.
   public var retries = 0
   /// The reason why the sink waits.
   ///
-  /// Nil while it sends.
+  /// Nil while the sink is sending.
   public var failure: String?
 
   /// Returns the text for systemd's status line.
@@ -44,7 +44,8 @@ public final class SinkBoard: Sendable {
       body(&all[name, default: SinkCounts()])
       return before == all[name]?.text(name) ? nil : all.sorted { $0.key < $1.key }.map { $1.text($0) }
     }
-    // The text must be one line. systemd parses each line as an assignment, and a server may have supplied the text.
+    // Replace line breaks, because systemd parses each line as an assignment, and parts of the text may come from a
+    // server.
     if let lines { changed(CleanText.line(lines.joined(separator: "; "))) }
   }
 }

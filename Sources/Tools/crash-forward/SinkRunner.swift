@@ -5,8 +5,8 @@ import LinuxSystem
 
 /// Reads one sink's events from crashd, delivers them in order, and acknowledges delivered events.
 ///
-/// The runner holds one event at a time, and reads the next one after it has been delivered or refused. crashd
-/// disconnects a reader that is idle for a long time. The runner then reconnects, and resumes after the last
+/// The runner holds one event at a time, and reads the next event after this event has been delivered or refused.
+/// crashd disconnects a reader that is idle for a long time. The runner then reconnects, and resumes after the last
 /// acknowledgement.
 public struct SinkRunner: Sendable {
   /// The dependencies of a runner, except its sink.
@@ -21,7 +21,7 @@ public struct SinkRunner: Sendable {
     public var log: SinkLog
     /// Waits for a duration.
     ///
-    /// Returns true if the runner must stop.
+    /// Returns true if a stop was requested during the wait.
     var wait: @Sendable (Duration) -> Bool
     /// The clock of the rate limit.
     var now: @Sendable () -> ContinuousClock.Instant = { .now }
@@ -33,7 +33,7 @@ public struct SinkRunner: Sendable {
     }
   }
 
-  /// The number of crashes that a sink remembers to skip duplicates.
+  /// The number of sent crashes that a sink remembers, in order to skip duplicates.
   static let memory = 1_024
 
   private let sink: any Sink
@@ -46,17 +46,17 @@ public struct SinkRunner: Sendable {
   private var backoff = Backoff()
   /// True until crashd begins the stream.
   private var waitsForCrashd = false
-  /// The logged reason why the stream has not begun.
+  /// The reason why the stream has not begun, if it was logged.
   private var unreached: String?
   private var recent = RecentEvents(limit: Self.memory)
 
   /// - Parameters:
   ///   - sink: The receiver of the events.
   ///   - subscriber: The name of the cursor in crashd.
-  ///   - filter: Limits the runner to programs whose name contains this text.
+  ///   - filter: Limits the runner to programs whose name contains this string.
   ///   - perMinute: The rate limit of events.
   ///   - giveUpAfter: The time after which an event is dropped if the server answers but does not accept it.
-  ///   - scrubber: The scrubber of the events. Nil scrubs nothing.
+  ///   - scrubber: The scrubber of the events. If nil, events are not scrubbed.
   ///   - around: The other dependencies.
   public init(
     _ sink: any Sink, subscriber: String, filter: String? = nil, perMinute: Int,
@@ -75,7 +75,7 @@ public struct SinkRunner: Sendable {
         if try follow() { return }
       } catch {
         if error == .cancelled { return }
-        // crashd ends idle streams, for example while a server is down. That is no failure.
+        // crashd ends idle streams, for example while a server is down. This is not a failure.
         if case .closed = error {
           around.log(.debug, "\(sink.name): crashd closed the stream")
         } else {
@@ -93,7 +93,8 @@ public struct SinkRunner: Sendable {
   private mutating func follow() throws(ClientError) -> Bool {
     waitsForCrashd = true
     let stream = try subscribe()
-    // A new stream does not end the wait for a failed delivery, because the same event may be sent again.
+    // End the wait only if its reason was that crashd could not be reached. A wait for a failed delivery continues,
+    // because the same event is sent again.
     if let why = unreached, around.board.counts(of: sink.name).failure == why { endWaiting() }
     (waitsForCrashd, unreached) = (false, nil)
     while true {
@@ -109,23 +110,24 @@ public struct SinkRunner: Sendable {
 
   /// Reads the next event.
   ///
-  /// An unreadable event is dropped and acknowledged, because it would block all later events.
+  /// An event that cannot be decoded is dropped and acknowledged, because it would otherwise block all later events.
   private mutating func next(of stream: EventStream) throws(ClientError) -> EventStream.Event? {
     while true {
       do throws(ClientError) { return try stream.next(hangup: around.stop.descriptor) } catch {
         guard let cursor = stream.unreadableCursor else { throw error }
         refuse("behind cursor \(cursor)", Self.text(error))
         try acknowledge(cursor)
-        // After an oversized event the rest of it remains in the connection, so the runner must reconnect.
+        // After another error, such as an oversized event whose rest is still in the connection, the runner must
+        // reconnect.
         if case .malformedReply = error { continue }
         return nil
       }
     }
   }
 
-  /// Acknowledges an event, which crashd then does not send again.
+  /// Acknowledges an event, so that crashd does not send it again.
   ///
-  /// This ends any wait.
+  /// If the sink was waiting, the wait ends.
   private mutating func acknowledge(_ cursor: String) throws(ClientError) {
     try around.client.acknowledge(cursor, subscriber: subscriber)
     backoff.reset()
@@ -159,7 +161,7 @@ public struct SinkRunner: Sendable {
     if delay > .zero, around.wait(delay) { return true }
     let event: SinkEvent
     do { event = try SinkEvent(received, scrubbedBy: scrubber) } catch {
-      // The error message would repeat a part of the report.
+      // Do not log the error, whose message would repeat a part of the report.
       refuse(received.report.id, "cannot read it after scrubbing")
       return false
     }
@@ -218,7 +220,7 @@ public struct SinkRunner: Sendable {
     case .unreachable(let path, let code): "cannot reach crashd at '\(path)': \(SystemError.text(code))"
     case .timedOut: "crashd does not answer"
     case .failed(_, let code): "the connection to crashd failed: \(SystemError.text(code))"
-    // The error message would repeat a part of the report, which is not scrubbed.
+    // Do not log the error's message, which would repeat a part of the report that is not scrubbed.
     case .malformedReply: "cannot read crashd's event"
     case .messageTooLarge(let limit): "crashd's event is longer than \(limit >> 10) KiB"
     case .refused(let error): "crashd: \(error)"

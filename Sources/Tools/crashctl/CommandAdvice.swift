@@ -2,13 +2,13 @@ import ArgumentParser
 import CrashControl
 import CrashReport
 
-/// Reads a command line before ArgumentParser does, and advises about errors in it.
+/// Checks a command line before ArgumentParser parses it, and adds advice to error messages.
 enum CommandAdvice {
   /// Verbs that remove data.
   ///
-  /// A suggestion for a mistyped word never names these verbs.
+  /// These verbs are never suggested for a mistyped word.
   private static let destructive: Set<String> = ["rm", "prune"]
-  /// Names that other tools use for a verb.
+  /// Names that other tools use for verbs of crashctl.
   private static let synonyms = [
     "ps": "processes", "ls": "list", "info": "show", "logs": "follow", "tail": "follow", "version": "--version",
     "issues": "groups", "check": "doctor", "gdb": "debug", "lldb": "debug", "inspect": "show", "stats": "status",
@@ -19,7 +19,7 @@ enum CommandAdvice {
     CrashControlCommand.configuration.subcommands.compactMap { $0._commandName } + ["help"]
   }
 
-  /// Returns the error message for a first word that is no verb, or nil for any other command line.
+  /// Returns the error message if the first word is not a verb; otherwise returns nil.
   ///
   /// Without this check ArgumentParser would parse the word as an argument of `list`, the default verb.
   static func unknownVerb(in arguments: [String]) -> String? {
@@ -27,9 +27,9 @@ enum CommandAdvice {
     return "unknown command '\(first)'; " + suggestion(for: first, among: verbs)
   }
 
-  /// Returns whether the word is a verb that follows options.
+  /// Returns whether the argument is a verb that follows options.
   ///
-  /// Options must follow the verb.
+  /// This is an error, because options must follow the verb.
   static func isMisplacedVerb(_ word: String) -> Bool {
     CommandLine.arguments.dropFirst().first?.hasPrefix("-") == true && verbs.contains(word)
   }
@@ -44,7 +44,7 @@ enum CommandAdvice {
     }
   }
 
-  /// Returns the advice for an error.
+  /// Returns the advice for an error of ArgumentParser.
   ///
   /// - Parameters:
   ///   - sentence: The error message of ArgumentParser.
@@ -81,7 +81,7 @@ enum CommandAdvice {
     else { return nil }
     let whole = CrashControlCommand.helpMessage(for: verb, columns: columns)
     let options = CrashControlCommand.helpMessage(for: standard, columns: columns)
-    // A section of options follows an empty line. The first section follows the usage.
+    // In the help, an empty line precedes each section, and the first section follows the usage.
     guard let usage = options.firstRange(of: "\nUSAGE:")?.upperBound,
       let start = options[usage...].firstRange(of: "\n\n")?.lowerBound,
       let own = whole.firstRange(of: "\nOPTIONS:")?.lowerBound,

@@ -7,7 +7,7 @@ import LinuxSystem
 
 /// Provides values for shell completion.
 ///
-/// Without crashd the list is empty, because a completion cannot report errors.
+/// If crashd cannot be reached, the list is empty, because a completion cannot report errors.
 enum Completions {
   private typealias Value = (value: String, about: String)
 
@@ -15,10 +15,11 @@ enum Completions {
 
   /// Formats values for the current shell.
   ///
-  /// zsh and fish show descriptions. bash would insert them, so it gets values only.
+  /// zsh and fish show descriptions. bash would insert the descriptions, so it receives only values.
   private static func lines(_ values: [Value]) -> [String] {
     values.map { value, about in
-      // Shells expand completions. The reply is untrusted input, so only plain characters of it are printed.
+      // Shells expand completions, and crashd's reply is untrusted input. Therefore print only plain characters of
+      // descriptions.
       let about = about.filter { $0.isLetter || $0.isNumber || " .,()+-_#×".contains($0) }
       if about.isEmpty { return value }
       if CompletionShell.requesting == .zsh { return value.replacing(":", with: "\\:") + ":" + about }
@@ -26,7 +27,7 @@ enum Completions {
     }
   }
 
-  /// Requests values from crashd, and returns each value once if it begins with the typed prefix.
+  /// Requests values from crashd, and returns those that begin with the typed prefix, without duplicates.
   private static func ask(
     _ prefix: String, _ call: (CrashClient) throws(ClientError) -> [Value]
   ) -> [String] {

@@ -63,7 +63,7 @@ struct ConnectionOptions: ParsableArguments {
     }
   }
 
-  /// Performs a call about the report that the argument selects, and returns its result.
+  /// Performs a call for the report that the argument selects, and returns its result.
   /// - Throws: `Failure` with the reason.
   func ask<Result>(
     about word: String?, _ call: (_ client: CrashClient, _ id: String?) throws(ClientError) -> Result
@@ -78,7 +78,7 @@ struct ConnectionOptions: ParsableArguments {
     try Pager.show(text, environment: environment)
   }
 
-  /// Prints a text that the closure writes in pieces.
+  /// Prints text that the closure writes in pieces, through a pager if the output is a terminal.
   func show(_ body: (_ put: Pager.Writer) throws(Failure) -> Void) throws(Failure) {
     if terminal.width == nil || hasNoPager {
       return try body { (text: String) throws(Failure) in try Output.write(text) }
@@ -88,7 +88,8 @@ struct ConnectionOptions: ParsableArguments {
 
   /// Prints a list.
   ///
-  /// The note about missing items follows it on a terminal, and goes to standard error otherwise.
+  /// On a terminal, the note about items that are not shown follows the list. Otherwise the note goes to standard
+  /// error.
   func show(_ list: String, rest: String?, legend: Bool) throws(Failure) {
     let isLine = json == .off && terminal.width != nil && legend
     let line = rest.map { terminal.styled($0, .dim) + "\n" }
@@ -107,7 +108,7 @@ struct LegendOptions: ParsableArguments {
   @Flag(name: .shortAndLong, help: "Print full times, one line per item and all columns on a terminal too")
   var verbose = false
 
-  /// Returns the connection's terminal, with the layout that these options select.
+  /// Returns the properties of the terminal, with the layout that these options select.
   func terminal(_ connection: ConnectionOptions) -> Terminal {
     var terminal = connection.terminal
     if verbose { terminal.isBrief = false }

@@ -24,7 +24,7 @@ struct CrashControlCommand: ParsableCommand {
         crashctl doctor 4711                    # is this process covered?
         crashctl demo                           # see it work
       """,
-    // The C string has static storage duration.
+    // Invariant: the C string has static storage duration.
     version: ProductVersion.line(of: "crashctl", commit: unsafe String(cString: cs_build_commit())),
     subcommands: [Reanalyse.self],
     groupedSubcommands: [
@@ -69,7 +69,7 @@ struct CrashControlCommand: ParsableCommand {
   private static func finish(_ error: any Error) -> Never {
     let code = exitCode(for: error)
     guard code.isSuccess else {
-      // Further lines of the message contain ArgumentParser's suggestions, which are dropped.
+      // Print only the first line: further lines contain ArgumentParser's own suggestions.
       let text = message(for: error).prefix { $0 != "\n" }
       let sentence = text.hasSuffix(".") ? text.dropLast() : text
       let advice = CommandAdvice.text(for: sentence, arguments: Array(CommandLine.arguments.dropFirst()))

@@ -46,7 +46,7 @@ struct FilterOptions: ParsableArguments {
 
   var isRestricting: Bool { filter != ReportFilter() }
 
-  /// The failure that reports an empty list.
+  /// Returns the failure that reports an empty list.
   func nothingFound(_ client: CrashClient) -> Failure {
     isRestricting ? .nothing("no crash matches", of: client) : .noCrash(of: client)
   }
@@ -72,7 +72,7 @@ struct FilterOptions: ParsableArguments {
 
 /// The option that limits the length of a list.
 struct LimitOptions: ParsableArguments {
-  /// The limit if `-n` is absent.
+  /// The limit that applies without `-n`.
   static let standard = 100
 
   @Option(
@@ -106,16 +106,16 @@ struct ListOptions: ParsableArguments {
     hasMore && count.limit == nil ? Listings.rest(nil, of: what, "see -n NUMBER") : nil
   }
 
-  /// Returns whether the newest item comes first, as by default on a terminal, where people read from the top.
+  /// Returns whether the newest item comes first, which is the default on a terminal, because people read from the top.
   ///
-  /// By default JSON begins with the oldest item on a terminal too, because programs read JSON.
+  /// JSON begins with the oldest item by default, also on a terminal, because programs read JSON.
   func isNewestFirst(_ connection: ConnectionOptions) -> Bool {
     reverse || !isOldestFirst && connection.json == .off && connection.terminal.width != nil
   }
 
   /// Returns the items in the order of the output.
   ///
-  /// The items of the argument begin with the newest.
+  /// Precondition: in the argument, the newest item comes first.
   func ordered<Item>(_ items: [Item], _ connection: ConnectionOptions) -> [Item] {
     isNewestFirst(connection) ? items : items.reversed()
   }

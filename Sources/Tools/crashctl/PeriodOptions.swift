@@ -3,7 +3,7 @@ import CrashControl
 
 /// The options that select a period.
 struct PeriodOptions: ParsableArguments {
-  // Unconditional parsing allows values with a leading minus, such as -2h.
+  // With the parsing strategy `unconditional`, values such as -2h may begin with a minus.
   @Option(
     name: [.customShort("S", allowingJoined: true), .long], parsing: .unconditional,
     help: "Only crashes at or after this time",
@@ -23,7 +23,7 @@ struct PeriodOptions: ParsableArguments {
 
 /// The option that selects incidents by the start of a period.
 ///
-/// Incidents recur, so the time last seen counts.
+/// Because incidents recur, the option compares the time at which an incident was last seen.
 struct SeenOptions: ParsableArguments {
   @Option(
     name: [.customShort("S", allowingJoined: true), .long], parsing: .unconditional,

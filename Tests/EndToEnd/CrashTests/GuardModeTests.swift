@@ -89,7 +89,7 @@ struct GuardModeTests {
       try await DanglingTests.crashctl(["doctor", "--socket", daemon.place.varlinkSocket, "\(host.process.pid)"])
     }
     #expect(try await told().selfTest == nil)
-    #expect(try await doctor().contains("the program has run no self-test"))
+    #expect(try await doctor().contains("the program has not run a self-test"))
 
     #expect(try await host.asks("self-test") == "asked")
     let good = try #require(try await told().selfTest)

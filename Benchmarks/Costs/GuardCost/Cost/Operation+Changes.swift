@@ -65,7 +65,7 @@ extension Operation {
       }
       return sum
     },
-    // The compiler reduces the plain operation to a single step.
+    // The limit is an absolute number, because the compiler reduces the plain operation to very few instructions.
     Operation("G3 slice.removeFirst()", .atMost(30)) { input in
       var rest = input.places[...]
       var sum = 0

@@ -1,4 +1,4 @@
-// The guards are compared with the plain operations, which these rules forbid.
+// This file disables these lint rules, because it compares the guards with the plain operations that the rules forbid.
 // swift-format-ignore-file: NeverForceUnwrap, NeverUseForceTry
 import CrashShieldGuards
 import CrashShieldFoundation
@@ -13,7 +13,7 @@ private struct ShieldedOrder: Decodable {
 }
 
 private struct Objects: @unchecked Sendable {
-  // No operation changes these objects.
+  // Invariant: no operation changes these objects, so several threads may use them.
   static let shared = Objects()
   let array = NSArray(array: Array(0..<1024))
   let string = NSString(string: String(repeating: "some text", count: 200))
@@ -106,7 +106,7 @@ extension Operation {
       }
       return sum
     },
-    // Foundation's throwing function takes longer than its trapping function.
+    // The limit is an absolute number, because Foundation's throwing function takes longer than its trapping function.
     Operation("G27 FileHandle.write", .atMost(500)) { input in
       let file = FileHandle(forWritingAtPath: "/dev/null")!
       for _ in 0..<input.turns / 10 { file.write(Objects.shared.data) }

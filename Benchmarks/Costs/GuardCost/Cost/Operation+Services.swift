@@ -1,4 +1,4 @@
-// The guards are compared with the plain operations, which these rules forbid.
+// This file disables these lint rules, because it compares the guards with the plain operations that the rules forbid.
 // swift-format-ignore-file: NeverForceUnwrap, NeverUseForceTry
 import CrashShieldGuards
 import CrashShieldFoundation

@@ -1,4 +1,4 @@
-// The guards are compared with the plain operations, which these rules forbid.
+// This file disables these lint rules, because it compares the guards with the plain operations that the rules forbid.
 // swift-format-ignore-file: NeverForceUnwrap, NeverUseForceTry
 import CrashShield
 import CrashShieldGuards
@@ -45,7 +45,7 @@ extension Operation {
       for value in input.optionalTexts { texts.append(value.shielded(or: "")) }
       return texts.count
     },
-    // The guard retains a text that the plain operation only reads.
+    // The limit is higher, because the guard retains a string that the plain operation only reads.
     Operation("G7 x! of texts, default, in order", .looked) { input in
       var sum = 0
       for value in input.optionalTexts { sum &+= value!.utf8.count }
@@ -136,7 +136,8 @@ extension Operation {
       for value in input.anyDogs { sum &+= Shield.cast(value, to: Dog.self)?.age ?? 0 }
       return sum
     },
-    // The plain operation is a comparison. The guard retains the object during the check.
+    // The limit is higher, because the plain operation only compares two pointers, and the guard retains the object
+    // during the check.
     Operation("G8 class as! its subclass", .looked) { input in
       var sum = 0
       for value in input.animals { sum &+= (value as! Dog).age }
@@ -201,7 +202,7 @@ extension Operation {
       }
       return sum
     },
-    // The guard uses a weak reference, which the runtime must look up.
+    // The limit is an absolute number, because the guard loads a weak reference, which calls the runtime.
     Operation("G19 unowned", .atMost(250)) { input in
       let dog = Owned(1)
       unowned let reference = opaque(dog)
@@ -215,7 +216,7 @@ extension Operation {
       for _ in 0..<input.turns { sum &+= reference.with(or: 0) { $0.number } }
       return sum &+ dog.number
     },
-    // The guard uses a lock and a table.
+    // The limit is an absolute number, because the guard uses a lock and a table.
     Operation("G20 context pointer", .atMost(600)) { input in
       let dog = Owned(1)
       let context = opaque(Unmanaged.passUnretained(dog).toOpaque())
@@ -234,7 +235,7 @@ extension Operation {
 
   /// G30.
   static let memory: [Operation] = [
-    // In an optimized program the plain operation has no check.
+    // The limit is an absolute number, because the plain operation does not check bounds in an optimized program.
     Operation("G30 buffer.load", .atMost(20)) { input in
       input.numbers.withUnsafeBytes { bytes in
         var sum = 0

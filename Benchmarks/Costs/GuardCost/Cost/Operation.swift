@@ -5,15 +5,15 @@ import Synchronization
 
 /// An operation in its plain form and its guarded form.
 ///
-/// Each runs the given number of loop iterations, and both return the same sum.
+/// Each form runs the given number of loop iterations, and both forms return the same sum.
 struct Operation: Sendable {
   typealias Work = @Sendable (Input) throws -> Int
 
-  /// The documented limit.
+  /// The documented limit of the guarded form's cost.
   enum Promise: Equatable {
-    /// At most 1.1 times the plain operation's time, with the limit of instructions below.
+    /// At most 1.1 times the plain operation's time, and the limit of `instructions`.
     case time
-    /// The limit of instructions below. The time is reported, but has no limit.
+    /// The limit of `instructions`. The time is measured and reported, but not limited.
     case timed
     /// At most three times the plain operation's instructions. Every guard that is specialized for its types stays
     /// below this limit.
@@ -21,7 +21,7 @@ struct Operation: Sendable {
     /// At most this number of instructions per iteration, for guards that do additional work, such as taking a lock.
     case atMost(Int)
 
-    /// The limit for a value that the plain operation only reads, and the guard retains and releases.
+    /// The limit if the plain operation only reads a value, and the guard also retains and releases it.
     static let looked = atMost(90)
   }
 
@@ -37,7 +37,7 @@ struct Operation: Sendable {
     self.guarded = guarded
   }
 
-  /// Makes callgrind count the instructions of each form.
+  /// Runs each form once between marks, so that callgrind counts its instructions.
   func count(_ input: Input) throws {
     for (form, work) in [("plain", plain), ("guarded", guarded)] {
       // The first run is not counted, because it includes one-time initialization.
@@ -63,7 +63,7 @@ struct Operation: Sendable {
   }
 }
 
-/// The classes of the casts.
+/// Classes for measuring casts.
 class Animal {}
 
 final class Dog: Animal {
@@ -77,7 +77,7 @@ struct Point {
   var name: String
 }
 
-/// The inputs of the operations, which the compiler cannot compute.
+/// The inputs of the operations, whose values the compiler cannot compute.
 struct Input {
   let turns: Int
   /// Indices below 1,000, in random order.

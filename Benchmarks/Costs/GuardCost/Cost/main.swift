@@ -1,5 +1,5 @@
-// Measures the cost of a guard from another package: the instructions of the plain and the guarded operation (for
-// callgrind), the time of both, and the nanoseconds of an absorbed fault.
+// Measures the cost of guards in a package that depends on this one: the instructions of each plain and guarded
+// operation (with callgrind), their times, and the nanoseconds of an absorbed fault.
 import CrashShield
 import CrashShieldGuards
 
@@ -32,7 +32,7 @@ func absorbed(_ turns: Int) -> Int {
   let numbers = opaque([1, 2, 3])
   let nowhere = opaque(-1)
   var best = Int.max
-  // The rounds are short, because other processes interrupt long ones.
+  // Use many short rounds, because other processes interrupt long rounds.
   for _ in 0..<400 {
     let start = now()
     for _ in 0..<turns { _ = opaque(numbers[shielded: nowhere]) }
@@ -45,7 +45,7 @@ extension Operation {
   static let all =
     index + positions + ranges + changes + values + casts + numbers + checks + memory + services + foundation
 
-  /// The limit of instructions: a multiple of the plain operation's number, or an absolute number.
+  /// The limit of instructions: a multiple of the plain operation's instructions, or an absolute number.
   var limit: String {
     switch promise {
     case .time, .timed, .instructions: "3x"

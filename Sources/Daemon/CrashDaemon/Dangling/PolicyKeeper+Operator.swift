@@ -82,9 +82,7 @@ extension PolicyKeeper {
     }
   }
 
-  /// Removes the override of a class.
-  ///
-  /// The program's settings and the statistics then apply again.
+  /// Removes the override of a class, so that the program's request and crashd's statistics apply again.
   func reset(_ keys: [ServiceKey], _ className: String, by uid: UInt32? = nil) {
     for key in keys {
       guard let now = current(key, of: className), now != Override() else { continue }

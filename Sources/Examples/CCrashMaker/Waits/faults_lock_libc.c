@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// The signal with which glibc makes every thread take a new user or group id. pthread_sigmask does not block it.
+// The signal that glibc sends to every thread to set a new user or group id. pthread_sigmask cannot block it.
 #define SIGSETXID 33
 
 static sem_t is_held;
@@ -46,7 +46,8 @@ FAULT void cs_fault_stdio_lock_held(void) {
   *number = 42; // fault: stdio-lock-held
 }
 
-// Makes the thread that changes the group id wait for this thread, while the list of threads is locked.
+// Blocks SIGSETXID in this thread. The thread that changes the group id then waits for this thread, and holds the lock
+// of the list of threads.
 static void *refuse_setxid(void *unused) {
   const uint64_t blocked = UINT64_C(1) << (SIGSETXID - 1);
   uint64_t pending = 0;
@@ -82,7 +83,8 @@ static FAULT ssize_t cs_fault_write_cookie(void *cookie, const char *bytes, size
   return (ssize_t)size;
 }
 
-// Crashes while this thread holds the locks of this file, of the standard files, and of the list of all files.
+// Crashes while this thread holds stdio's locks: that of one stream, those of the standard streams, and that of the
+// list of all streams.
 FAULT void cs_fault_inside_stdio(void) {
   const cookie_io_functions_t functions = {.write = cs_fault_write_cookie};
   FILE *file = fopencookie(opaque_pointer(0), "w", functions);
@@ -93,7 +95,7 @@ FAULT void cs_fault_inside_stdio(void) {
   cs_opaque(1);
 }
 
-// Aborts the thread that waits until this thread takes its new group id.
+// Sends SIGABRT to the thread that is waiting until this thread has set its new group id.
 static void *abort_setxid(void *waiting) {
   const uint64_t blocked = UINT64_C(1) << (SIGSETXID - 1);
   uint64_t pending = 0;
@@ -112,7 +114,7 @@ FAULT void cs_fault_inside_setxid(void) {
   pthread_t other;
   sigset_t abort_only;
   self = gettid();
-  // The parent of this program may have blocked the signal.
+  // Unblock SIGABRT, which the parent of this program may have blocked.
   sigemptyset(&abort_only);
   sigaddset(&abort_only, SIGABRT);
   pthread_sigmask(SIG_UNBLOCK, &abort_only, NULL);

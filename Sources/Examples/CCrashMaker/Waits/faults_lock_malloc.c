@@ -1,9 +1,10 @@
 // A fault while another thread holds the lock of the only heap arena.
 //
-// glibc calls no callback while it holds that lock. For this reason a worker allocates memory all the time, and a
-// signal stops it at some point. If a probing thread then cannot allocate, the worker was stopped while it held the
-// lock. On a virtual machine a running thread handles a signal only at its next system call. The worker's blocks
-// therefore have a size for which glibc makes a system call with the lock held, for each allocation and each free.
+// glibc does not call a callback of the program while it holds that lock. Therefore a worker thread allocates memory in
+// a loop, and a signal stops the worker at some point. If a probing thread then cannot allocate, the worker was stopped
+// while it held the lock. On a virtual machine, a running thread may handle a signal only at its next system call. The
+// worker's blocks therefore have a size for which each allocation and each free makes a system call while holding the
+// lock.
 #include "../faults.h"
 
 #include <malloc.h>
@@ -16,8 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-// More than FASTBIN_CONSOLIDATION_THRESHOLD of malloc/malloc.c (64 KiB), because free() of a smaller block does not
-// trim the top of the heap. Less than MAPPING_BYTES, because glibc creates a separate mapping without the lock.
+// The block size is more than FASTBIN_CONSOLIDATION_THRESHOLD of malloc/malloc.c (64 KiB), because free() of a smaller
+// block does not trim the top of the heap. It is less than MAPPING_BYTES, because for a larger block glibc creates a
+// separate mapping without the lock.
 #define BLOCK_BYTES   100000
 #define MAPPING_BYTES (4 * BLOCK_BYTES)
 #define STOP_TRIES    2000
@@ -34,7 +36,7 @@ static void stop_here(int signal) {
 }
 
 static void *allocate_forever(void *unused) {
-  // Dispatch's workers block the signal, and a new thread inherits their mask.
+  // Unblock the signal: Dispatch's workers block it, and a new thread inherits the mask of its creator.
   sigset_t stop;
   sigemptyset(&stop);
   sigaddset(&stop, SIGUSR1);
@@ -48,8 +50,8 @@ static void *allocate_forever(void *unused) {
   return unused;
 }
 
-// Waits until the worker has made progress. Otherwise the next signal could stop it at the same place as the previous
-// one.
+// Waits until the worker has made progress. Otherwise the next signal could stop the worker at the same instruction as
+// the previous signal.
 static void await_rounds(unsigned long count) {
   const unsigned long start = atomic_load(&rounds);
   while (atomic_load(&rounds) - start < count)
@@ -78,7 +80,8 @@ static int probe_is_stuck(void) {
   return sem_timedwait(&probed, &limit) != 0;
 }
 
-// Prepares the fault before any other thread has its own arena.
+// Configures malloc for this scenario: one arena for all threads (set before another thread has its own arena), and
+// system calls for the worker's blocks.
 void cs_prepare_malloc_lock_held(void) {
   mallopt(M_ARENA_MAX, 1);
   mallopt(M_MMAP_THRESHOLD, MAPPING_BYTES);
@@ -95,9 +98,9 @@ FAULT void cs_fault_malloc_lock_held(void) {
     if (sem_init(semaphores[n], 0, 0) != 0) return;
   if (pthread_create(&worker, NULL, allocate_forever, NULL) != 0) return;
   if (pthread_create(&prober, NULL, probe_forever, NULL) != 0) return;
-  // Waits until the probing thread runs, which its answer shows. Blocks that the creation of a thread allocates must
-  // not lie behind the worker's block. When such blocks are freed, they leave a hole in the heap, from which the next
-  // block is allocated without a system call.
+  // Wait until the probing thread runs. Its creation allocates blocks, which must not lie behind the worker's block in
+  // the heap. Otherwise freeing them would leave a hole, from which the worker's next block would be allocated without
+  // a system call.
   sem_post(&probe);
   while (sem_wait(&probed) != 0) {
   }

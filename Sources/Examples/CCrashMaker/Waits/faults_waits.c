@@ -1,5 +1,5 @@
-// A thread crashes while the main thread waits, with each call that a program may wait in. If the crash interrupted the
-// call, the main thread would end the process successfully, which must not happen.
+// A thread crashes while the main thread waits in a system call or library call. There is a scenario for each call. If
+// the crash interrupted the call, the main thread would end the process with success, which must not happen.
 #include "../faults.h"
 #include "waits.h"
 
@@ -19,9 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-// The time for which a busy thread works after a crash beside it. With the shield it is stopped before.
+// The time for which a busy thread computes after another thread has crashed. The shield stops it earlier.
 #define BUSY_NS INT64_C(1000000000)
-// The time for which the program's handler works on a crash.
+// The time for which the program's own crash handler runs.
 #define HANDLER_NS INT64_C(20000000)
 
 static pthread_t crasher;
@@ -33,8 +33,8 @@ static void wait_pthread_join(void) {
   pthread_join(crasher, NULL);
 }
 
-// Starts a child that lives as long as this process. At its end it calls `at_end`, which may remove what the kernel
-// would keep.
+// Starts a child that runs as long as this process. At its end, the child calls `at_end`, which can remove objects that
+// the kernel would keep.
 static int child_until_end(void (*at_end)(int), int number) {
   int ends[2] = {-1, -1};
   char byte;
@@ -95,7 +95,8 @@ static void do_nothing(int signal) {
   (void)signal;
 }
 
-// Returns whether the thread waits on a futex. A thread that crashes here waits on one only after the crash stopped it.
+// Returns whether the thread waits on a futex. In these scenarios, the thread does so only after the crash of another
+// thread stopped it.
 static bool is_on_futex(int tid) {
   char path[64];
   char text[128];
@@ -107,8 +108,9 @@ static bool is_on_futex(int tid) {
   return strstr(text, "futex") != NULL;
 }
 
-// Blocks in vfork, so that no signal reaches this thread. The crash waits for this thread, and then stops the other
-// threads even if they have hardly run. Under ThreadSanitizer vfork is a fork, and blocks no thread.
+// Blocks in vfork, so that this thread does not handle signals. The crash handler waits for this thread until its
+// timeout. During this time it also stops threads that get little processor time. Under ThreadSanitizer, vfork is a
+// fork, which does not block the thread.
 static void *wait_for_child(void *unused) {
   int ends[2] = {-1, -1};
   char byte = 0;
@@ -122,7 +124,7 @@ static void *wait_for_child(void *unused) {
   return unused;
 }
 
-// Waits as a profiler does, which samples the crashing thread. The crash does not stop this thread, because it blocks
+// Waits like a profiler that samples the crashing thread. The crash does not stop this thread, because it blocks
 // SIGPROF.
 static void wait_profiled(void) {
   const struct sigaction sample = {.sa_handler = do_nothing, .sa_flags = SA_RESTART};
@@ -139,7 +141,7 @@ static void wait_profiled(void) {
     syscall(SYS_tgkill, getpid(), crasher_tid, SIGPROF);
 }
 
-// The waits that require the crashing thread, or another process.
+// The waits that involve the crashing thread or another process.
 static const cs_wait own_waits[] = {
     {"pthread-join", wait_pthread_join},
     {"waitpid", wait_waitpid},
@@ -187,7 +189,7 @@ typedef struct waiting {
 
 static FAULT void *cs_fault_beside_waiting(void *context) {
   const waiting *other = context;
-  // The thread must be asleep twice in a row, because it may sleep for a moment before it reaches the call.
+  // Require that the thread is asleep twice in a row, because it may sleep briefly before it reaches the call.
   for (int seen = 0; !other->is_busy && seen < 2;) {
     usleep(2000);
     seen = is_asleep(other->tid) ? seen + 1 : 0;
@@ -203,15 +205,15 @@ static FAULT void *cs_fault_beside_waiting(void *context) {
 
 static struct sigaction before;
 
-// Handles the signal as a program's crash logger does: it works for a while, and then passes the signal to the next
-// handler.
+// Handles the signal like a program's crash logger: runs for a while, and then passes the signal to the next handler.
 static void work_and_pass_on(int signal, siginfo_t *information, void *context) {
   for (const int64_t start = used_ns(); used_ns() - start < HANDLER_NS;)
     cs_opaque(1);
   before.sa_sigaction(signal, information, context);
 }
 
-// Crashes while the main thread waits. The main thread ends the process successfully as soon as its call returns.
+// Crashes while the main thread waits. If the main thread's call returns, the main thread ends the process with
+// success.
 void cs_fault_main_waits(int way) {
   const bool is_profiler = way_at(way)->wait == wait_profiled;
   waiting self = {.tid = (int)syscall(SYS_gettid),

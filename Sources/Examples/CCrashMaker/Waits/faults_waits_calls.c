@@ -22,7 +22,7 @@
 
 static const struct timespec long_time = {.tv_sec = CS_LONG_WAIT_S};
 
-// One semaphore is enough, because a process waits only once.
+// One semaphore for all waits is sufficient, because each process runs only one of them.
 static sem_t semaphore;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;

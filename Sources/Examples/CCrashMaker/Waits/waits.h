@@ -1,5 +1,5 @@
-// Calls in which a program may wait. If a crash interrupted them, the program would end successfully, which must not
-// happen. faults_waits.c makes a thread crash during each call.
+// Calls in which a program may wait. If a crash interrupted such a call, the program would end with success, which must
+// not happen. faults_waits.c makes a thread crash during each call.
 #ifndef CS_WAITS_H
 #define CS_WAITS_H
 

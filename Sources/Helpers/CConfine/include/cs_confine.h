@@ -8,34 +8,38 @@
 #define CS_CONFINE_FILE_BYTES   (UINT64_C(256) << 20)
 #define CS_CONFINE_CPU_S        30
 
-/// The limits of a job that reads one image: a base, and more for each byte of the image, up to the limits above. A
-/// forged image of 32 KiB can then cost no more than an honest image of a few MiB.
+/// The limits of a job that reads one image: a base plus an amount per byte of the image, up to the limits above. A
+/// forged image of 32 KiB can therefore not use more than an honest image of a few MiB.
 #define CS_CONFINE_BASE_CPU_S        2
 #define CS_CONFINE_BYTES_PER_S       (UINT64_C(4) << 20)
 #define CS_CONFINE_BASE_MEMORY_BYTES (UINT64_C(256) << 20)
 #define CS_CONFINE_MEMORY_FACTOR     8
 
-/// The CPU time of such a job, in units of the CPU time that the start of the process took. The limit is a base, and
-/// one unit per CS_CONFINE_BYTES_PER_START bytes of the image. The unit measures the speed of the machine. Honest
-/// images need 5 to 10 % of the limit.
+/// The limit of the CPU time of a job that reads one image. The unit is the CPU time that the start of the process
+/// took, because it depends on the speed of the machine. The limit is CS_CONFINE_STARTS units, plus one unit per
+/// CS_CONFINE_BYTES_PER_START bytes of the image. Honest images need 5 to 10 % of the limit.
 #define CS_CONFINE_STARTS          16
 #define CS_CONFINE_BYTES_PER_START (UINT64_C(16) << 10)
 
-/// Confines this process permanently. It keeps only the descriptors 0, 1 and 2, and can open no others, so that a debug
-/// link in the image has no effect. It writes no core dump, gets no new privileges, and no process may trace it.
-/// Memory, CPU time and file size are limited. It can make only the system calls for reading and writing open files.
-/// Any other system call ends the process. Returns 0, or the errno of the first step that failed.
+/// Confines this process permanently. The process keeps only the descriptors 0, 1 and 2, and cannot open others, so
+/// that a debug link in the image has no effect. It does not write a core dump, cannot get new privileges, and other
+/// processes cannot trace it. Memory, CPU time and file size are limited. Only the system calls for reading and writing
+/// open files are allowed. Any other system call ends the process. Returns 0, or the errno of the first step that
+/// failed.
 int cs_confine(void);
 
-/// Confines the process like cs_confine(), with CPU time and memory that are linear in the size of the image open as
-/// `image`. SIGKILL ends a process that exceeds the CPU time. Precondition: called at the start of the process.
+/// Confines the process like cs_confine(), but with limits of CPU time and memory that are linear in the size of the
+/// image open as `image`. SIGKILL ends a process that exceeds the CPU time. Precondition: called at the start of the
+/// process.
 int cs_confine_image(int image);
 
-/// The additional limits of a process that connects to servers: descriptors for sockets, and CPU time for encryption.
+/// The different limits of a process that connects to servers: more descriptors, for sockets, and CPU time for
+/// encryption.
 #define CS_CONFINE_FETCH_DESCRIPTORS 32
 #define CS_CONFINE_FETCH_CPU_S       60
 
-/// Confines this process like cs_confine(), but lets it create and use Internet sockets. It cannot resolve a name or
-/// open a file. Other system calls fail with EPERM, because network libraries try some of them and work without them.
-/// An output file is limited to `file_bytes`. Returns 0, or the errno of the first step that failed.
+/// Confines this process like cs_confine(), but lets it create and use Internet sockets. The process cannot resolve
+/// host names or open files. Other system calls fail with EPERM instead of ending the process, because network
+/// libraries try some of them and work without them. The size of the output file is limited to `file_bytes`. Returns 0,
+/// or the errno of the first step that failed.
 int cs_confine_fetch(uint64_t file_bytes);

@@ -1,12 +1,12 @@
-// Reads the symbols and the debug information of an ELF image into the tables of a symbol cache.
-// This header hides libdw and libelf. Swift uses only plain arrays.
+// Reads the symbols and the debug information of an ELF image into the tables of a symbol cache. This header does not
+// include those of libdw and libelf, so that Swift code uses only plain arrays.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/// The value that means "none" in every index of the tables.
+/// The value of an index that does not refer to an item, in all tables.
 #define CS_SYMBOLS_NONE UINT32_MAX
 
 /// The code from `start` to the next range's start belongs to `location`, or to no location.
@@ -18,16 +18,16 @@ struct cs_symbols_range {
 /// A line and column within a context.
 struct cs_symbols_location {
   uint32_t context;
-  uint32_t line_column; // the line, above CS_SYMBOLS_COLUMN_BITS bits of the column
+  uint32_t line_column; // the line, shifted left by CS_SYMBOLS_COLUMN_BITS, and the column
 };
 
-/// The common part of many locations. `parent` is the location into which this function was inlined. A parent always
-/// precedes its children.
+/// The common part of many locations, to make the table of locations small. `parent` is the location into which this
+/// function was inlined. A parent always precedes its children.
 struct cs_symbols_context {
   uint32_t function;
   uint32_t file; // offset of a string, or 0 if unknown
   uint32_t parent;
-  uint32_t line_base; // added to the lines of locations; a line or column of 0 is unknown
+  uint32_t line_base; // added to the line of each location; 0 in a location means unknown
 };
 
 #define CS_SYMBOLS_LINE_BITS   20
@@ -35,7 +35,7 @@ struct cs_symbols_context {
 
 struct cs_symbols_function {
   uint32_t name;  // the linkage name, as the offset of a string
-  uint32_t entry; // offset from the image's base, or none for an inlined function
+  uint32_t entry; // offset from the image's base; CS_SYMBOLS_NONE if inlined
   uint32_t file;  // the file of the declaration, as the offset of a string; 0 if unknown, as for the line
   uint32_t line;
 };
@@ -45,7 +45,7 @@ _Static_assert(sizeof(struct cs_symbols_location) == 8, "two words of the cache 
 _Static_assert(sizeof(struct cs_symbols_context) == 16, "four words of the cache file");
 _Static_assert(sizeof(struct cs_symbols_function) == 16, "four words of the cache file");
 
-/// The tables, which are valid as long as the image.
+/// The tables of an image, which are valid until the image is closed.
 struct cs_symbols {
   uint64_t base; // link address of the first loaded byte
   const struct cs_symbols_range *ranges;
@@ -58,9 +58,9 @@ struct cs_symbols {
   size_t context_count;
   size_t function_count;
   size_t strings_bytes;
-  const char *debug_link; // name of the file with the debug information; NULL if the image names none
+  const char *debug_link; // name of the file with the debug information, or NULL
   bool has_debug_info;
-  bool debug_info_damaged; // some debug information could not be read; the tables are correct but may be incomplete
+  bool debug_info_damaged; // some debug information is unreadable: the tables may be incomplete
 };
 
 /// The reason why an image was refused, as one line for people.

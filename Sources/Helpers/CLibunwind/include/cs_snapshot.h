@@ -1,12 +1,12 @@
 // Unwinds a thread of an ended process, from its registers, a copy of its stack, and the unwind tables of its images.
-// This header hides libunwind. Everything in a snapshot may be forged. No byte outside the snapshot is read, and the
-// numbers of frames and of libunwind's reads are limited.
+// This header does not include libunwind's. All data in a snapshot may be forged. Therefore only bytes in the snapshot
+// are read, and the numbers of frames and of libunwind's reads are limited.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/// Registers by DWARF number. The program counter is the last one.
+/// The number of registers, which are in the order of their DWARF numbers; the last one is the program counter.
 #define CS_SNAPSHOT_REGISTER_COUNT 17
 
 /// Bytes of the process: `count` bytes that were at `address`.
@@ -16,7 +16,7 @@ struct cs_snapshot_piece {
   uint64_t count;
 };
 
-/// A loaded image with its `.eh_frame_hdr` and `.eh_frame`. Both are empty if the image has no tables.
+/// A loaded image with its `.eh_frame_hdr` and `.eh_frame`. Both sections are empty if the image has no unwind tables.
 struct cs_snapshot_image {
   uint64_t start;
   uint64_t end;
@@ -37,15 +37,15 @@ struct cs_snapshot {
 enum cs_snapshot_found {
   CS_SNAPSHOT_FOUND_CONTEXT = 1,       // by the pc of the registers
   CS_SNAPSHOT_FOUND_CFI = 2,           // by the unwind tables
-  CS_SNAPSHOT_FOUND_FRAME_POINTER = 3, // by libunwind's method without tables
+  CS_SNAPSHOT_FOUND_FRAME_POINTER = 3, // by libunwind's method for code without tables
   CS_SNAPSHOT_FOUND_SCAN = 4,          // by the return address that a call through a bad pointer pushed
 };
 
 /// The reason why unwinding ended.
 enum cs_snapshot_stop {
-  CS_SNAPSHOT_STOP_END = 0,       // the outermost frame was reached
+  CS_SNAPSHOT_STOP_END = 0,       // unwinding reached the outermost frame
   CS_SNAPSHOT_STOP_LIMIT = 1,     // there is no room for more frames
-  CS_SNAPSHOT_STOP_NO_CALLER = 2, // a word or a table was missing, or gave no valid caller
+  CS_SNAPSHOT_STOP_NO_CALLER = 2, // a word or a table was missing, or the caller was invalid
   CS_SNAPSHOT_STOP_LOOP = 3,      // the stack pointer did not increase
 };
 
@@ -55,8 +55,8 @@ struct cs_snapshot_frame {
   uint64_t found;          // cs_snapshot_found
 };
 
-/// Initializes libunwind. Precondition: called once, before the process is confined, because libunwind creates a pipe
-/// and queries pages of its own process. It uses neither for a snapshot.
+/// Initializes libunwind. Precondition: called once, before the process is confined, because the initialization creates
+/// a pipe and queries memory pages of this process, which the sandbox forbids. Unwinding a snapshot does not need them.
 void cs_snapshot_prepare(void);
 
 /// Returns at most `capacity` frames, innermost first.

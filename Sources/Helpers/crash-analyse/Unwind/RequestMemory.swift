@@ -5,26 +5,26 @@ import Glibc
 
 /// The request, which stays mapped until the process ends.
 ///
-/// Only crashd can write the file, and it has finished writing. Truncating the file would end this process by SIGBUS.
-/// Safe, because only ranges within the mapping are read.
+/// Only crashd can write the file, and has finished writing. If the file were truncated, reading it would end this
+/// process by SIGBUS. Safe: only ranges within the mapping are read.
 @safe
 struct RequestMemory {
   let size: UInt64
   private let start: UnsafeRawPointer
 
-  /// Fails if the descriptor is no file, or if the file is empty or too large.
+  /// Fails if the descriptor is not a file, or if the file is empty or too large.
   init?(descriptor: Int32) {
     var status = stat()
-    // fstat fills in one struct stat.
+    // Invariant: fstat fills in the structure.
     guard unsafe fstat(descriptor, &status) == 0, (1...UnwindRequest.limitBytes).contains(status.st_size),
       let memory = unsafe mmap(nil, status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0), unsafe memory != MAP_FAILED
     else { return nil }
     unsafe self.init(UnsafeRawBufferPointer(start: memory, count: status.st_size))
   }
 
-  /// Creates a value from bytes that must outlive it.
+  /// Creates a request from bytes, which must outlive this value.
   ///
-  /// Fails if there are none, or too many.
+  /// Fails if `bytes` is empty or too large.
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard let first = bytes.baseAddress, (1...UnwindRequest.limitBytes).contains(bytes.count) else { return nil }
     size = UInt64(bytes.count)
@@ -42,7 +42,7 @@ struct RequestMemory {
     unsafe UnsafeRawBufferPointer(start: start + Int(place.offset), count: Int(place.size))
   }
 
-  /// Returns the bytes of a range, which the process had at `address`.
+  /// Returns the bytes of a range, with the address that they had in the crashed process.
   func piece(_ place: UnwindRequest.Place, at address: UInt64) -> cs_snapshot_piece {
     unsafe cs_snapshot_piece(
       address: address, bytes: bytes(place).baseAddress?.assumingMemoryBound(to: UInt8.self), count: place.size)
@@ -53,7 +53,7 @@ struct RequestMemory {
 ///
 /// Images that overlap an earlier image are omitted.
 ///
-/// Safe, because the pointers refer to the request's memory, which is never unmapped.
+/// Safe: the pointers refer to the request's memory, which is never unmapped.
 @safe
 struct ImageList {
   private(set) var images: [cs_snapshot_image] = unsafe []
@@ -68,7 +68,7 @@ struct ImageList {
 
   /// Creates an image.
   ///
-  /// It has no tables if its unwind file is missing or damaged.
+  /// If the unwind file of the image is missing or damaged, its tables are empty.
   private static func image(_ image: UnwindRequest.Image, _ input: RequestMemory) -> cs_snapshot_image {
     var result = unsafe cs_snapshot_image()
     unsafe result.start = image.start

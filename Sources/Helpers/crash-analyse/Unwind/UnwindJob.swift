@@ -4,11 +4,11 @@ import CrashSymbolBuilder
 import CrashSymbols
 import Glibc
 
-/// `crash-analyse unwind`: reads a request on stdin, and writes the answer to stdout.
+/// Implements `crash-analyse unwind`: reads a request on stdin, and writes the answer to stdout.
 ///
-/// If it fails, it writes one line to stderr.
+/// If the job fails, it writes one line to stderr.
 enum UnwindJob: Sendable {
-  /// The limit for a forged request.
+  /// The limit of the CPU time, which a forged request may reach.
   ///
   /// An honest request takes milliseconds.
   private static let processorTime_s: UInt = 2
@@ -16,7 +16,7 @@ enum UnwindJob: Sendable {
   /// Sets a limit that is lower than the limit of the sandbox.
   private static func limit(_ resource: __rlimit_resource, to value: UInt) -> Bool {
     var limit = rlimit(rlim_cur: value, rlim_max: value)
-    // setrlimit reads one struct rlimit.
+    // Invariant: setrlimit reads the structure only during the call.
     return unsafe setrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0
   }
 

@@ -4,10 +4,10 @@ import Glibc
 
 /// The unwind tables of an ELF file.
 ///
-/// A program header locates `.eh_frame_hdr`, which in turn locates `.eh_frame`.
+/// A program header has the location of `.eh_frame_hdr`, and this section has the location of `.eh_frame`.
 ///
-/// The section table is not needed, so stripped and damaged files work. Every offset is checked against the file size
-/// before it is used.
+/// The section table is not used, so that files without a section table, or with a damaged one, work. Every offset is
+/// checked against the file size before it is used.
 struct UnwindSections {
   /// The reason why there are no tables.
   struct Failure: Error {
@@ -33,7 +33,7 @@ struct UnwindSections {
     }
     let limit = UInt64(UnwindTablesHeader.fileLimitBytes)
     indexBytes = try file.read(named.offset, min(named.fileSize, limit))
-    // The header must have version 1 and a relative pointer of four bytes, as every linker writes it.
+    // The header must have version 1 and a relative pointer of four bytes to `.eh_frame`, as every linker writes it.
     guard indexBytes.count >= 8, indexBytes[0] == 1, indexBytes[1] == 0x1b else {
       throw Failure("the image's unwind tables have an unknown form")
     }
@@ -58,7 +58,7 @@ struct UnwindSections {
   var file: [UInt8] {
     var header = UnwindTablesHeader(checksum: 0, buildID: buildID, index: index, frames: frames)
     let unchecked = header.encoded + indexBytes + framesBytes
-    // The pointer is valid during the call, and the count is the number of bytes behind it.
+    // Invariant: the pointer is valid during the call, and the count is the size of the buffer.
     header.checksum = unsafe unchecked[UnwindTablesHeader.checkedFrom...].withUnsafeBytes {
       unsafe cs_ring_crc32c(0, $0.baseAddress, $0.count)
     }
@@ -71,7 +71,7 @@ struct UnwindSections {
     while bytes.count - position >= 4 {
       let length = Int(bytes.little(position, 4))
       if length == 0 { return position + 4 }
-      // 0xffffffff begins an entry of the 64-bit format, which is not used here.
+      // The length 0xffffffff begins an entry of the 64-bit format, which is not supported.
       guard length <= bytes.count - position - 4 else { return position }
       position += 4 + length
     }
@@ -135,14 +135,14 @@ private struct FileBytes {
   /// Returns at most `size` bytes, or fewer at the end of the file.
   func read(_ offset: UInt64, _ size: UInt64) throws(UnwindSections.Failure) -> [UInt8] {
     var status = stat()
-    // fstat fills in one struct stat.
+    // Invariant: fstat fills in the structure.
     guard unsafe fstat(descriptor, &status) == 0, let end = UInt64(exactly: status.st_size), offset <= end else {
       throw UnwindSections.Failure("the ELF file is cut off")
     }
     var bytes = [UInt8](repeating: 0, count: Int(min(size, end - offset)))
     var done = 0
     while done < bytes.count {
-      // pread writes at most as many bytes as the array has after `done`.
+      // Invariant: pread writes at most as many bytes as the array has after `done`.
       let count = unsafe bytes.withUnsafeMutableBytes {
         unsafe pread(descriptor, $0.baseAddress.map { unsafe $0 + done }, $0.count - done, off_t(offset) + off_t(done))
       }

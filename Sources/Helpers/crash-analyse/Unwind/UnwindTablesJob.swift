@@ -3,16 +3,16 @@ import CrashSymbolBuilder
 import CrashSymbols
 import Glibc
 
-/// `crash-analyse unwind-tables`: reads the image on stdin, and writes its unwind file to stdout.
+/// Implements `crash-analyse unwind-tables`: reads the image on stdin, and writes its unwind file to stdout.
 ///
-/// If it fails, it writes one line to stderr.
+/// If the job fails, it writes one line to stderr.
 enum UnwindTablesJob: Sendable {
   /// Confines the process, then extracts the tables.
   ///
   /// `buildID` is the required build id, in lower-case hexadecimal digits. An empty `buildID` accepts any image.
-  /// `isUrgent` means that a crash waits for the tables.
+  /// `isUrgent` means that a crash report waits for the tables.
   static func run(buildID: String, isUrgent: Bool = false) -> BuildCacheJob.Status {
-    // Without a waiting crash, the server that has just started gets more processor time.
+    // Lower the priority if no crash report waits: the server that has just started needs the processor.
     if !isUrgent { _ = nice(10) }
     let code = cs_confine_image(STDIN_FILENO)
     guard code == 0 else { return BuildCacheJob.fail(.inputOutput, "cannot confine itself: errno \(code)") }
@@ -43,7 +43,7 @@ enum Output {
   static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
     var rest = bytes[...]
     while !rest.isEmpty {
-      // write reads as many bytes as the slice has.
+      // Invariant: write reads as many bytes as the slice has.
       let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { return count < 0 ? errno : EIO }

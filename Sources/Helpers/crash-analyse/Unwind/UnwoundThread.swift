@@ -2,12 +2,12 @@ import CLibunwind
 import CrashSymbols
 
 extension UnwindRequest.Thread {
-  /// Returns libunwind's stack of this thread.
+  /// Returns the stack of this thread, unwound by libunwind.
   ///
   /// `input` contains the copy of the thread's stack.
   func unwound(_ images: ImageList, _ input: RequestMemory) -> UnwindAnswer.Stack {
     var snapshot = unsafe cs_snapshot()
-    // The tuple has as many words as there are registers.
+    // Invariant: the tuple has as many words as there are registers.
     unsafe withUnsafeMutableBytes(of: &snapshot.registers) {
       unsafe $0.copyBytes(from: registers.flatMap(Self.bytes))
     }
@@ -16,7 +16,7 @@ extension UnwindRequest.Thread {
     unsafe snapshot.is_past_fault = isPastFault ? 1 : 0
     var frames = [cs_snapshot_frame](repeating: cs_snapshot_frame(), count: UnwindAnswer.frameLimit)
     var count = 0
-    // The images and the frames outlive the call, which writes at most as many frames as the buffer has.
+    // Invariant: the images and the frames outlive the call, which writes at most as many frames as the buffer has.
     let stop = unsafe images.images.withUnsafeBufferPointer { buffer in
       unsafe snapshot.images = buffer.baseAddress
       unsafe snapshot.image_count = buffer.count

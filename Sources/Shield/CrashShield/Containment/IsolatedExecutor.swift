@@ -8,22 +8,22 @@
 
   /// Runs the jobs of one task and of its child tasks on one thread.
   ///
-  /// Jobs that arrive after the thread ended or trapped run on the global executor. Jobs that are not tasks run there
-  /// as well. One example is a job that serves an actor which the task calls. This job may also serve the actor's other
-  /// callers, and a trap in their code would be contained as if the isolated work had trapped.
+  /// Jobs that arrive after the thread ended or trapped run on the global executor. Jobs that are not tasks run on the
+  /// global executor as well. An example is a job of an actor that the task calls. This job may also run code of the
+  /// actor's other callers, and a trap in that code must not be contained as if the isolated work had trapped.
   @safe
   final class IsolatedExecutor: TaskExecutor, @unchecked Sendable {
     private struct State {
       var jobs: [UnownedJob] = []
-      /// No job will follow: the thread ends when the queue is empty.
+      /// No further job will be enqueued; the thread ends when the queue is empty.
       var isClosed = false
       /// The thread has ended.
       var isAbandoned = false
     }
 
     private let state = Mutex(State())
-    // Sendable: several threads may use a semaphore at once. Its memory is valid as long as the executor exists, and
-    // each user retains the executor.
+    // Sendable: several threads may use a semaphore at once. The semaphore's memory is valid as long as the executor
+    // exists, and each thread that uses the semaphore retains the executor.
     private let news = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 
     init() { unsafe sem_init(news, 0, 0) }
@@ -51,7 +51,7 @@
       while let job = next() { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
 
-    /// Ends the thread after its remaining jobs; the task calls it last.
+    /// Ends the thread after its remaining jobs; the task calls this function last.
     func close() {
       state.withLock { $0.isClosed = true }
       unsafe sem_post(news)
@@ -69,8 +69,8 @@
 
     private func next() -> UnownedJob? {
       while true {
-        // `sem_wait` also returns when a signal handler interrupts it. Wait for every post: the executor must not be
-        // freed while another thread is inside `sem_post`.
+        // Repeat `sem_wait` if a signal handler interrupts it. Each iteration must consume one post, because the
+        // executor must not be freed while another thread is inside `sem_post`.
         while unsafe sem_wait(news) != 0 {}
         let (job, isDone) = state.withLock { state in
           (state.jobs.isEmpty ? nil : state.jobs.removeFirst(), state.isClosed)

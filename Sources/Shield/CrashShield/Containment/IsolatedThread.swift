@@ -6,9 +6,9 @@ internal import CShim
   internal import Musl
 #endif
 
-/// A thread for one piece of work.
+/// Runs one closure on a new thread.
 enum IsolatedThread {
-  /// The work of a thread.
+  /// The closure that a new thread runs.
   private final class Job: Sendable {
     let work: @Sendable () -> Void
     init(_ work: @escaping @Sendable () -> Void) { self.work = work }
@@ -16,7 +16,7 @@ enum IsolatedThread {
     /// Runs the job at `context`, and consumes the reference that the pointer holds.
     static func run(_ context: UnsafeMutableRawPointer?) {
       guard let context = unsafe context else { return }
-      // `passRetained` made the pointer, and no other code uses it.
+      // Invariant: `passRetained` made the pointer, and no other code consumes its reference.
       unsafe Unmanaged<Job>.fromOpaque(context).takeRetainedValue().work()
     }
   }

@@ -7,7 +7,7 @@ public enum ShieldFault: Error, Sendable, Equatable {
   case missing(String)
   /// A continuation was released without being resumed.
   case leaked
-  /// The requested value does not exist: it is out of range, of another type, or unavailable in this state.
+  /// The requested value does not exist: it is out of range, has another type, or is unavailable in this state.
   case refused(String)
   /// Isolated work trapped: its thread never ends, and nothing releases the objects and locks that the work holds.
   case trapped
@@ -26,10 +26,10 @@ extension Shield {
   /// ```
   ///
   /// **Isolation contains a trap until the process restarts; it is not error handling.** The thread that trapped stays
-  /// forever. Its stack, and the objects, actors and locks of the program that it holds, stay as well. A thread that
-  /// waits for one of these locks or actors waits forever. Isolated work should not use anything that other threads
-  /// need. After a trap, shut the process down in an orderly way. Do not isolate work for which a wrong value or a
-  /// half-done change is worse than a crash.
+  /// forever. The thread's stack, and the program's objects, actors and locks that the thread holds, are never
+  /// released. A thread that waits for one of these locks or actors waits forever. Isolated work should not use
+  /// anything that other threads need. After a trap, shut the process down in an orderly way. Do not isolate work for
+  /// which a wrong value or a half-done change is worse than a crash.
   ///
   /// Each trap is an incident with its message and its stack (`crashctl incidents`). In these cases a fault ends the
   /// process, with the usual signal and crash report:
@@ -38,23 +38,24 @@ extension Shield {
   /// - Dispatch, the C library or the loader is on the stack of the work. One of their locks may be held, or a global
   ///   variable may be half initialized.
   /// - Swift's concurrency library calls the code that trapped, as it calls the cancellation handlers of a task, with
-  ///   the task locked. The body of `withCheckedContinuation` counts as such code, because the shield cannot
-  ///   distinguish it from a cancellation handler.
+  ///   the task locked. The body of `withCheckedContinuation` is included, because the shield cannot distinguish it
+  ///   from a cancellation handler.
   /// - The work is in an `ExclusiveGate` or holds another lock of the shield.
   /// - `containmentUnavailableReason` returns a reason.
   /// - The shield is not started, or another handler has replaced the shield's handler.
   ///
-  /// Some traps are contained although a thread may then wait forever. This happens if the work holds a lock of the
-  /// program, or is initializing a static variable of a C++ function. With the static standard library, it also happens
-  /// in a block that Dispatch runs, and in a cancellation handler that a task group calls. Further limits:
+  /// In some cases a trap is contained, but another thread may then wait forever. One case is work that holds a lock of
+  /// the program, or that is initializing a static variable of a C++ function. With the static standard library, a
+  /// block that Dispatch runs and a cancellation handler that a task group calls are such cases, too. Further limits:
   /// - For a contained trap, the shield does not call a SIGILL handler that the program installed before the shield.
-  /// - `exit()` works although threads that trapped still exist. Its callbacks (`atexit`, C++ destructors) must not
-  ///   wait for locks or objects that these threads hold.
+  /// - `exit()` works while threads that trapped exist. Its callbacks (`atexit`, C++ destructors) must not wait for
+  ///   locks or objects that these threads hold.
   /// - Synchronous work runs on a thread without a task: it has no task-local values, and `Task.isCancelled` is always
   ///   false.
   ///
-  /// The caller waits. Precondition: the caller is not on a thread of Swift's concurrency. Call the asynchronous
-  /// function below there. The thread costs fifty to a hundred microseconds.
+  /// The calling thread waits until the work has ended. Precondition: the caller is not on a thread of Swift's
+  /// concurrency; async code calls the asynchronous function below. Creating the thread costs fifty to a hundred
+  /// microseconds.
   ///
   /// - Returns: The result of the work.
   /// - Throws: The error of the work; `ShieldFault.trapped`; `ShieldFault.refused` if no thread can be created.
@@ -67,14 +68,14 @@ extension Shield {
   /// Runs asynchronous work on a thread of its own, where a Swift trap ends the work but not the process.
   ///
   /// The limits of the synchronous function apply. The work and its child tasks share the thread. **Calls to actors are
-  /// not isolated**: the code of an actor that the work calls runs where it always does, and a trap in it ends the
-  /// process. The same applies to a task that is not a child of the work. A task that has trapped never ends, and its
-  /// continuations are not resumed.
+  /// not isolated**: the code of an actor that the work calls runs on the actor's own executor, and a trap in that code
+  /// ends the process. A trap in a task that is not a child of the work also ends the process. A task that has trapped
+  /// never ends, and its continuations are not resumed.
   ///
   /// **After a trap, the other tasks of the work continue without isolation**, although the caller already received
-  /// `ShieldFault.trapped`. These are the child tasks of the task that trapped, and its parent and siblings. They are
-  /// cancelled, and run on Swift's own threads, where their next trap ends the process. Their results are lost. The
-  /// work's cancellation handlers run after the caller has resumed.
+  /// `ShieldFault.trapped`. The other tasks are the child tasks, the parent and the siblings of the task that trapped.
+  /// They are cancelled, and run on Swift's own threads, where their next trap ends the process. Their results are
+  /// lost. The work's cancellation handlers run after the caller has resumed.
   ///
   /// Cancelling the caller's task cancels the work; the caller still waits for it.
   ///
@@ -87,7 +88,7 @@ extension Shield {
       let outcome = Outcome<Value>()
       let executor = IsolatedExecutor()
       let task = Task(executorPreference: executor) {
-        // If the thread could not start, do not run the work: it would not be isolated.
+        // If the thread could not start, do not run the work, because a trap in it would end the process.
         guard !executor.isAbandoned else { return }
         cs_shim_contained_task_begins()
         do {
@@ -112,7 +113,7 @@ extension Shield {
         task.cancel()
       }
     #else
-      // This platform has no containment, as `containmentUnavailableReason` says.
+      // This platform has no containment: run the work directly. `containmentUnavailableReason` reports this.
       return try await work()
     #endif
   }
@@ -126,13 +127,13 @@ extension Shield {
     set { cs_shim_contained_set_budget(UInt32(min(max(newValue, 0), 200))) }
   }
 
-  /// The reason why `isolated` contains no trap in this process; nil if it contains traps.
+  /// The reason why `isolated` cannot contain traps in this process; nil if it can.
   ///
-  /// Containment has to distinguish the code of the C library and the Swift runtime from the program's code. It cannot
-  /// do this, for example, in an executable that links the C library statically. There each trap ends the process, as
-  /// it would without `isolated`. May be used from any thread.
+  /// Containment has to distinguish the code of the C library and the Swift runtime from the program's code. This is
+  /// impossible, for example, in an executable that links the C library statically. In such a process each trap ends
+  /// the process, as it would without `isolated`. May be used from any thread.
   public static var containmentUnavailableReason: String? {
-    // The text is a constant, or stays valid until the process ends.
+    // Invariant: the C string is valid until the process ends.
     unsafe cs_shim_contained_obstacle().map { unsafe String(cString: $0) }
   }
 }
@@ -156,9 +157,10 @@ private final class Outcome<Value: Sendable>: Sendable {
   }
 }
 
-/// The isolated work of a task.
+/// A reference to the isolated work that a task belongs to.
 ///
-/// The task carries this reference because an actor may serve the task on another thread than the work's own.
+/// The reference is a task-local value because an actor that the task calls may run on another thread than the isolated
+/// work.
 @safe
 package final class IsolatedWork: @unchecked Sendable {
   /// Child tasks of the work inherit this value.

@@ -27,8 +27,8 @@ extension Shield {
   /// try Shield.protect(.module("App"), policy: .zero)
   /// ```
   ///
-  /// Call it at start. It reads the type records of all images once, which takes some milliseconds for a large server,
-  /// and creates the metadata of each selected class.
+  /// Call this function when the program starts. It reads the type records of all images once, which takes some
+  /// milliseconds for a large server, and creates the metadata of each selected class.
   ///
   /// - Throws: `ProtectionError.unavailable`. A class that cannot be protected is listed in the result instead.
   @discardableResult
@@ -54,7 +54,7 @@ extension Shield {
 }
 
 extension Shield.ClassSelection {
-  /// Modules of the toolchain, which a statically linked executable contains.
+  /// Modules of the toolchain: a statically linked executable contains their classes, too.
   private static let systemModules: Set<String> = [
     "Swift", "SwiftShims", "_Concurrency", "_StringProcessing", "_RegexParser", "RegexBuilder", "Synchronization",
     "Distributed", "Observation", "_Differentiation", "Dispatch", "Foundation", "FoundationEssentials",

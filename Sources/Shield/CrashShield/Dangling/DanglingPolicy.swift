@@ -9,14 +9,15 @@ public enum DanglingPolicy: Sendable, Equatable, CaseIterable {
   /// Keeps the object intact; its deinit runs on a thread of the shield when the object leaves the quarantine.
   ///
   /// An access finds the object intact, and the objects that it refers to stay alive. Do not use this policy for
-  /// classes whose deinit must run at once. One example is a deinit that ends a transaction. Another is a deinit that
-  /// unregisters the object from a timer or a C library: a later call from there would be recorded as a use-after-free.
+  /// classes whose deinit must run at once. One example is a deinit that ends a transaction. Another example is a
+  /// deinit that unregisters the object from a timer or a C library: a later callback of this timer or library would be
+  /// recorded as a use-after-free.
   case absorb
   /// Runs the deinit at once and empties the fields; virtual calls return zero, false, nil or an empty string.
   ///
   /// Numbers become zero, optionals nil, and strings and collections empty. A field whose type has no empty value, such
   /// as a non-optional reference or a closure, keeps the value that the deinit left. Some results of virtual calls have
-  /// no zero value: results that are larger than four words, generic, or non-optional references (such as an array). A
+  /// no zero value: results larger than four words, generic results, and non-optional references (such as an array). A
   /// caller that uses one of these results may still crash.
   case zero
   /// Runs the deinit at once and fills the fields with a value that is not a valid pointer.
@@ -25,7 +26,7 @@ public enum DanglingPolicy: Sendable, Equatable, CaseIterable {
   /// the registers in the report show that number.
   case diagnose
 
-  /// The value of the C interface.
+  /// The policy as a constant of the C interface.
   package var code: cs_mode {
     switch self {
     case .absorb: .CS_MODE_ABSORB

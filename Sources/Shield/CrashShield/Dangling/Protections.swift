@@ -1,7 +1,7 @@
 internal import CShimQuarantine
 import Synchronization
 
-/// The requests of the operator, the program and crashd for each class, and the effective setting.
+/// The requests of the operator, the program and crashd to protect each class, and the effective setting.
 ///
 /// An operator's override takes precedence over the program's request. The program's request takes precedence over
 /// crashd's automatic protection.
@@ -28,9 +28,10 @@ final class Protections: Sendable {
 
   private let state = Mutex(State())
 
-  /// Protects a class for the program; any thread.
+  /// Protects a class at the program's request; may be called from any thread.
   func protect(_ type: AnyClass, _ policy: DanglingPolicy, limit: Int) throws(Shield.ProtectionError) {
-    // Check this before locking: in a forked child, a thread of the parent may have held the lock at the fork.
+    // Check for an obstacle, such as a forked child, before locking: a thread of the parent may have held the lock at
+    // the fork.
     if let obstacle = Quarantine.obstacle { throw .unavailable(obstacle) }
     let metadata = Self.address(type)
     state.withLock { $0.entries[metadata, default: Entry()].program = .protects(Setting(policy: policy, limit: limit)) }
@@ -76,8 +77,8 @@ extension Protections {
   /// Records crashd's request for a class, by the address of its metadata, and applies it.
   func remote(_ metadata: UInt, _ word: Word, isOperator: Bool, round: UInt32) -> Outcome {
     state.withLock { state in
-      // The latest request of a round wins because it is the most specific: crashd sends requests for named classes
-      // after the request for all classes.
+      // The latest request of a round replaces the earlier ones: crashd sends the request for all classes first, and
+      // the more specific requests for named classes after it.
       if isOperator {
         state.entries[metadata, default: Entry()].operators = RemoteWord(word: word, round: round)
       } else {
@@ -104,7 +105,7 @@ extension Protections {
     applyStacks()
   }
 
-  /// Drops the requests that messages of other rounds made.
+  /// Drops crashd's requests that are not of this round.
   /// - Returns: The number of classes that lost a request.
   func sweep(round: UInt32) -> Int {
     let (stale, wasOff) = state.withLock { state in
@@ -178,7 +179,8 @@ extension Protections {
       if let remote, remote.isOperator, remote.budgetBytes > 0 { return remote.budgetBytes }
       if let programBudget { return programBudget }
       guard let remote, remote.budgetBytes > 0 else { return Protections.standardBudgetBytes }
-      // A program that protects classes keeps at least the default budget, which it would have without crashd.
+      // If the program protects classes, crashd cannot lower the budget below the default, which the program would have
+      // without crashd.
       let hasOwn = entries.values.contains { if case .protects = $0.program { true } else { false } }
       return hasOwn ? max(remote.budgetBytes, Protections.standardBudgetBytes) : remote.budgetBytes
     }
@@ -194,7 +196,8 @@ extension Protections {
     case unlist
   }
 
-  /// Returns the next step for a class; nil if its setting is in force already, or if another thread is applying it.
+  /// Returns the next step for a class; nil if the class's setting is applied already, or if another thread is applying
+  /// it.
   private func begin(_ metadata: UInt) -> Step? {
     state.withLock { state in
       guard let entry = state.entries[metadata], !entry.isChanging else { return nil }
@@ -216,7 +219,7 @@ extension Protections {
           present = setting
         } catch { failure = error }
       case .unlist:
-        // Invariant: the quarantine only compares the address.
+        // Invariant: the quarantine only compares this address with others and never dereferences it.
         unsafe cs_quarantine_unlist(UnsafeRawPointer(bitPattern: metadata))
       }
       state.withLock { [present, failure] state in
@@ -231,7 +234,7 @@ extension Protections {
 
   private func applyQuietly(_ metadata: UInt) {
     do throws(Shield.ProtectionError) { try apply(metadata) } catch _ {
-      // No caller could handle this error.
+      // Ignore the error: no caller could handle it.
     }
   }
 

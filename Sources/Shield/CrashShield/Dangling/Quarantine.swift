@@ -25,23 +25,23 @@ private final class Probe: Sendable {
 package enum Quarantine {
   /// The reason why the quarantine cannot work in this process; nil if it can.
   ///
-  /// The check runs once.
+  /// The check runs once per process.
   static let unavailable: String? = {
     // Invariant: the object is never released, and its header and two fields take 32 bytes.
     let instance = unsafe Unmanaged.passUnretained(Probe.instance).toOpaque()
     let isAvailable = unsafe cs_quarantine_check(metadata(Probe.self), instance, 32)
-    // A constant of the C side.
+    // Invariant: the C string is a constant.
     return isAvailable ? nil : unsafe String(cString: cs_quarantine_unavailable())
   }()
 
-  /// Returns the metadata of a class: a metatype is the address of its metadata.
+  /// Returns the address of a class's metadata, which is what the metatype contains.
   static func metadata(_ type: AnyClass) -> UnsafeRawPointer {
     unsafe unsafeBitCast(type, to: UnsafeRawPointer.self)
   }
 
   /// Returns the name of the class with this metadata.
   ///
-  /// Precondition: the C side has checked the metadata.
+  /// Precondition: the C code has checked that the address is that of a class's metadata.
   package static func name(of metadata: UnsafeRawPointer?) -> String {
     guard let metadata = unsafe metadata else { return "" }
     return unsafe _typeName(unsafeBitCast(metadata, to: AnyClass.self), qualified: true)
@@ -49,7 +49,7 @@ package enum Quarantine {
 
   /// Publishes incidents and counters for crashd.
   ///
-  /// Has no effect before the start of the shield.
+  /// Has no effect before the shield is started.
   package static func show() {
     guard cs_shim_is_started() else { return }
     // Invariant: both functions are valid until the process ends, and copy their arguments.
@@ -68,7 +68,7 @@ package enum Quarantine {
     let result = unsafe cs_quarantine_list(metadata, setting.policy.code, limit)
     switch result {
     case .CS_QUARANTINE_OK: return
-    // The C side writes the text before it returns this code.
+    // Invariant: the C code sets this string before it returns this code.
     case .CS_QUARANTINE_UNAVAILABLE: throw .unavailable(unsafe String(cString: cs_quarantine_unavailable()))
     case .CS_QUARANTINE_FULL: throw .tooManyClasses(unsafe name(of: metadata))
     case .CS_QUARANTINE_READ_ONLY: throw .readOnlyMetadata(unsafe name(of: metadata))
@@ -80,7 +80,7 @@ package enum Quarantine {
   /// The reason why no class can be protected now, such as a forked child; nil if classes can be protected.
   static var obstacle: String? {
     if let unavailable { return unavailable }
-    // The text is a constant of the C side.
+    // Invariant: the C string is a constant.
     let text = unsafe String(cString: cs_quarantine_unavailable())
     return text.isEmpty ? nil : text
   }

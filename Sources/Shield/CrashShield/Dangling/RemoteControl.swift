@@ -22,7 +22,7 @@ final class RemoteControl: Sendable {
   /// The classes that a request names.
   enum ClassName: Sendable {
     case own
-    /// The full name, such as `App.Session`, or the mangled one, such as `$s3App7SessionC`.
+    /// The full name, such as `App.Session`, or the mangled name, such as `$s3App7SessionC`.
     case named(String)
   }
 
@@ -34,11 +34,11 @@ final class RemoteControl: Sendable {
 
   /// The classes of this process by name.
   ///
-  /// The cache is filled at the first message of a round that names a class, and emptied at the round's sweep.
+  /// The first message of a round that names a class fills the cache. The sweep at the end of the round empties it.
   private let found = Mutex<[TypeRecords.Entry]?>(nil)
 
   func obey(_ request: Request) -> Answer {
-    // Handle requests about guards before the check of the quarantine: guards work without it.
+    // Handle requests about guards before checking the quarantine, because guards work without it.
     switch request {
     case .guards(let modes): return Answer(result: .CS_CONTROL_DONE, count: modes.apply())
     case .lastCrash(let crash):
@@ -136,7 +136,7 @@ extension RemoteControl.Request {
 
   private static func name(of control: cs_shim_control) -> String {
     var name = control.name
-    // A C array is a tuple in Swift. The C side ends the text with a NUL inside this array.
+    // A C array is a tuple in Swift. Invariant: the C code ends the string with a NUL inside this array.
     return unsafe withUnsafeBytes(of: &name) { bytes in
       unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
     }
@@ -145,7 +145,7 @@ extension RemoteControl.Request {
 
 /// The callback that a thread of the shield calls for each control message.
 let obeyControl: cs_shim_control_function = { control, count in
-  // Both pointers are valid during this call.
+  // Invariant: both pointers are valid during this call.
   guard let control = unsafe control?.pointee, let request = RemoteControl.Request(control) else {
     return .CS_CONTROL_UNKNOWN
   }
@@ -156,8 +156,8 @@ let obeyControl: cs_shim_control_function = { control, count in
 
 /// The guard modes that an operator set through crashd.
 ///
-/// These modes take precedence over the program's modes. They apply until a later round of crashd's messages does not
-/// contain them.
+/// These modes take precedence over the program's modes. A mode applies until a round of crashd's messages does not
+/// contain it.
 struct RemoteModes: Sendable {
   private var control: cs_shim_control
 
@@ -168,7 +168,7 @@ struct RemoteModes: Sendable {
   /// - Returns: The number of modes that the message sets.
   func apply() -> Int {
     let implicitModes = control.implicit_guard_modes
-    // C arrays are tuples in Swift; both arrays have one byte for each kind.
+    // C arrays are tuples in Swift. Invariant: both arrays have one byte for each guard kind.
     return unsafe withUnsafeBytes(of: control.guard_modes) { modes in
       unsafe withUnsafeBytes(of: implicitModes) { implicitModes in
         unsafe Int(
@@ -179,6 +179,6 @@ struct RemoteModes: Sendable {
     }
   }
 
-  /// Reverts the modes that messages of other rounds set.
+  /// Reverts the modes that crashd's messages of other rounds set.
   static func sweep(round: UInt32) { cs_guard_sweep(round) }
 }

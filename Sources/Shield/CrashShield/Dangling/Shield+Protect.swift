@@ -7,22 +7,22 @@ extension Shield {
   /// try Shield.protect(Session.self, Player.self)
   /// ```
   ///
-  /// Protects exactly these classes, without their subclasses. Of a generic class it protects the given instantiation
-  /// only. The quarantine keeps the last `limit` objects of each class, and a few more that are chosen at random,
-  /// within the budget of `setDanglingBudget`.
+  /// Protects exactly these classes, without their subclasses. For a generic class, protects only the given
+  /// instantiation. The quarantine keeps the last `limit` objects of each class, and a few more that are chosen at
+  /// random, within the budget of `setDanglingBudget`.
   ///
   /// Classes that are not protected cost nothing. The dealloc of an object of a protected class costs 78 more
-  /// instructions, or 190 with a stack of eight frames. Under `absorb` it costs 38 or 159 on the releasing thread
-  /// (`docs/dangling-cost.md`). A second call for a class changes its policy and its limit. May be called from any
-  /// thread, also while other threads use the class.
+  /// instructions, or 190 if it records a stack of eight frames. Under `absorb`, these costs are 38 and 159
+  /// instructions on the releasing thread (`docs/dangling-cost.md`). A second call for a class changes the policy and
+  /// the limit of this class. May be called from any thread, also while other threads use the class.
   ///
   /// An operator's override through crashd (`crashctl dangling protect`, `release`) takes precedence over this call.
   /// This call takes precedence over crashd's automatic protection. `Configuration.allowsRemoteControl` can disable
   /// both the overrides and the automatic protection.
   ///
-  /// The quarantine detects virtual calls and excess releases at once. It detects writes to fields and excess retains
-  /// when the object leaves the quarantine. It does not detect field reads and devirtualized calls, because they do not
-  /// use the class pointer of the object, and the object's memory is still mapped.
+  /// The quarantine detects virtual calls and excess releases at once. The quarantine detects writes to fields and
+  /// excess retains when the object leaves the quarantine. The quarantine does not detect field reads and devirtualized
+  /// calls, because they do not use the class pointer of the object, and the object's memory is still mapped.
   ///
   /// The quarantine does not keep an object on the stack, or an object that has `unowned` references at its last
   /// release. In a forked child of a process with protected classes, the quarantine keeps no objects.
@@ -55,8 +55,8 @@ extension Shield {
   ///
   /// The budget covers the objects' own memory and their records, but not what the objects refer to. Under `absorb`,
   /// objects that wait for their deinits may take another eighth of the budget. A smaller budget takes effect
-  /// gradually, as objects are released. Stacks, incidents and freed-object records take up to 1.5 MiB more, as they
-  /// are used. An operator's override through crashd takes precedence over this call.
+  /// gradually, as objects are released. Stacks, incidents and freed-object records take up to 1.5 MiB more; these
+  /// pages become resident when they are used. An operator's override through crashd takes precedence over this call.
   public static func setDanglingBudget(bytes: Int) { Protections.shared.setBudget(UInt64(clamping: bytes)) }
 
   /// Sets whether the quarantine records the call stack of each last release; on by default.
@@ -67,7 +67,7 @@ extension Shield {
 
   /// Deallocates all objects in quarantine, and returns after their deinits have run.
   ///
-  /// While it runs, the quarantine keeps no further object. Use it in tests, and when a server shuts down and needs
-  /// every deinit. Precondition: the caller is not a deinit.
+  /// While this function runs, the quarantine does not keep any further object. Call this function in tests, and when a
+  /// server shuts down and every deinit must have run. Precondition: the caller is not a deinit.
   public static func drainQuarantine() { cs_quarantine_drain() }
 }

@@ -2,13 +2,13 @@ internal import CShimQuarantine
 
 /// The classes in the type records of this process's images.
 enum TypeRecords {
-  /// One class.
+  /// A class.
   struct Record {
     /// The full name, with module and enclosing types.
     var name: String
     /// The module: the first component of the name.
     var module: String
-    /// Whether the executable itself contains it.
+    /// Whether the class is in the executable, not in a shared library.
     var isInExecutable: Bool
     /// The class; nil for a generic class, which has no metadata yet.
     var type: AnyClass?
@@ -18,7 +18,7 @@ enum TypeRecords {
   static func classes() -> [Record] {
     var found = Found()
     unsafe withUnsafeMutablePointer(to: &found) { found in
-      // The C function calls the closure only before it returns, and passes on the pointer to `found`.
+      // Invariant: the C function calls the closure only before it returns, and passes the pointer to `found` to it.
       unsafe cs_quarantine_visit_types(
         { record, context in
           guard let record = unsafe record?.pointee, let found = unsafe context?.assumingMemoryBound(to: Found.self)

@@ -1,10 +1,12 @@
 internal import CrashShield
 
 extension Array {
-  /// Creates a collection of equal elements; an empty one for a negative count, or one above `limit`.
+  /// Creates a collection of equal elements; for a negative count or a count above `limit`, creates an empty
+  /// collection.
   ///
-  /// The fault is recorded as `capacity`. The default limit is the size of the address space. A machine's memory allows
-  /// far less, and the process ends if memory runs out: pass a limit for an untrusted count.
+  /// A count that is negative or above `limit` is recorded as `capacity`. The default limit is the size of the address
+  /// space, which is far more than a machine's memory. Because the process ends if memory runs out, pass a limit for an
+  /// untrusted count.
   @inlinable
   public init(
     shieldedRepeating element: Element, count: Int,
@@ -18,7 +20,7 @@ extension Array {
     }
   }
 
-  /// Reserves capacity; has no effect for a negative count or a count above `limit`, which is recorded as `capacity`.
+  /// Reserves capacity; for a negative count or a count above `limit`, has no effect and records `capacity`.
   @inlinable
   public mutating func shieldedReserveCapacity(
     _ count: Int, limit: Int, fileID: StaticString = #fileID, line: UInt = #line
@@ -30,14 +32,14 @@ extension Array {
 }
 
 extension Collection {
-  /// Returns the first `count` elements, or all if there are fewer; none for a negative count, which is recorded as
-  /// `capacity`.
+  /// Returns the first `count` elements, or all if there are fewer; for a negative count, returns no elements and
+  /// records `capacity`.
   @inlinable
   public func shieldedPrefix(_ count: Int, fileID: StaticString = #fileID, line: UInt = #line) -> SubSequence {
     prefix(count >= 0 || !handleCountFault(count, Self.self, .capacity, fileID, line) ? count : 0)
   }
 
-  /// Returns all but the first `count` elements; all elements for a negative count, which is recorded as `capacity`.
+  /// Returns all but the first `count` elements; for a negative count, returns all elements and records `capacity`.
   @inlinable
   public func shieldedDropFirst(_ count: Int, fileID: StaticString = #fileID, line: UInt = #line) -> SubSequence {
     dropFirst(count >= 0 || !handleCountFault(count, Self.self, .capacity, fileID, line) ? count : 0)
@@ -45,14 +47,14 @@ extension Collection {
 }
 
 extension BidirectionalCollection {
-  /// Returns the last `count` elements, or all if there are fewer; none for a negative count, which is recorded as
-  /// `capacity`.
+  /// Returns the last `count` elements, or all if there are fewer; for a negative count, returns no elements and
+  /// records `capacity`.
   @inlinable
   public func shieldedSuffix(_ count: Int, fileID: StaticString = #fileID, line: UInt = #line) -> SubSequence {
     suffix(count >= 0 || !handleCountFault(count, Self.self, .capacity, fileID, line) ? count : 0)
   }
 
-  /// Returns all but the last `count` elements; all elements for a negative count, which is recorded as `capacity`.
+  /// Returns all but the last `count` elements; for a negative count, returns all elements and records `capacity`.
   @inlinable
   public func shieldedDropLast(_ count: Int, fileID: StaticString = #fileID, line: UInt = #line) -> SubSequence {
     dropLast(count >= 0 || !handleCountFault(count, Self.self, .capacity, fileID, line) ? count : 0)

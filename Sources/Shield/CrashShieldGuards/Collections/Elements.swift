@@ -2,11 +2,12 @@ internal import CrashShield
 
 /// Removal by element and by key.
 ///
-/// There is no removal by index, because comparing indices of a set or dictionary traps.
+/// There is no guard for removal by index, because it would have to compare indices of a set or dictionary, which may
+/// trap.
 extension Set {
-  /// Removes an element; returns nil if the set does not contain it, which is recorded as `mutation`.
+  /// Removes an element; if the set does not contain it, returns nil and records `mutation`.
   ///
-  /// It replaces `remove(at: firstIndex(of: element)!)`, which ends the process. Use plain `remove` if the element is
+  /// Replaces `remove(at: firstIndex(of: element)!)`, which ends the process. Use plain `remove` if the element is
   /// often missing.
   @inlinable
   @discardableResult
@@ -18,9 +19,9 @@ extension Set {
     return nil
   }
 
-  /// Removes some element; returns nil if the set is empty, which is recorded as `mutation`.
+  /// Removes some element; if the set is empty, returns nil and records `mutation`.
   ///
-  /// It replaces `removeFirst()`, which ends the process.
+  /// Replaces `removeFirst()`, which ends the process.
   @inlinable
   @discardableResult
   public mutating func shieldedRemoveFirst(fileID: StaticString = #fileID, line: UInt = #line) -> Element? {
@@ -31,10 +32,10 @@ extension Set {
 }
 
 extension Dictionary {
-  /// Removes a key with its value; returns nil if the dictionary does not contain it, which is recorded as `mutation`.
+  /// Removes a key with its value; if the dictionary does not contain it, returns nil and records `mutation`.
   ///
-  /// It replaces `remove(at: index(forKey: key)!)`, which ends the process. Use `removeValue` or `self[key] = nil` if
-  /// the key is often missing.
+  /// Replaces `remove(at: index(forKey: key)!)`, which ends the process. Use `removeValue` or `self[key] = nil` if the
+  /// key is often missing.
   @inlinable
   @discardableResult
   public mutating func shieldedRemove(
@@ -47,9 +48,9 @@ extension Dictionary {
 }
 
 extension Collection {
-  /// Returns the first element; `value` if the collection is empty, which is recorded as `unwrap`.
+  /// Returns the first element; if the collection is empty, returns `value` and records `unwrap`.
   ///
-  /// It replaces `first!`, which ends the process.
+  /// Replaces `first!`, which ends the process.
   @inlinable
   public func shieldedFirst(
     or value: @autoclosure () -> Element, fileID: StaticString = #fileID, line: UInt = #line
@@ -59,10 +60,10 @@ extension Collection {
 }
 
 extension Character {
-  /// Creates the only character of a string; `character` if the string has no or several characters, which is recorded
-  /// as `conversion`.
+  /// Creates the only character of a string; if the string is empty or has several characters, creates `character` and
+  /// records `conversion`.
   ///
-  /// It replaces `Character(text)`, which ends the process for an empty string.
+  /// Replaces `Character(text)`, which ends the process for an empty string.
   public init(
     shielded text: some StringProtocol, or character: @autoclosure () -> Character, fileID: StaticString = #fileID,
     line: UInt = #line

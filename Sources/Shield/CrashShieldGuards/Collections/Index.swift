@@ -1,10 +1,10 @@
 internal import CrashShield
 
 extension BidirectionalCollection {
-  /// The element at an index; nil if the index is out of bounds, which is recorded as `index`.
+  /// The element at an index; if the index is out of bounds, the value is nil and `index` is recorded.
   ///
-  /// It replaces `self[position]`, which ends the process. `Dictionary` and `Set` have no such subscript, because
-  /// comparing their indices traps. For this reason the subscript is not declared for every `Collection`.
+  /// Replaces `self[position]`, which ends the process. `Dictionary` and `Set` do not have this subscript, because
+  /// comparing their indices may trap. For this reason the subscript is not declared for every `Collection`.
   ///
   /// ```swift
   /// let third = parts[shielded: 2] ?? ""
@@ -19,7 +19,7 @@ extension BidirectionalCollection {
     return nil
   }
 
-  /// The element at an index; `default` if the index is out of bounds, which is recorded as `index`.
+  /// The element at an index; if the index is out of bounds, the value is `default` and `index` is recorded.
   @inlinable
   public subscript(
     shielded position: Index, default value: @autoclosure () -> Element, fileID fileID: StaticString = #fileID,
@@ -52,12 +52,12 @@ extension BidirectionalCollection {
   }
 }
 
-/// Collections with integer indices: comparing integers directly, and passing them by value, keeps them in registers in
-/// a loop.
+/// Collections with integer indices. Because these functions compare integers directly and pass them by value, a loop
+/// keeps the integers in registers.
 extension RandomAccessCollection where Index == Int {
-  /// The element at an index; nil if the index is out of bounds, which is recorded as `index`.
+  /// The element at an index; if the index is out of bounds, the value is nil and `index` is recorded.
   ///
-  /// It replaces `self[position]`, which ends the process.
+  /// Replaces `self[position]`, which ends the process.
   ///
   /// ```swift
   /// let third = parts[shielded: 2] ?? ""
@@ -74,7 +74,7 @@ extension RandomAccessCollection where Index == Int {
     return nil
   }
 
-  /// The element at an index; `default` if the index is out of bounds, which is recorded as `index`.
+  /// The element at an index; if the index is out of bounds, the value is `default` and `index` is recorded.
   @inlinable
   public subscript(
     shielded position: Int, default value: @autoclosure () -> Element, fileID fileID: StaticString = #fileID,
@@ -87,8 +87,8 @@ extension RandomAccessCollection where Index == Int {
     return kept(value())
   }
 
-  // One comparison covers both bounds: the distance from the start is unsigned, and wraps for an index before the
-  // start.
+  // One comparison checks both bounds: the distance from the start is unsigned, and wraps around to a large number for
+  // an index before the start.
   @inlinable
   @inline(__always)
   func holds(_ position: Int) -> Bool {
@@ -107,9 +107,9 @@ func handleIntegerIndexFault(
 }
 
 extension StringProtocol {
-  /// The character at an index; nil if the index is out of bounds, which is recorded as `stringIndex`.
+  /// The character at an index; if the index is out of bounds, the value is nil and `stringIndex` is recorded.
   ///
-  /// As in the plain subscript, an index inside a character is rounded down.
+  /// As in the plain subscript, an index inside a character is rounded down to the start of the character.
   @inlinable
   public subscript(shielded position: Index, fileID fileID: StaticString = #fileID, line line: UInt = #line)
     -> Character?
@@ -144,8 +144,8 @@ extension StringProtocol {
     return limit
   }
 
-  // The reason contains only the length of the string, neither contents nor the index: reading the offset of another
-  // string's index would trap.
+  // The reason contains the length of the string, but not its contents, and not the index: reading the offset of an
+  // index of another string may trap.
   @inline(never)
   @usableFromInline
   func handleStringIndexFault(_ fileID: StaticString, _ line: UInt) -> Bool {
@@ -155,7 +155,8 @@ extension StringProtocol {
   }
 }
 
-/// Returns an integer index as text; "?" for an index of another type, which may contain values of the program.
+/// Returns the description of an integer index; "?" for an index of another type, which may contain values of the
+/// program.
 @usableFromInline
 func described(_ position: some Any) -> String {
   (position as? any BinaryInteger).map { "\($0)" } ?? "?"

@@ -9,10 +9,10 @@ public enum DuplicatePolicy: Sendable, Hashable {
 }
 
 extension Dictionary {
-  /// Creates a dictionary of these pairs; a duplicate key keeps one value, and the number of duplicates is recorded as
+  /// Creates a dictionary of these pairs; keeps one value of a duplicate key, and records the number of duplicates as
   /// `duplicateKey`.
   ///
-  /// It replaces `init(uniqueKeysWithValues:)`, which ends the process.
+  /// Replaces `init(uniqueKeysWithValues:)`, which ends the process.
   @inlinable
   public init(
     shieldedUniqueKeysWithValues pairs: some Sequence<(Key, Value)>, onDuplicate policy: DuplicatePolicy = .keepFirst,
@@ -34,8 +34,8 @@ extension Dictionary {
 
   /// Creates a dictionary of the pairs without nil; skipped pairs are recorded as `missingValue`.
   ///
-  /// There is no plain operation that traps: the pairs are skipped in each mode. If the value type is itself optional,
-  /// its nil counts as a value.
+  /// The pairs are skipped in each guard mode, because the plain operation does not trap. If the value type is itself
+  /// an optional, a pair with the value `.some(nil)` is kept.
   @inlinable
   public init(shielded pairs: some Sequence<(Key?, Value?)>, fileID: StaticString = #fileID, line: UInt = #line) {
     self.init(minimumCapacity: pairs.underestimatedCount)
@@ -50,7 +50,7 @@ extension Dictionary {
 extension Array {
   /// Creates an array of the elements that are not nil; skipped elements are recorded as `missingValue`.
   ///
-  /// There is no plain operation that traps: nil is skipped in each mode.
+  /// Skips nil in each guard mode, because the plain operation does not trap.
   @inlinable
   public init(shielded elements: some Sequence<Element?>, fileID: StaticString = #fileID, line: UInt = #line) {
     var missing = 0

@@ -1,7 +1,7 @@
 extension BidirectionalCollection where Self: MutableCollection {
-  /// Replaces an element; has no effect if the index is out of bounds, which is recorded as `mutation`.
+  /// Replaces an element; if the index is out of bounds, has no effect and records `mutation`.
   ///
-  /// It replaces `self[position] = element`, which ends the process.
+  /// Replaces `self[position] = element`, which ends the process.
   ///
   /// - Returns: Whether the element was replaced.
   @inlinable
@@ -20,9 +20,9 @@ extension BidirectionalCollection where Self: MutableCollection {
     return false
   }
 
-  /// Changes an element in place; has no effect if the index is out of bounds, which is recorded as `mutation`.
+  /// Changes an element in place; if the index is out of bounds, has no effect and records `mutation`.
   ///
-  /// It replaces statements such as `self[position] += 1` and `self[position].name = "x"`, which end the process.
+  /// Replaces statements such as `self[position] += 1` and `self[position].name = "x"`, which end the process.
   ///
   /// ```swift
   /// counts.shieldedUpdate(at: hour) { $0 += 1 }
@@ -40,7 +40,7 @@ extension BidirectionalCollection where Self: MutableCollection {
     return nil
   }
 
-  /// Swaps two elements; has no effect if an index is out of bounds, which is recorded as `mutation`.
+  /// Swaps two elements; if an index is out of bounds, has no effect and records `mutation`.
   ///
   /// - Returns: Whether the elements were swapped.
   @inlinable
@@ -62,8 +62,8 @@ extension BidirectionalCollection where Self: MutableCollection {
 }
 
 extension BidirectionalCollection where Self: RangeReplaceableCollection {
-  /// Inserts an element before an index or at the end; has no effect if the index is out of bounds, which is recorded
-  /// as `mutation`.
+  /// Inserts an element before an index or at the end; if the index is out of bounds, has no effect and records
+  /// `mutation`.
   ///
   /// - Returns: Whether the element was inserted.
   @inlinable
@@ -82,7 +82,7 @@ extension BidirectionalCollection where Self: RangeReplaceableCollection {
     return false
   }
 
-  /// Removes an element; returns nil if the index is out of bounds, which is recorded as `mutation`.
+  /// Removes an element; if the index is out of bounds, returns nil and records `mutation`.
   @inlinable
   @discardableResult
   public mutating func shieldedRemove(
@@ -93,8 +93,7 @@ extension BidirectionalCollection where Self: RangeReplaceableCollection {
     return nil
   }
 
-  /// Replaces a range of elements; has no effect if a part of the range is out of bounds, which is recorded as
-  /// `mutation`.
+  /// Replaces a range of elements; if a part of the range is out of bounds, has no effect and records `mutation`.
   ///
   /// - Returns: Whether the range was replaced.
   @inlinable
@@ -111,7 +110,7 @@ extension BidirectionalCollection where Self: RangeReplaceableCollection {
     return true
   }
 
-  /// Removes the first element; returns nil if the collection is empty, which is recorded as `mutation`.
+  /// Removes the first element; if the collection is empty, returns nil and records `mutation`.
   @inlinable
   @discardableResult
   public mutating func shieldedRemoveFirst(fileID: StaticString = #fileID, line: UInt = #line) -> Element? {
@@ -120,7 +119,7 @@ extension BidirectionalCollection where Self: RangeReplaceableCollection {
     return nil
   }
 
-  /// Removes the last element; returns nil if the collection is empty, which is recorded as `mutation`.
+  /// Removes the last element; if the collection is empty, returns nil and records `mutation`.
   @inlinable
   @discardableResult
   public mutating func shieldedRemoveLast(fileID: StaticString = #fileID, line: UInt = #line) -> Element? {

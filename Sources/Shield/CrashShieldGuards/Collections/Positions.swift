@@ -1,8 +1,8 @@
-/// Movements from one index to another; the plain operations end the process outside the bounds.
+/// Movements from one index to another; the plain movements end the process if they leave the bounds.
 extension BidirectionalCollection {
-  /// Returns the index after another one; the end if there is none, which is recorded as `index`.
+  /// Returns the index after this one; if there is none, returns the end and records `index`.
   ///
-  /// It replaces `index(after:)`, which ends the process, or in an array returns an index past the end. For an index
+  /// Replaces `index(after:)`, which ends the process, or in an array returns an index past the end. For an index
   /// before the start, the result is the start.
   @inlinable
   public func shieldedIndex(after position: Index, fileID: StaticString = #fileID, line: UInt = #line) -> Index {
@@ -11,9 +11,9 @@ extension BidirectionalCollection {
     return position < startIndex ? startIndex : endIndex
   }
 
-  /// Returns the index before another one; the start if there is none, which is recorded as `index`.
+  /// Returns the index before this one; if there is none, returns the start and records `index`.
   ///
-  /// It replaces `index(before:)`. For an index past the end, the result is the end.
+  /// Replaces `index(before:)`. For an index past the end, the result is the end.
   @inlinable
   public func shieldedIndex(before position: Index, fileID: StaticString = #fileID, line: UInt = #line) -> Index {
     if position > startIndex && position <= endIndex { return index(before: position) }
@@ -21,10 +21,10 @@ extension BidirectionalCollection {
     return position > endIndex ? endIndex : startIndex
   }
 
-  /// Returns the index at a distance from another one; if it is out of bounds, returns the end or the start and records
-  /// `index`.
+  /// Returns the index at a distance from this one; if the result is out of bounds, returns the end or the start and
+  /// records `index`.
   ///
-  /// It replaces `index(_:offsetBy:)`.
+  /// Replaces `index(_:offsetBy:)`.
   @inlinable
   public func shieldedIndex(
     _ position: Index, offsetBy distance: Int, fileID: StaticString = #fileID, line: UInt = #line
@@ -37,17 +37,17 @@ extension BidirectionalCollection {
     return limit
   }
 
-  /// Moves to the next index; to the end if there is none, which is recorded as `index`.
+  /// Moves to the next index; if there is none, moves to the end and records `index`.
   ///
-  /// It replaces `formIndex(after:)`.
+  /// Replaces `formIndex(after:)`.
   @inlinable
   public func shieldedFormIndex(after position: inout Index, fileID: StaticString = #fileID, line: UInt = #line) {
     position = shieldedIndex(after: position, fileID: fileID, line: line)
   }
 
-  /// Moves to the previous index; to the start if there is none, which is recorded as `index`.
+  /// Moves to the previous index; if there is none, moves to the start and records `index`.
   ///
-  /// It replaces `formIndex(before:)`.
+  /// Replaces `formIndex(before:)`.
   @inlinable
   public func shieldedFormIndex(before position: inout Index, fileID: StaticString = #fileID, line: UInt = #line) {
     position = shieldedIndex(before: position, fileID: fileID, line: line)

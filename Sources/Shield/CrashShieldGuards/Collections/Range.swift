@@ -3,7 +3,7 @@ internal import CrashShield
 extension BidirectionalCollection {
   /// The elements of the range that are in the collection; an out-of-bounds range is recorded as `range`.
   ///
-  /// It replaces `self[range]`, which ends the process. The result is empty if no part of the range is inside. Under
+  /// Replaces `self[range]`, which ends the process. The result is empty if the whole range is out of bounds. Under
   /// `off` and `observe` it behaves like the plain subscript.
   @inlinable
   public subscript(
@@ -56,7 +56,7 @@ extension BidirectionalCollection {
 
   /// The elements between two indices; indices that are out of bounds or in reverse order are recorded as `range`.
   ///
-  /// It replaces `self[lower..<upper]`, where `lower..<upper` alone may end the process.
+  /// Replaces `self[lower..<upper]`, where `lower..<upper` alone may end the process.
   @inlinable
   public subscript(
     shieldedBounds lower: Index, _ upper: Index, fileID fileID: StaticString = #fileID, line line: UInt = #line
@@ -66,7 +66,7 @@ extension BidirectionalCollection {
     return self[clamped(lower, upper)]
   }
 
-  /// Returns the elements of the range; nil if a part of the range is out of bounds, which is recorded as `range`.
+  /// Returns the elements of the range; if a part of the range is out of bounds, returns nil and records `range`.
   @inlinable
   public func shieldedExactly(
     _ range: Range<Index>, fileID: StaticString = #fileID, line: UInt = #line
@@ -78,13 +78,14 @@ extension BidirectionalCollection {
 
   /// Returns the index after another one, within the bounds.
   ///
-  /// It never computes an index past the end: `Int.max + 1` would trap.
+  /// Compare with the end before adding: `Int.max + 1` would trap.
   @usableFromInline
   func after(_ position: Index) -> Index {
     position < startIndex ? startIndex : position >= endIndex ? endIndex : index(after: position)
   }
 
-  /// Returns the part of the range inside the bounds; bounds in reverse order give an empty range at the first bound.
+  /// Returns the part of the range inside the bounds; if the bounds are in reverse order, returns an empty range at the
+  /// first bound.
   @usableFromInline
   func clamped(_ lower: Index, _ upper: Index) -> Range<Index> {
     let lower = Swift.min(Swift.max(lower, startIndex), endIndex)
@@ -93,9 +94,10 @@ extension BidirectionalCollection {
 }
 
 extension Range {
-  /// Creates a range; bounds in reverse order give an empty range at the first bound, which is recorded as `range`.
+  /// Creates a range; if the bounds are in reverse order, creates an empty range at the first bound and records
+  /// `range`.
   ///
-  /// It replaces `lower..<upper`, which ends the process.
+  /// Replaces `lower..<upper`, which ends the process.
   @inlinable
   public init(shieldedBounds lower: Bound, _ upper: Bound, fileID: StaticString = #fileID, line: UInt = #line) {
     if lower <= upper {
@@ -109,9 +111,9 @@ extension Range {
 }
 
 extension ClosedRange {
-  /// Creates a range; bounds in reverse order give nil, which is recorded as `range`.
+  /// Creates a range; if the bounds are in reverse order, returns nil and records `range`.
   ///
-  /// It replaces `lower...upper`, which ends the process.
+  /// Replaces `lower...upper`, which ends the process.
   @inlinable
   public init?(shieldedBounds lower: Bound, _ upper: Bound, fileID: StaticString = #fileID, line: UInt = #line) {
     if lower <= upper {

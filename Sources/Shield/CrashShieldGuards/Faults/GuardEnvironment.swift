@@ -24,7 +24,7 @@ extension Guards {
     unsafe getenv(name).map { unsafe String(cString: $0) } ?? ""
   }
 
-  /// Applies the modes in a text, and returns the invalid parts.
+  /// Applies the modes in the value of a variable, and returns the invalid parts.
   private static func apply(_ text: String, by setMode: (UInt32, cs_mode) -> Void) -> [String] {
     text.split(separator: ",").map { part in part.filter { !$0.isWhitespace } }.filter { part in
       let sides = part.split(separator: "=", omittingEmptySubsequences: false).map(String.init)

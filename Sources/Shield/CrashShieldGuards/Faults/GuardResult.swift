@@ -1,9 +1,10 @@
 /// Returns the fallback value of a guard, and hides it from the optimizer if its type is trivial, as a number's is.
 ///
-/// The fallback value is often a constant, as in `x.shielded(or: 0)`. If the optimizer sees the constant, it duplicates
-/// the rest of the caller's loop body for it, which gives the loop a second back edge. In such a loop the optimizer
-/// neither removes the collection's own bounds check nor unrolls iterations. For reference-counted values the duplicate
-/// is faster: there the fallback value is a constant, and in the original the real value needs no additional retain.
+/// The fallback value is often a constant, as in `x.shielded(or: 0)`. If the optimizer can propagate the constant, it
+/// duplicates the rest of the caller's loop body, which gives the loop a second back edge. In a loop with two back
+/// edges, the optimizer neither removes the collection's own bounds check nor unrolls iterations. For reference-counted
+/// values, however, the duplication makes the code faster: the path of the real value then does not need an additional
+/// retain. Such values are therefore not hidden.
 @inlinable
 @inline(__always)
 func kept<Value>(_ value: Value) -> Value { _isPOD(Value.self) ? unseen(value) : value }
@@ -12,7 +13,7 @@ func kept<Value>(_ value: Value) -> Value { _isPOD(Value.self) ? unseen(value) :
 @usableFromInline
 func unseen<Value>(_ value: Value) -> Value { value }
 
-/// The fallback value of a type that declares none: its `shieldDefault`, zero, or nil.
+/// The fallback value of a type: its `shieldDefault`, zero, or nil.
 package enum DefaultValue {
   package static func exists<Value>(of type: Value.Type) -> Bool {
     type is any ShieldDefault.Type || type is any BinaryInteger.Type || type is any BinaryFloatingPoint.Type

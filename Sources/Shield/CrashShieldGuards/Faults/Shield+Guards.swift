@@ -8,9 +8,9 @@ internal import Synchronization
 extension Shield {
   /// Sets how guards of a kind react to faults, from the next fault on.
   ///
-  /// Until this call, the mode comes from `CRASHSHIELD_GUARDS`, such as `observe` or `absorb,cast=off`; without the
-  /// variable it is `absorb`. An operator's override (`crashctl guards set`) takes precedence; when the override is
-  /// removed, this mode applies again. May be called from any thread; the call stores one atomic byte.
+  /// Until this call, the mode comes from `CRASHSHIELD_GUARDS`, such as `observe` or `absorb,cast=off`; if the variable
+  /// is not set, the mode is `absorb`. An operator's override (`crashctl guards set`) takes precedence; when the
+  /// override is removed, this mode applies again. May be called from any thread; the call stores one atomic byte.
   public static func setMode(_ mode: ShieldMode, for kind: ShieldKind) {
     _ = Guards.environment
     cs_guard_set_mode(UInt32(kind.rawValue), mode.code)
@@ -32,11 +32,11 @@ extension Shield {
   /// Sets the observer of faults, or removes it with nil.
   ///
   /// The shield calls the observer for the first fault of each kind and call site, then for the 10th, the 100th and so
-  /// on. The call comes on the faulting thread, while no lock of the shield is held. It comes before the guard returns
-  /// its value, or under `observe`, before the process ends. Faults inside the observer do not call it again. crashd
-  /// receives the faults with or without an observer. May be called from any thread.
+  /// on. The shield calls the observer on the faulting thread, without holding a lock of the shield. The call happens
+  /// before the guard returns its value, or under `observe`, before the process ends. Faults inside the observer do not
+  /// call the observer again. crashd receives the faults with or without an observer. May be called from any thread.
   public static func onIncident(_ observer: (@Sendable (ShieldIncident) -> Void)?) {
-    // Releasing the previous observer may run deinits of the program.
+    // `holding` is necessary because releasing the previous observer may run deinits of the program.
     holding { Guards.observer.withLock { $0 = observer } }
   }
 
@@ -51,17 +51,16 @@ extension Shield {
   /// The number of distinct faults dropped because the incident table was full.
   public static var droppedIncidentCount: Int { Int(clamping: cs_guard_lost()) }
 
-  /// Records and counts a fault if the mode of its kind requires it, and returns whether the guard must absorb the
-  /// fault.
+  /// Records and counts a fault, except under `off`, and returns whether the guard must absorb the fault.
   ///
   /// Every guard of the shield calls this function; guards of your own can call it, too. Later faults of the same kind
-  /// at the same call site are only counted. A call takes a tenth of a microsecond, and the first call at a call site
-  /// some microseconds.
+  /// at the same call site are only counted. A call takes a tenth of a microsecond; the first call for a call site
+  /// takes some microseconds.
   ///
   /// - Parameters:
   ///   - kind: The kind of the fault.
   ///   - site: The call site of the guard.
-  ///   - reason: A text with types and numbers, never values. Evaluated for the first fault only.
+  ///   - reason: A description with types and numbers, never values. Evaluated for the first fault only.
   /// - Returns: True: return the documented value. False: perform the plain operation, as if there were no guard.
   @inline(never)
   public static func handleFault(_ kind: ShieldKind, at site: ShieldSite, _ reason: () -> String) -> Bool {
@@ -95,9 +94,9 @@ extension Shield {
 enum Guards {
   static let observer = Mutex<(@Sendable (ShieldIncident) -> Void)?>(nil)
 
-  // Without a site, `pc` is the call site: the return address in the faulting function. With a site, `pc` is a number
-  // that distinguishes faults of this site. The recorded stack begins at `start`, or at the innermost frame if `start`
-  // is 0.
+  // If `site` is nil, `pc` is the call site: the return address in the faulting function. Otherwise, `pc` is a number
+  // that distinguishes several faults at this source location. The recorded stack begins at `start`, or at the
+  // innermost frame if `start` is 0.
   static func record(
     _ kind: ShieldKind, _ mode: ShieldMode, _ site: ShieldSite?, pc: UInt = 0, from start: UInt = 0,
     _ reason: () -> String
@@ -140,11 +139,11 @@ enum Guards {
     var reason = reason
     reason.withUTF8 { reason in
       unsafe withUnsafeBytes(of: here.frames) { bytes in
-        // Invariant: reads only the frames that the C function wrote.
+        // Invariant: only the frames that the C function wrote are read.
         let all = unsafe Array(bytes.bindMemory(to: UInt64.self).prefix(Int(here.count)))
         let frames = own(all, from: UInt64(start))
         unsafe frames.withUnsafeBufferPointer { frames in
-          // Invariant: the C function copies texts and frames during the call.
+          // Invariant: the C function copies strings and frames during the call.
           var details = unsafe cs_guard_details(
             reason: reason.baseAddress, reason_bytes: UInt32(clamping: reason.count), mode: mode.code,
             thread: Int32(clamping: here.thread), frame_count: UInt32(clamping: frames.count),
@@ -196,9 +195,9 @@ extension ShieldMode {
 extension ShieldIncident {
   init(_ record: OpaquePointer) {
     var copy = cs_guard_copy()
-    // Invariant: `copy` is complete after the call. Of a finished record only the count still changes.
+    // Invariant: the call fills in `copy` completely. After a record is finished, only its count changes.
     unsafe cs_guard_read(record, &copy)
-    // C arrays are tuples in Swift; the counts are not larger than the arrays.
+    // C arrays are tuples in Swift. Invariant: the counts are not larger than the arrays.
     let file = unsafe withUnsafeBytes(of: copy.file) {
       unsafe String(decoding: $0.prefix(Int(copy.file_bytes)), as: UTF8.self)
     }

@@ -8,10 +8,10 @@ extension Shield {
   /// Implicit protections are those of `CrashShieldImplicit`, `CrashShieldCasts` and `CrashShieldExecutorChecks`.
   /// Guards at call sites have their own modes, which `setMode` sets.
   ///
-  /// Until this call, the mode comes from `CRASHSHIELD_IMPLICIT`, such as `absorb` or `observe,arithmetic=off`. Without
-  /// the variable it is `observe`: the shield records the fault, and the process ends as it would without the shield.
-  /// An operator's override (`crashctl guards set --implicit`) takes precedence; when the override is removed, this
-  /// mode applies again. May be called from any thread; the call stores one atomic byte.
+  /// Until this call, the mode comes from `CRASHSHIELD_IMPLICIT`, such as `absorb` or `observe,arithmetic=off`. If the
+  /// variable is not set, the mode is `observe`: the shield records the fault, and the process ends as it would without
+  /// the shield. An operator's override (`crashctl guards set --implicit`) takes precedence; when the override is
+  /// removed, this mode applies again. May be called from any thread; the call stores one atomic byte.
   public static func setImplicitMode(_ mode: ShieldMode, for kind: ShieldKind) {
     _ = Guards.implicitEnvironment
     cs_guard_set_implicit_mode(UInt32(kind.rawValue), mode.code)
@@ -35,7 +35,7 @@ package enum ImplicitGuards {
   package enum Place: Sendable {
     /// The return address in the faulting function.
     case pc(UInt)
-    /// A number for the call site, whose address is one of the recorded frames.
+    /// A number that identifies the call site; the address of the call site is one of the recorded frames.
     case number(UInt)
     case site(ShieldSite)
   }
@@ -44,7 +44,7 @@ package enum ImplicitGuards {
   ///
   /// If `hasValue` is false, there is no fallback value: the fault is recorded but not absorbed. `hasValue` is
   /// evaluated only in the mode `absorb`. `unavailable` returns the reason why this protection is off in this process,
-  /// or nil. It is not evaluated during a test of the protection.
+  /// or nil. `unavailable` is not evaluated while `probe` tests the protection.
   package static func handleFault(
     _ kind: ShieldKind, at place: Place, hasValue: @autoclosure () -> Bool = true, unless unavailable: () -> String?,
     _ reason: () -> String
@@ -72,14 +72,15 @@ package enum ImplicitGuards {
 
   /// Whether a fault of the kind would be absorbed.
   ///
-  /// For a fault that is the consequence of another one, and therefore is not recorded again.
+  /// Used for a fault that is a consequence of an earlier fault, and therefore is not recorded.
   package static func goesOn(_ kind: ShieldKind) -> Bool {
     cs_guard_probe_line() != 0 || Shield.implicitMode(for: kind) == .absorb
   }
 
-  /// Runs the body as a test: its faults are absorbed, and recorded only for the self-test check that uses this line.
+  /// Runs the body as a test: its faults are absorbed, and recorded only for the self-test check that uses this line
+  /// number.
   package static func probe<Result>(line: UInt = 1, _ body: () throws -> Result) rethrows -> Result {
-    // The body runs on this thread only, and the line is thread-local.
+    // Only this thread is affected, because the line is thread-local.
     let outer = cs_guard_probe_line()
     cs_guard_set_probe_line(UInt64(line))
     defer { cs_guard_set_probe_line(outer) }

@@ -5,7 +5,7 @@ public struct ShieldSite: Sendable {
   /// The line.
   public var line: UInt
 
-  /// Creates a site; by default the site of the call.
+  /// Creates a site; by default, the source location of this call.
   @inlinable
   public init(fileID: StaticString = #fileID, line: UInt = #line) {
     self.fileID = fileID
@@ -19,7 +19,7 @@ public struct ShieldIncident: Sendable, Hashable {
   public var kind: ShieldKind
   /// The mode at the first occurrence.
   public var mode: ShieldMode
-  /// A text with types and numbers of the first occurrence, never values: at most 256 bytes of UTF-8.
+  /// A description of the first occurrence with types and numbers, never values; at most 256 bytes of UTF-8.
   public var reason: String
   /// The last 96 bytes of the file, such as `Module/File.swift`.
   ///
@@ -31,10 +31,10 @@ public struct ShieldIncident: Sendable, Hashable {
   public var count: Int
   /// The kernel's thread id at the first occurrence.
   public var thread: Int
-  /// The Swift runtime's number of the task at the first occurrence, as in crash reports; nil if it is unknown.
+  /// The Swift runtime's task number at the first occurrence, as in crash reports; nil if it is unknown.
   ///
-  /// It is unknown if the thread ran no task, or if this Swift runtime does not provide the number. crashd does not
-  /// receive this number.
+  /// The number is unknown if the thread did not run a task, or if this Swift runtime does not provide the number.
+  /// crashd does not receive the number.
   public var task: UInt64? = nil
   /// Return addresses of the first occurrence, innermost first; at most 16.
   ///

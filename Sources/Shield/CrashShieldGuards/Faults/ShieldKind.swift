@@ -1,6 +1,6 @@
 /// The kind of a fault that a guard handles.
 ///
-/// Each kind has a mode of its own. The raw values are the numbers in the ring, and never change their meaning.
+/// Each kind has a mode of its own. The raw values are stored in the ring; the meaning of a raw value never changes.
 public enum ShieldKind: UInt8, Sendable, Hashable, CaseIterable {
   /// An index outside the bounds of a collection.
   case index = 1
@@ -26,7 +26,7 @@ public enum ShieldKind: UInt8, Sendable, Hashable, CaseIterable {
   case `try` = 11
   /// A result that its type cannot hold.
   case arithmetic = 12
-  /// A number, or a text, that another type cannot hold.
+  /// A number or a string that another type cannot hold.
   case conversion = 13
   /// A random choice from an empty range or collection.
   case emptyRange = 14
@@ -46,7 +46,7 @@ public enum ShieldKind: UInt8, Sendable, Hashable, CaseIterable {
   case transition = 21
   /// A second entry into an exclusive section that is still running.
   case gate = 22
-  /// Code of an actor that runs on another executor than the actor's.
+  /// Code of an actor that runs on an executor that is not the actor's.
   case isolation = 23
   /// A handle whose object was deallocated.
   case handle = 24
@@ -79,7 +79,7 @@ public enum ShieldKind: UInt8, Sendable, Hashable, CaseIterable {
 
 /// The reaction of a guard to a fault.
 public enum ShieldMode: UInt8, Sendable, Hashable, CaseIterable {
-  /// Performs the operation as if the guard were not there, and records nothing.
+  /// Performs the plain operation, and does not record faults.
   case off = 0
   /// Records the fault, and performs the plain operation as if there were no guard: the process ends with the same
   /// signal.

@@ -1,7 +1,7 @@
 package import CrashShield
 internal import CShimQuarantine
 
-/// A use-after-free of this process.
+/// A use-after-free in this process.
 ///
 /// Accesses of the same class, access kind and call site are one incident, with the details of the first access.
 package struct DanglingIncident: Sendable, Hashable {
@@ -13,7 +13,7 @@ package struct DanglingIncident: Sendable, Hashable {
     case asyncCall
     /// A release of an object that has no references left.
     case overRelease
-    /// More retains than releases, by this number; detected when the object left the quarantine.
+    /// Excess retains, with their number; detected when the object left the quarantine.
     case retains(Int)
     /// A write to a field; detected when the object left the quarantine.
     case write
@@ -84,7 +84,7 @@ extension DanglingIncident.Kind {
 
 extension Shield.Incident.Stack {
   init(_ stack: cs_quarantine_stack) {
-    // A C array is a tuple in Swift; `count` of its UInt64 elements are valid.
+    // A C array is a tuple in Swift. Invariant: `count` of its UInt64 elements are valid.
     let frames = unsafe withUnsafeBytes(of: stack.frames) { bytes in
       unsafe bytes.bindMemory(to: UInt64.self).prefix(Int(stack.count)).map { UInt($0) }
     }

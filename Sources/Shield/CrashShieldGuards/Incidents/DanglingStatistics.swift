@@ -9,13 +9,14 @@ public struct DanglingStatistics: Sendable, Hashable {
   public var isProtected: Bool
   /// The policy of the class.
   public var policy: DanglingPolicy
-  /// The maximum number of objects of the class in quarantine; up to a fifth more objects, chosen at random, are kept.
+  /// The maximum number of objects of the class in quarantine; the quarantine keeps up to a fifth more, chosen at
+  /// random.
   public var limit: Int
   /// The size of an object.
   public var instanceBytes: Int
   /// The number of virtual methods whose calls on a deallocated object are detected.
   public var watchedMethods: Int
-  /// The number of virtual methods whose calls are not detected, because their metadata has an unknown form.
+  /// The number of virtual methods whose calls are not detected, because their metadata has an unknown layout.
   public var unwatchedMethods: Int
   /// Objects that entered the quarantine.
   public var admitted: Int
@@ -34,7 +35,7 @@ public struct DanglingStatistics: Sendable, Hashable {
     public var busy: Int
     /// The object was on the stack, or had an `unowned` reference and might have been on the stack.
     public var unowned: Int
-    /// The deinit runs on an actor, and had not finished.
+    /// The deinit runs on an actor, and had not finished when the object was deallocated.
     public var isolated: Int
   }
 
@@ -60,7 +61,7 @@ extension Shield {
   /// The use-after-free incidents of this process, in no particular order.
   ///
   /// The shield keeps at most 256 different incidents of objects and 64 of handles. `droppedDanglingIncidentCount`
-  /// counts the other ones. May be called from any thread.
+  /// counts the further ones. May be called from any thread.
   package static func danglingIncidents() -> [DanglingIncident] {
     var incidents: [DanglingIncident] = []
     var hit = unsafe cs_quarantine_hit()

@@ -2,10 +2,10 @@ public import CrashShield
 internal import CShimRing
 
 extension Shield {
-  /// A fault that did not end the process, whichever part of the shield recorded it.
+  /// A fault that a part of the shield recorded: a guard, the quarantine, a guard page or isolated work.
   ///
-  /// Faults of the same kind, subject and stack are one incident, with the details of the first fault. crashd receives
-  /// the same incidents (`crashctl incidents`).
+  /// Faults of the same kind, subject and stack are one incident, with the details of the first fault. crashd also
+  /// receives these incidents (`crashctl incidents`).
   public struct Incident: Sendable, Hashable {
     /// The kind of the fault, which also says which part of the shield recorded it.
     public enum Kind: Sendable, Hashable {
@@ -17,7 +17,7 @@ extension Shield {
       case guardPage(Access)
       /// A trap in work of `Shield.isolated`.
       case containedTrap
-      /// A kind that only a later version of this library uses.
+      /// A kind that this version of the library does not know.
       case unknown
 
       /// The name of the kind in crashd and in reports.
@@ -39,7 +39,7 @@ extension Shield {
       case asyncCall
       /// A release of an object that has no references left.
       case overRelease
-      /// More retains than releases; detected when the object left the quarantine.
+      /// Excess retains; detected when the object left the quarantine.
       case retains
       /// A read.
       case read
@@ -114,12 +114,13 @@ extension Shield.Incident {
   /// Reads an entry of this process's ring.
   init(_ entry: cs_ring_incident) {
     let hasRecord = entry.flags & CS_RING_INCIDENT_RECORD != 0
-    // In the entry of a trap, registers and further frames take the space of an object's stacks.
+    // In the entry of a trap, registers and further frames use the space that other entries use for the object's
+    // stacks.
     let isTrap = entry.flags & CS_RING_INCIDENT_TRAP != 0
     let isPages = entry.source == cs_ring_incident_source.CS_RING_INCIDENT_PAGES.rawValue
     kind = Kind(source: entry.source, kind: entry.kind)
     mode = Mode(entry.mode)
-    // `subject` and the stacks are C arrays (tuples in Swift); the counts say how many elements are valid.
+    // `subject` and the stacks are C arrays (tuples in Swift). Invariant: the counts give the number of valid elements.
     subject = unsafe withUnsafeBytes(of: entry.subject) { bytes in
       unsafe String(decoding: bytes.prefix(Int(entry.subject_bytes)), as: UTF8.self)
     }

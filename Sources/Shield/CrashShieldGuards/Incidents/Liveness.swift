@@ -3,20 +3,21 @@ internal import CShimQuarantine
 
 /// The state of the object at an address.
 public enum Liveness: Sendable, Hashable {
-  /// A live Swift object of that class is at the address.
+  /// A live Swift object of the given class is at the address.
   ///
-  /// It may be another object than the expected one, because later objects reuse addresses.
+  /// The object may not be the expected one, because later objects reuse addresses.
   case live(className: String)
   /// The object was deallocated, and is still in quarantine.
   case quarantined(Record)
   /// The last quarantined object at the address was deallocated, and its memory was freed.
   case freed(Record)
-  /// There is no Swift object, or no object of a protected class, or the record of the object was reused.
+  /// There is no Swift object at the address, the object is not of a protected class, or the record of the object was
+  /// reused.
   case unknown
 
   /// The record of a freed object.
   public struct Record: Sendable, Hashable {
-    /// The full name of its class.
+    /// The full name of the object's class.
     public var className: String
     /// The number of the record.
     public var number: UInt32
@@ -30,11 +31,11 @@ public enum Liveness: Sendable, Hashable {
 extension Shield {
   /// Returns the state of the object at this address, live or freed.
   ///
-  /// The address may be any value: the shield reads it through a system call, which fails if there is no memory. A
-  /// value that looks like a pointer to class metadata counts as an object, and the runtime is asked for the name of
-  /// its class. Precondition: no other thread unloads an image during the call. The call takes a few microseconds and
-  /// reads each record, which makes it suitable for asserts and debugging only. May be called from any thread. The
-  /// answer may be outdated at once, unless the caller retains the object.
+  /// The address may be any value: the shield reads the memory with a system call, which fails if no memory is mapped
+  /// there. If the first word looks like a pointer to class metadata, the shield assumes an object, and gets the name
+  /// of the class from the runtime. Precondition: no other thread unloads an image during the call. The call reads each
+  /// freed-object record, which takes a few microseconds: use it for asserts and debugging only. May be called from any
+  /// thread. If the caller does not retain the object, the result may be outdated at once.
   public static func liveness(of pointer: UnsafeRawPointer?) -> Liveness {
     var answer = unsafe cs_quarantine_liveness()
     // Invariant: the C function does not dereference the pointer.

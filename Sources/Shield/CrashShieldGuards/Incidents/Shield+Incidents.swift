@@ -10,14 +10,13 @@ extension Shield {
   /// for await incident in Shield.incidents { incident.log(to: logger) }  // `log` is in CrashShieldLogging
   /// ```
   ///
-  /// Each iteration starts with the incidents since the start of the shield, and continues until its task is cancelled.
-  /// An incident is delivered at its first occurrence, then at its 10th, its 100th and so on. A loop of faults
-  /// therefore does not flood the reader. Incidents arrive in batches, at most four a second. Each iteration has a
-  /// buffer of 256 incidents. If the reader is slow, new incidents replace the oldest ones, and `droppedCount` counts
-  /// the replaced ones. In a forked child the sequence delivers no incidents.
+  /// Each iteration first delivers the incidents since the shield was started, and continues until its task is
+  /// cancelled. An incident is delivered at its first occurrence, then at its 10th, its 100th and so on, so that a
+  /// fault in a loop does not flood the reader. Incidents arrive in batches, at most four a second. Each iteration has
+  /// a buffer of 256 incidents. If the reader is slow, new incidents replace the oldest incidents in the buffer, and
+  /// `droppedCount` counts the replaced incidents. In a forked child the sequence delivers no incidents.
   ///
-  /// The first iteration creates a thread, which sleeps between incidents. Without an iteration, no thread reads
-  /// incidents.
+  /// The first iteration creates a thread, which reads the incidents and sleeps between them.
   public static var incidents: Incidents { Incidents() }
 
   /// The number of traps that `isolated` has contained in this process.
@@ -30,7 +29,8 @@ extension Shield {
     /// The number of incidents that the buffers of all iterations in this process have dropped.
     public var droppedCount: Int { IncidentReader.shared.droppedCount }
 
-    /// Subscribes: the iteration receives the incidents that are in the ring, and then all later ones.
+    /// Subscribes to the incidents: the iteration receives the incidents that are in the ring, and then all later
+    /// incidents.
     public func makeAsyncIterator() -> AsyncStream<Incident>.Iterator {
       IncidentReader.shared.subscribe().makeAsyncIterator()
     }
@@ -40,12 +40,12 @@ extension Shield {
 /// Reads the incidents from the ring on a thread of its own, and delivers them to the subscribers.
 final class IncidentReader: Sendable {
   static let shared = IncidentReader()
-  /// The number of incidents that the ring can hold: the first batch must fit.
+  /// The size of a subscriber's buffer: the first batch, which may have as many incidents as the ring, must fit.
   static let bufferLimit = Int(CS_RING_INCIDENT_LIMIT)
 
   private struct Subscriber {
     var continuation: AsyncStream<Shield.Incident>.Continuation
-    /// The count at which an incident is delivered again, by the key of the incident.
+    /// For the key of each incident, the count of occurrences at which the incident is delivered again.
     var thresholds: [UInt64: UInt64] = [:]
   }
 
@@ -78,7 +78,7 @@ final class IncidentReader: Sendable {
   }
 
   private func remove(_ number: UInt64) {
-    // Releasing the subscriber may call the program, and therefore happens after unlocking.
+    // Release the subscriber after unlocking, because the release may call code of the program.
     _ = state.withLock { $0.subscribers.removeValue(forKey: number) }
   }
 

@@ -3,18 +3,19 @@ internal import CrashShield
 extension Actor {
   /// Runs the body at once if the current executor is the actor's; otherwise returns nil and records `isolation`.
   ///
-  /// It replaces `assumeIsolated`, which ends the process if the executor is another one. Use it in callbacks that are
-  /// documented to run on the actor's executor. If a callback runs elsewhere, the caller receives nil and can continue
-  /// with `Task { await … }`.
+  /// Replaces `assumeIsolated`, which ends the process if the executor is not the actor's. Use this function in
+  /// callbacks that are documented to run on the actor's executor. If a callback runs elsewhere, the caller receives
+  /// nil and can continue with `Task { await … }`.
   ///
   /// ```swift
   /// func callback() { shieldedAssumeIsolated { $0.count += 1 } }
   /// ```
   ///
-  /// Behaves like `assumeIsolated` where it cannot identify the executor. There are two cases. One is code outside of a
-  /// task on a custom executor that does not implement `isIsolatingCurrentContext`. The other is a Swift runtime that
-  /// does not answer as expected, which `Shield.selfTest` reports. Under `off` and `observe` it also behaves like
-  /// `assumeIsolated`. May be called from any thread; takes some ten nanoseconds.
+  /// Behaves like `assumeIsolated` if it cannot identify the executor, which happens in two cases. In the first case,
+  /// code runs outside of a task on a custom executor that does not implement `isIsolatingCurrentContext`. In the
+  /// second case, the Swift runtime does not report executors as expected; `Shield.selfTest` detects this case. Under
+  /// `off` and `observe` it also behaves like `assumeIsolated`. May be called from any thread; takes some ten
+  /// nanoseconds.
   @available(*, noasync, message: "write a function of the actor, and await it")
   @inlinable
   @discardableResult

@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// Admits one caller at a time, and returns nil to the others at once.
 ///
-/// Use it for work that must not start again while it is running. A second caller gets nil, and a fault of kind `gate`
-/// is recorded. The gate never waits. A call from inside the body counts as a second call. May be called from any
+/// Use a gate for work that must not start again while it is running. A second caller receives nil without waiting, and
+/// a fault of kind `gate` is recorded. A call from inside the body is such a second call. May be called from any
 /// thread.
 public final class ExclusiveGate: Sendable {
   private let isTaken = Atomic<Bool>(false)
@@ -30,7 +30,8 @@ public final class ExclusiveGate: Sendable {
   ) async throws(Failure) -> Result? {
     guard enters(name, ShieldSite(fileID: fileID, line: line)) else { return nil }
     defer { isTaken.store(false, ordering: .releasing) }
-    // The returned value suspends containment of the task's work, on any thread, until `cs_shim_contained_let_go`.
+    // Invariant: `hold` suspends containment of the task's work, on any thread, and is valid until
+    // `cs_shim_contained_let_go` releases it.
     let hold = unsafe IsolatedWork.hold()
     defer { unsafe cs_shim_contained_let_go(hold) }
     return try await body()

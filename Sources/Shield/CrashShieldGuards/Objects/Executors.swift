@@ -4,9 +4,10 @@ internal import Synchronization
 /// Identifies the current executor of this thread.
 @usableFromInline
 enum Executors: Sendable {
-  /// The reason why executors cannot be identified in this process; nil if the Swift runtime answers as expected.
+  /// The reason why executors cannot be identified in this process; nil if they can be identified.
   ///
-  /// The check runs once, with an actor that does not run and with an actor that runs on this thread.
+  /// The check runs once: it asks the runtime about an actor that is not running, and about an actor that is running on
+  /// this thread.
   static let unavailable: String? = {
     guard cs_guard_has_executor_query() else { return "this Swift runtime does not say which executor is current" }
     // Invariant: the runtime's function takes an executor as two words.
@@ -34,14 +35,14 @@ enum Executors: Sendable {
   private static func isCurrent(_ actor: any Actor) -> Bool? {
     let words = words(actor)
     if isKnown(words) { return true }
-    // The answer is certain for an actor without a custom executor, because only the runtime runs it. A custom executor
-    // may run jobs outside of a task.
+    // For an actor without a custom executor, the result is certain, because only the runtime runs the actor's jobs. A
+    // custom executor may also run jobs outside of a task, so ask that executor itself.
     if words.1 == 0 && words.0 != 0 { return false }
     #if compiler(>=6.3)
       // Invariant: the actor retains its executor, and this function retains the actor.
       return unsafe actor.unownedExecutor.asSerialExecutor()?.isIsolatingCurrentContext()
     #else
-      // Swift 6.2 cannot make an executor from two words.
+      // In Swift 6.2, an executor cannot be created from two words.
       return nil
     #endif
   }
@@ -59,7 +60,7 @@ enum Executors: Sendable {
 /// An actor that runs on the thread that calls it.
 private actor Visitor {
   private nonisolated let executor = OnTheSpot()
-  /// 1: the actor's own executor was the current one; 2: another executor was.
+  /// 1: the actor's own executor was the current executor; 2: another executor was.
   nonisolated let hasSeen = Atomic<Int>(0)
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
@@ -67,7 +68,7 @@ private actor Visitor {
   func look() { hasSeen.store(Executors.isKnown(Executors.words(self)) ? 1 : 2, ordering: .releasing) }
 }
 
-/// Runs each job at once.
+/// An executor that runs each job at once, on the thread that enqueues it.
 private final class OnTheSpot: SerialExecutor {
   func enqueue(_ job: consuming ExecutorJob) {
     // Invariant: the actor retains this executor, and the job retains the actor.

@@ -1,12 +1,12 @@
 internal import CrashShield
 internal import Synchronization
 
-/// A registry of observers of an object's properties; it replaces key-value observing, which Linux does not have.
+/// A registry of observers of an object's properties; replaces key-value observing, which does not exist on Linux.
 ///
 /// Adding an observer twice for a property, or removing an observer that was not added, changes nothing and is recorded
 /// as `observation`. The registry does not retain observers, and removes deallocated ones. It calls the observers'
-/// functions without holding a lock, and these functions may add and remove observers. The plain operation does not
-/// trap: under `off` and `observe`, an observer that was added twice is called twice. May be used from any thread.
+/// functions without holding a lock, and these functions may add and remove observers. Under `off` and `observe`, an
+/// observer that was added twice is called twice. May be used from any thread.
 ///
 /// ```swift
 /// registry.add(self, for: \Cart.count) { label, count in label.show(count) }
@@ -85,13 +85,13 @@ public final class ObserverRegistry<Subject>: Sendable {
     }
   }
 
-  /// The number of observers, of all properties.
+  /// The number of observers of all properties.
   public var count: Int {
     locked { entries in entries.values.reduce(0) { $0 + $1.count { $0.observer != nil } } }
   }
 
-  /// `holding` is necessary because comparing key paths calls code of the program, and releasing an entry may release
-  /// an object of the program.
+  /// `holding` is necessary because this function may run code of the program while it holds the lock: it compares key
+  /// paths, and may release objects of the program.
   private func locked<Result>(_ body: (inout sending [Path: [Entry]]) -> sending Result) -> Result {
     holding { entries.withLock(body) }
   }

@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// A handle to an object, for the `void *` that a C library passes back to a callback.
 ///
-/// It replaces `Unmanaged.passUnretained(self).toOpaque()`. C keeps a number, which resolves to the object while the
-/// object is alive. Afterwards it resolves to nil, and a fault of kind `handle` is recorded. The number is not an
+/// Replaces `Unmanaged.passUnretained(self).toOpaque()`. C code keeps a number, which resolves to the object while the
+/// object is alive. Later, the number resolves to nil, and a fault of kind `handle` is recorded. The number is not an
 /// address and cannot be dereferenced.
 ///
 /// ```swift
@@ -15,10 +15,10 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// Without a handle, such a callback dereferences freed memory. Often the process then ends with SIGSEGV; otherwise the
-/// callback reads and writes memory of another object. With a handle there is no plain operation: `observe` returns nil
-/// as `absorb` does, and `off` returns nil without a record. crashd and `Shield.danglingIncidents` list the fault as a
-/// use-after-free, with the expected class.
+/// Without a handle, a callback after the object was deallocated dereferences freed memory. Often the process then ends
+/// with SIGSEGV; otherwise the callback reads and writes memory of another object. A handle returns nil in each guard
+/// mode, because it does not contain an address. Under `off`, the fault is not recorded. crashd and
+/// `Shield.danglingIncidents` list the fault as a use-after-free, with the expected class.
 ///
 /// The handle does not retain the object. If the handle itself was deallocated, its number resolves to nil, too. May be
 /// used from any thread; each resolution takes a lock and a weak reference.
@@ -37,7 +37,7 @@ public final class ShieldHandle: Sendable {
 
   deinit { Handles.shared.remove(number) }
 
-  /// Returns the object of a handle that C passed back; nil if it was deallocated, or has another class.
+  /// Returns the object of a handle that C passed back; nil if the object was deallocated, or has another class.
   public static func resolve<Object: AnyObject>(
     _ context: UnsafeMutableRawPointer?, as type: Object.Type = Object.self, fileID: StaticString = #fileID,
     line: UInt = #line
@@ -108,7 +108,7 @@ final class Handles: Sendable {
     // Invariant: the C function fills in the structure.
     unsafe cs_quarantine_here(&here)
     let use = DanglingIncident.Stack(here)
-    // Publish now, because the shield may have started after the first class was protected.
+    // Publish the incidents for crashd, because the shield may have been started after the first class was protected.
     Quarantine.show()
     var name = className
     name.withUTF8 { bytes in

@@ -1,13 +1,12 @@
 /// An object whose properties can be observed through a registry.
 public protocol ShieldedSubject: AnyObject {
-  /// The observers of its properties.
+  /// The observers of the object's properties.
   var observers: ObserverRegistry<Self> { get }
 }
 
-/// A property that notifies its object's observers of each change.
+/// A property that notifies the observers of its object of each change.
 ///
-/// It replaces properties that are observed through key paths elsewhere, and explicit calls of `notify`, which are easy
-/// to forget.
+/// Replaces key-value observing of a property, and explicit calls of `notify`, which are easy to forget.
 ///
 /// ```swift
 /// final class Cart: ShieldedSubject {
@@ -17,9 +16,9 @@ public protocol ShieldedSubject: AnyObject {
 /// cart.observers.add(label, for: \.count) { label, count in label.show(count) }
 /// ```
 ///
-/// Observers are called after each assignment, on the assigning thread, even if the value is the same. The property is
-/// no safer to use from several threads than a plain property. An assignment takes some tenths of a microsecond,
-/// because it uses key paths.
+/// Observers are called after each assignment, on the assigning thread, even if the value is the same. Like a plain
+/// property, the property must not be used from several threads at once. An assignment takes some tenths of a
+/// microsecond, because it uses key paths.
 @propertyWrapper
 public struct Shielded<Value: Sendable> {
   private var value: Value

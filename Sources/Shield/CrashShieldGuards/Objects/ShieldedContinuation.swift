@@ -44,8 +44,8 @@ extension ShieldedContinuation where Value == Void {
 
 /// Suspends the task until the body's continuation is resumed.
 ///
-/// It replaces `withCheckedThrowingContinuation`, which ends the process at a second resumption, and hangs the task if
-/// the continuation is leaked. Here, a second resumption is ignored. If the last copy of the continuation is released
+/// Replaces `withCheckedThrowingContinuation`, which ends the process at a second resumption, and hangs the task if the
+/// continuation is leaked. This function ignores a second resumption. If the last copy of the continuation is released
 /// without a resumption, the task receives `ShieldFault.leaked`. Both faults are recorded as `continuation`. Under
 /// `off` and `observe`, a second resumption ends the process and a leaked continuation hangs the task, as in plain
 /// Swift.

@@ -1,20 +1,20 @@
 internal import CrashShield
 
-/// An unowned reference that detects a deallocated object; `unowned` ends the process at such an access.
+/// An unowned reference that detects a deallocated object; a plain `unowned` reference to it would end the process.
 ///
 /// ```swift
 /// let server = ShieldedUnowned(self)
 /// timer.setEventHandler { server.with(or: ()) { $0.tick() } }
 /// ```
 ///
-/// An access to a deallocated object is recorded as `reference`. Under `off` and `observe` it behaves like `unowned`,
-/// with the same signal. May be used from any thread. While the reference exists, the memory of its deallocated object
-/// stays allocated, but not the objects that it referred to.
+/// An access to a deallocated object is recorded as `reference`. Under `off` and `observe` the process ends at this
+/// access, with the same signal as for `unowned`. May be used from any thread. While the reference exists, the memory
+/// of the deallocated object stays allocated, but the objects that it referred to are released.
 public struct ShieldedUnowned<Object: AnyObject & Sendable>: Sendable {
   @usableFromInline
   final class Reference: Sendable {
     @usableFromInline weak let object: Object?
-    /// The reference for the modes that perform the plain operation.
+    /// The plain reference, which the modes `off` and `observe` use.
     unowned let plain: Object
 
     init(_ object: Object) {

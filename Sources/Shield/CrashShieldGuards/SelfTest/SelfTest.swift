@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// The faults that self-tests cause.
 ///
-/// A self-test fault has a line number that no source file can have. It distinguishes the fault from the program's
-/// faults, whichever thread handles it. The table is lock-free, like the records of faults.
+/// A self-test fault has a line number that no source file can have. This line number distinguishes the fault from the
+/// program's faults, on any thread. The table of checks is lock-free, like the table of faults.
 enum SelfTest {
   /// The maximum number of concurrent checks in all threads.
   private static let limit = 64
@@ -13,7 +13,7 @@ enum SelfTest {
   private static let begun = Atomic<UInt64>(0)
   /// One word for each running check; 0 means that the entry is free.
   ///
-  /// The upper half is the number of the check. Each byte of the lower half is a recorded kind.
+  /// The upper 32 bits are the number of the check. Each byte of the lower 32 bits is the kind of a recorded fault.
   private static let places = InlineArray<64, Atomic<UInt64>> { _ in Atomic(0) }
 
   /// Returns the line for the faults of one check; nil if too many checks are running.
@@ -42,7 +42,8 @@ enum SelfTest {
   /// Whether a self-test caused the fault.
   static func hasMade(_ site: ShieldSite) -> Bool { site.line > UInt(UInt32.max) }
 
-  /// Stores the kind of a self-test's fault instead of recording the fault; evaluates the reason, as a record would.
+  /// Stores the kind of a self-test's fault instead of recording the fault; evaluates the reason, as for a recorded
+  /// fault.
   static func meet(_ kind: ShieldKind, _ site: ShieldSite, _ reason: () -> String) {
     _ = reason()
     let number = number(site.line)
@@ -65,8 +66,8 @@ enum SelfTest {
 
   /// Hides a value from the optimizer.
   ///
-  /// Otherwise the optimizer could detect the fault and remove the guard. It could also reject a weak reference to an
-  /// object that it knows is deallocated.
+  /// Without this function, the optimizer could detect the fault at compile time and remove the guard. It could also
+  /// reject a weak reference to an object that it knows is deallocated.
   @inline(never)
   @_optimize(none)
   static func unknown<Value>(_ value: Value) -> Value { value }

@@ -4,15 +4,15 @@ import CShim
 extension Shield {
   /// Causes a fault for guards of every kind, and checks that each returns its documented value and records the fault.
   ///
-  /// Call it at the start of a server, or in a test after an update of Swift: guards depend on the behavior of the
-  /// standard library and the runtime. The check works in each mode, also in `off`, and changes no mode. The faults are
-  /// not incidents: they do not appear in `guardIncidents`, `onIncident` or crashd. The function prints nothing. It
-  /// takes some hundred microseconds. With `ShieldCheck.foundation` it takes some milliseconds, because it waits for a
-  /// timer. May be called from any thread and any actor.
+  /// Call this function when a server starts, or in a test after an update of Swift, because guards depend on the
+  /// behavior of the standard library and the runtime. The checks work in each guard mode, also in `off`, and do not
+  /// change the mode. The faults are not incidents: they do not appear in `guardIncidents`, `onIncident` or crashd. The
+  /// function prints nothing. It takes some hundred microseconds. With `ShieldCheck.foundation` it takes some
+  /// milliseconds, because it waits for a timer. May be called from any thread and any actor.
   ///
   /// If the shield is started, crashd receives the result: the tested kinds, the failing kinds, the number of checks,
-  /// and the time. `crashctl doctor PID` shows this result, which contains no texts of checks. It replaces the result
-  /// of an earlier call. If two calls end at the same moment, crashd gets the result of one of them.
+  /// and the time. `crashctl doctor PID` shows this result, which does not contain the names of checks. The result
+  /// replaces that of an earlier call. If two calls end at the same time, crashd gets the result of one of them.
   ///
   /// ```swift
   /// for result in await Shield.selfTest(including: ShieldCheck.foundation) {
@@ -22,8 +22,9 @@ extension Shield {
   ///
   /// - Parameters:
   ///   - others: Additional checks, besides those of this module.
-  ///   - isolation: The caller's isolation. Checks of the main actor run only if the caller is on the main actor.
-  /// - Returns: A result for each check; for each kind without a check, a result with the reason why there is none.
+  ///   - isolation: The actor isolation of the caller. Checks of the main actor run only if the caller is on the main
+  ///     actor.
+  /// - Returns: A result for each check; for each kind without a check, a result with the reason why it has no check.
   public static func selfTest(
     including others: [ShieldCheck] = [], isolation: isolated (any Actor)? = #isolation
   ) async -> [ShieldCheck.Result] {
@@ -46,7 +47,7 @@ extension Shield {
     var (checks, failures) = (UInt32(0), UInt32(0))
     for result in results {
       if case .notAsked = result.verdict { continue }
-      // The ring has one bit for each of 64 kinds, as crashd's messages with modes do.
+      // The ring has one bit for each of 64 kinds.
       let bit = UInt64(1) << UInt64(result.kind.rawValue)
       asked |= bit
       checks &+= 1
@@ -94,7 +95,7 @@ extension Shield {
   }
 
   private static func reason(against kind: ShieldKind) -> String {
-    // There is no check of this kind, because its failing write would end the process if SIGPIPE is not ignored.
+    // The kind `pipe` has no check, because the failing write would end the process if SIGPIPE is not ignored.
     if kind == .pipe { return "it needs a setting of the process: Shield.ignoreBrokenPipes()" }
     return "its guard is in CrashShieldFoundation: include ShieldCheck.foundation"
   }

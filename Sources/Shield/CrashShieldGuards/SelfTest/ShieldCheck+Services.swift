@@ -57,7 +57,7 @@ extension ShieldCheck {
     place.shieldedAssumeIsolated(line: line) { $0.number } == nil
   }
 
-  /// Ends the check with the reason if executors cannot be identified: the guard would then perform the plain
+  /// Ends the check with the reason if executors cannot be identified, because the guard would then perform the plain
   /// operation.
   private static func requireExecutors() throws {
     if let reason = Executors.unavailable { throw ShieldFault.refused(reason) }

@@ -54,7 +54,7 @@ public enum TransitionOutcome: Sendable, Hashable {
   case started
   /// The transition is queued.
   case queued
-  /// The transition is queued in place of others, which were dropped.
+  /// The transition is queued, and the other queued transitions were dropped.
   case replaced
   /// The transition was dropped.
   case dropped(Reason)
@@ -84,7 +84,7 @@ public protocol TransitionDriver: AnyObject {
 
   /// Begins a transition, and calls `finished` at its end.
   ///
-  /// A second call of `finished` has no effect, and neither has a call after the timeout.
+  /// A second call of `finished`, or a call after the timeout, has no effect.
   func begin(_ transition: Transition<Screen>, finished: @escaping @MainActor (TransitionEnd) -> Void)
 }
 
@@ -96,9 +96,9 @@ public protocol TransitionDelegate<Screen>: AnyObject {
 
   /// Called before a transition begins.
   func willBegin(_ transition: Transition<Screen>)
-  /// Called after a transition has ended, when this screen is visible.
+  /// Called after a transition has ended and this screen is visible.
   ///
-  /// A transition that is requested here runs after the queued ones.
+  /// A transition that the delegate requests in this function runs after the queued transitions.
   func didShow(_ screen: Screen, after transition: Transition<Screen>, _ end: TransitionEnd)
   /// Called when a queued transition was dropped.
   func didDrop(_ transition: Transition<Screen>, _ reason: TransitionOutcome.Reason)

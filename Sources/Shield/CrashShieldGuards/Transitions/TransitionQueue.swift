@@ -2,10 +2,10 @@ internal import CrashShield
 
 /// A stack of screens that performs one transition at a time.
 ///
-/// A second transition during the first one corrupts a navigation stack: screens appear twice or get lost. Here,
-/// `policy` decides whether the second transition is queued, dropped, or replaces the queued ones. The caller receives
-/// the outcome. A dropped transition is recorded as `transition`. A queued transition begins in a separate turn of the
-/// main actor, never inside a delegate call for another transition.
+/// A second transition during the first one corrupts a navigation stack: screens appear twice or get lost. In this
+/// class, `policy` decides whether the second transition is queued, dropped, or replaces the queued transitions. The
+/// caller receives the outcome. A dropped transition is recorded as `transition`. A queued transition begins in a
+/// separate turn of the main actor, never inside a delegate call for another transition.
 ///
 /// ```swift
 /// let screens = TransitionQueue(root: home, driver: self)
@@ -13,19 +13,19 @@ internal import CrashShield
 /// screens.push(comments)   // .queued
 /// ```
 ///
-/// The queue retains the screens, but neither its driver nor its delegate.
+/// The queue retains the screens, but not the driver and the delegate.
 @MainActor
 public final class TransitionQueue<Driver: TransitionDriver> {
   /// The type of a screen.
   public typealias Screen = Driver.Screen
 
-  /// The screens; the last one is the visible or the next visible one.
+  /// The screens; the last screen is visible, or becomes visible at the end of the current transition.
   ///
   /// The stack is never empty.
   public private(set) var stack: [Screen]
   /// The treatment of a transition that is requested during another one; a change applies to the next request.
   public var policy: TransitionPolicy
-  /// The time after which a transition ends even if its driver has not ended it; such an end is recorded.
+  /// The time after which a transition ends even if the driver has not ended it; this end is recorded as a fault.
   public var timeout: Duration
   /// Observes the transitions.
   public weak var delegate: (any TransitionDelegate<Screen>)?
@@ -36,7 +36,7 @@ public final class TransitionQueue<Driver: TransitionDriver> {
   private var pending: [Transition<Screen>] = []
   private var isTelling = false
   private var isTurnComing = false
-  /// The number of the current transition; the end of an earlier transition has a smaller number.
+  /// The number of the current transition, which distinguishes its end from a late end of an earlier transition.
   private var generation = 0
   private var timer: Task<Void, Never>?
 
@@ -127,7 +127,7 @@ public final class TransitionQueue<Driver: TransitionDriver> {
     }
   }
 
-  /// Whether a screen to be pushed will be in the stack after the queued transitions.
+  /// Whether the screen that this transition pushes will already be in the stack after the queued transitions.
   private func isPlanned(_ transition: Transition<Screen>, behind waiting: [Transition<Screen>]) -> Bool {
     guard case .push(let screen) = transition.operation else { return false }
     let planned = waiting.reduce(stack) { stack, next in Self.stack(stack, after: next.operation) ?? stack }
@@ -154,7 +154,7 @@ public final class TransitionQueue<Driver: TransitionDriver> {
     }
   }
 
-  /// Begins a transition; returns the reason if it does not begin.
+  /// Begins a transition; if it cannot begin, returns the reason.
   private func begin(_ asked: Transition<Screen>) -> TransitionOutcome.Reason? {
     guard let after = Self.stack(stack, after: asked.operation) else { return reason(against: asked.operation) }
     var transition = asked
@@ -167,7 +167,7 @@ public final class TransitionQueue<Driver: TransitionDriver> {
     let generation = generation
     tell { $0.willBegin(transition) }
     guard let driver else {
-      // The driver was deallocated; nothing can show the transition.
+      // The driver was deallocated: end the transition at once.
       finish(generation, .completed)
       return nil
     }
@@ -186,7 +186,7 @@ public final class TransitionQueue<Driver: TransitionDriver> {
 
   /// Ends the transition of this generation.
   ///
-  /// A late or second call has no effect: its generation is outdated, or no transition is running.
+  /// A late or second call has no effect, because its generation is outdated or no transition is running.
   private func finish(_ generation: Int, _ end: TransitionEnd) {
     guard generation == self.generation, let transition = current else { return }
     current = nil

@@ -31,7 +31,8 @@ extension FixedWidthInteger {
 
   /// Returns the quotient; if there is none, returns a fallback value and records `arithmetic`.
   ///
-  /// The fallback value is `value` for a division by zero, and the type's greatest number for a quotient above it.
+  /// The fallback value is `value` for a division by zero, and the type's greatest number for a quotient above that
+  /// number.
   @inlinable
   public func shieldedDivided(
     by other: Self, or value: @autoclosure () -> Self = 0, fileID: StaticString = #fileID, line: UInt = #line
@@ -60,7 +61,7 @@ extension FixedWidthInteger {
   /// Adds to the number; if the type cannot hold the sum, stores the nearest number that it can, and records
   /// `arithmetic`.
   ///
-  /// It replaces `+=`.
+  /// Replaces `+=`.
   @inlinable
   public mutating func shieldedAdd(_ other: Self, fileID: StaticString = #fileID, line: UInt = #line) {
     self = shieldedAdding(other, fileID: fileID, line: line)
@@ -69,7 +70,7 @@ extension FixedWidthInteger {
   /// Subtracts from the number; if the type cannot hold the difference, stores the nearest number that it can, and
   /// records `arithmetic`.
   ///
-  /// It replaces `-=`.
+  /// Replaces `-=`.
   @inlinable
   public mutating func shieldedSubtract(_ other: Self, fileID: StaticString = #fileID, line: UInt = #line) {
     self = shieldedSubtracting(other, fileID: fileID, line: line)
@@ -78,7 +79,7 @@ extension FixedWidthInteger {
   /// Multiplies the number; if the type cannot hold the product, stores the nearest number that it can, and records
   /// `arithmetic`.
   ///
-  /// It replaces `*=`.
+  /// Replaces `*=`.
   @inlinable
   public mutating func shieldedMultiply(by other: Self, fileID: StaticString = #fileID, line: UInt = #line) {
     self = shieldedMultiplied(by: other, fileID: fileID, line: line)
@@ -86,8 +87,8 @@ extension FixedWidthInteger {
 
   /// Divides the number; if there is no quotient, stores a fallback value and records `arithmetic`.
   ///
-  /// The fallback value is `value` for a division by zero, and the type's greatest number for a quotient above it. It
-  /// replaces `/=`.
+  /// The fallback value is `value` for a division by zero, and the type's greatest number for a quotient above that
+  /// number. Replaces `/=`.
   @inlinable
   public mutating func shieldedDivide(
     by other: Self, or value: @autoclosure () -> Self = 0, fileID: StaticString = #fileID, line: UInt = #line
@@ -118,8 +119,8 @@ extension FixedWidthInteger where Self: SignedInteger {
 }
 
 extension Sequence where Element: FixedWidthInteger {
-  /// Returns the sum of all elements, with saturation: an element that overflows the sum sets it to the type's least or
-  /// greatest number.
+  /// Returns the sum of all elements, with saturation: if adding an element overflows, the sum becomes the type's least
+  /// or greatest number.
   ///
   /// The first overflow is recorded as `arithmetic`.
   @inlinable

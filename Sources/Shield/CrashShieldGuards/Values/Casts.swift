@@ -42,22 +42,22 @@ extension Set: ShieldDefault {
 }
 
 extension Shield {
-  /// Returns the value as this type; nil if it has another type, which is recorded as `cast`, or as `null` for a null.
+  /// Returns the value as this type; if it has another type, returns nil and records `cast`, or `null` for a null.
   ///
-  /// It replaces `as!`, which ends the process. It also converts between strings and numbers or booleans if the
+  /// Replaces `as!`, which ends the process. The function also converts between strings and numbers or booleans if the
   /// conversion is lossless. It converts "42" to 42, 42 to "42" and "true" to true, but neither " 42" to 42 nor "3.5"
-  /// to an integer. Each conversion is recorded, too.
+  /// to an integer. Each conversion is recorded as well.
   @inlinable
   public static func cast<Target>(
     _ value: Any?, to target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Target? {
-    // Every value casts to `Any`, even an optional that is nil.
+    // Do not use `as?` for `Any`: every value can be cast to `Any`, even a nil optional.
     if Target.self != Any.self, let value, let cast = value as? Target { return cast }
     return otherwiseCast(value, to: target, ShieldSite(fileID: fileID, line: line))
   }
 
-  /// Returns the value as this type; its `shieldDefault` if it has another type, which is recorded as `cast`, or as
-  /// `null` for a null.
+  /// Returns the value as this type; if it has another type, returns `shieldDefault` and records `cast`, or `null` for
+  /// a null.
   @inlinable
   public static func cast<Target: ShieldDefault>(
     _ value: Any?, orDefault target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
@@ -91,7 +91,7 @@ extension Shield {
     cast(value, to: target, fileID: fileID, line: line) ?? .shieldDefault
   }
 
-  // Not inlined: otherwise the caller would retain the value for this call before checking its type.
+  // Not inlined, because the caller would otherwise retain the value before checking its type.
   @inlinable
   @inline(never)
   static func askedCast<Target>(
@@ -101,7 +101,8 @@ extension Shield {
     return otherwiseCast(value, to: target, ShieldSite(fileID: fileID, line: line))
   }
 
-  // A value of exactly this type needs no lookup in the runtime's tables, which makes up the cost of `as`.
+  // Casts a value of exactly this type without the lookup in the runtime's tables, which takes most of the time of
+  // `as`.
   @inlinable
   @inline(__always)
   static func exactly<Target>(_ value: Any, _ target: Target.Type) -> Target? {
@@ -119,7 +120,7 @@ extension Shield {
     let value = Casts.unwrapped(value)
     if let cast = value as? Target { return cast }
     let isAbsorbed = handleFault(Casts.isNull(value) ? .null : .cast, at: site) { Casts.reason(value, target) }
-    // A forced cast that fails: the same trap as without the guard.
+    // Performs the forced cast, which fails with the same trap as without the guard.
     // swift-format-ignore: NeverForceUnwrap
     guard isAbsorbed else { return .some(value as! Target) }
     return value.flatMap { Casts.converted($0, to: target) }
@@ -130,7 +131,7 @@ extension Shield {
 package enum Casts {
   /// Removes all levels of optionals that are nested inside `Any`.
   package static func unwrapped(_ value: Any?) -> Any? {
-    // A type of the program may have a custom mirror; an optional never has one.
+    // Use the mirror only of optionals, because a type of the program may have a custom mirror.
     guard let value, type(of: value) is any ExpressibleByNilLiteral.Type else { return value }
     let mirror = Mirror(reflecting: value)
     guard mirror.displayStyle == .optional else { return value }
@@ -138,7 +139,7 @@ package enum Casts {
   }
 
   package static func isNull(_ value: Any?) -> Bool {
-    // NSNull is a type of Foundation, which this module does not import.
+    // Compare the name, because this module does not import Foundation, which declares NSNull.
     value.map { "\(type(of: $0))" == "NSNull" } ?? true
   }
 
@@ -158,7 +159,7 @@ package enum Casts {
       return nil
     }
     guard target == String.self else { return nil }
-    // Foundation's `true` casts to each number type; only the name of its type distinguishes it from a number.
+    // Foundation's `true` can be cast to each number type. Only the name of its class distinguishes it from a number.
     if "\(type(of: value))" == "__NSCFBoolean", let flag = value as? Bool { return "\(flag)" as? Target }
     if let flag = value as? Bool, type(of: value) == Bool.self { return "\(flag)" as? Target }
     if let number = value as? any FixedWidthInteger { return "\(number)" as? Target }

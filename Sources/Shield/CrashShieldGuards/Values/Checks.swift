@@ -3,7 +3,7 @@ public import CrashShield
 extension Shield {
   /// Returns the result of the function, or `value` if it throws; the error's type is recorded as `try`.
   ///
-  /// It replaces `try!`, which ends the process. A `CancellationError` is not a fault, and is rethrown. Use
+  /// Replaces `try!`, which ends the process. A `CancellationError` is not a fault, and is rethrown. Use
   /// `attempt(orAlways:)` where the caller cannot throw.
   @inlinable
   public static func attempt<Result, Failure: Error>(
@@ -14,7 +14,7 @@ extension Shield {
       return try body()
     } catch {
       if let cancellation = error as? CancellationError { throw cancellation }
-      // The mode requires the trap of the plain operation.
+      // The guard mode is not `absorb`: trap as the plain operation does.
       // swift-format-ignore: NeverUseForceTry
       guard handleThrownError(Failure.self, error, fileID, line) else { return try! rethrown(error) }
       return value()
@@ -23,7 +23,7 @@ extension Shield {
 
   /// Returns the result of the function, or `value` if it throws any error; the error's type is recorded as `try`.
   ///
-  /// It replaces `try!` where the caller cannot throw: in an accessor, an initializer for literals, or a callback. A
+  /// Replaces `try!` where the caller cannot throw: in an accessor, an initializer for literals, or a callback. A
   /// `CancellationError` is a fault here, as it is for `try!`.
   ///
   /// ```swift
@@ -37,7 +37,7 @@ extension Shield {
     do {
       return try body()
     } catch {
-      // The mode requires the trap of the plain operation.
+      // The guard mode is not `absorb`: trap as the plain operation does.
       // swift-format-ignore: NeverUseForceTry
       guard handleThrownError(Failure.self, error, fileID, line) else { return try! rethrown(error) }
       return value()
@@ -46,16 +46,16 @@ extension Shield {
 
   /// Returns whether the condition holds; a failed condition is recorded as `precondition`.
   ///
-  /// It replaces `precondition`, which ends the process; the caller decides how to continue. Under `off` and `observe`
-  /// it behaves like `precondition`. The condition is evaluated exactly once in each mode. The message is the reason in
-  /// the record. There is no such function for `fatalError`, because the code after it was never meant to run.
+  /// Replaces `precondition`, which ends the process; the caller decides how to continue. Under `off` and `observe` it
+  /// behaves like `precondition`. The condition is evaluated exactly once in each mode. The message is the reason in
+  /// the record. There is no guard for `fatalError`, because the program has no code that continues after it.
   @inlinable
   public static func check(
     _ condition: @autoclosure () -> Bool, _ message: StaticString = "", fileID: StaticString = #fileID,
     line: UInt = #line
   ) -> Bool {
     if condition() { return true }
-    // The trap shows the caller's source location, as the plain operation does.
+    // The trap shows the caller's source location, as `precondition` does.
     if !handleFailedCondition("\(message)", fileID, line) {
       precondition(false, "\(message)", file: fileID, line: line)
     }
@@ -64,8 +64,9 @@ extension Shield {
 
   /// Returns whether the condition holds, with a message that is created at run time.
   ///
-  /// Records never contain values, but such a message may contain them. Therefore the message is evaluated only if
-  /// `off` or `observe` ends the process, and the record does not contain it.
+  /// Records must not contain values of the program, but a message that is created at run time may contain them.
+  /// Therefore the message is evaluated only if `off` or `observe` ends the process, and the record does not contain
+  /// it.
   @inlinable
   public static func check(
     _ condition: @autoclosure () -> Bool, onTrap message: @autoclosure () -> String, fileID: StaticString = #fileID,
@@ -76,9 +77,9 @@ extension Shield {
     return false
   }
 
-  /// Marks code that must not be reached; reaching it is recorded as `precondition`, and returns `value`.
+  /// Marks code that must not be reached; if it is reached, returns `value` and records `precondition`.
   ///
-  /// It replaces `preconditionFailure`, which ends the process. The message is the reason in the record.
+  /// Replaces `preconditionFailure`, which ends the process. The message is the reason in the record.
   ///
   /// ```swift
   /// guard let first = parts.first else { return Shield.unreachable("a path has a part", or: "") }
@@ -96,8 +97,9 @@ extension Shield {
 
   /// Marks code that must not be reached, with a message that is created at run time.
   ///
-  /// Records never contain values, but such a message may contain them. Therefore the message is evaluated only if
-  /// `off` or `observe` ends the process, and the record does not contain it.
+  /// Records must not contain values of the program, but a message that is created at run time may contain them.
+  /// Therefore the message is evaluated only if `off` or `observe` ends the process, and the record does not contain
+  /// it.
   @inlinable
   public static func unreachable<Value>(
     onTrap message: @autoclosure () -> String, or value: @autoclosure () -> Value, fileID: StaticString = #fileID,

@@ -3,7 +3,7 @@ public import CrashShield
 extension FixedWidthInteger {
   /// Converts the number; if this type cannot hold it, uses the nearest number that it can, and records `conversion`.
   ///
-  /// It replaces `Self(value)`, which ends the process.
+  /// Replaces `Self(value)`, which ends the process.
   @inlinable
   public init(shielded value: some BinaryInteger, fileID: StaticString = #fileID, line: UInt = #line) {
     if let exact = Self(exactly: value) {
@@ -18,7 +18,7 @@ extension FixedWidthInteger {
   /// Converts the number without its fraction; if this type cannot hold it, uses the nearest number and records
   /// `conversion`.
   ///
-  /// NaN becomes 0, which is recorded. Cutting off a fraction is not a fault.
+  /// NaN becomes 0, and is recorded. Cutting off a fraction is not a fault.
   @inlinable
   public init(shielded value: some BinaryFloatingPoint, fileID: StaticString = #fileID, line: UInt = #line) {
     self.init(withoutFraction: value, fileID, line)
@@ -27,8 +27,8 @@ extension FixedWidthInteger {
   /// Converts a `Double` like the generic initializer, but faster: it compares the value with the bounds of the type.
   @inlinable
   public init(shielded value: Double, fileID: StaticString = #fileID, line: UInt = #line) {
-    // A bound that `Double` cannot represent is rounded to the adjacent power of two. For such a type, the least number
-    // takes the slow path.
+    // `Double` rounds a bound that it cannot represent to the adjacent power of two. For types with such bounds, the
+    // least number fails this comparison and takes the slow path.
     if Self.bitWidth <= 64, value > Double(Self.min) - 1, value < Double(Self.max) + 1 {
       self = Self.isSigned ? Self(truncatingIfNeeded: Int64(value)) : Self(truncatingIfNeeded: UInt64(value))
     } else {
@@ -47,7 +47,7 @@ extension FixedWidthInteger {
     }
   }
 
-  /// Returns a random number in the range; `value` for an empty range, which is recorded as `emptyRange`.
+  /// Returns a random number in the range; if the range is empty, returns `value` and records `emptyRange`.
   @inlinable
   public static func shieldedRandom(
     in range: Range<Self>, or value: @autoclosure () -> Self, fileID: StaticString = #fileID, line: UInt = #line
@@ -61,9 +61,9 @@ extension FixedWidthInteger {
   }
 }
 
-/// Returns the numbers from `start` to `end` by a step; no numbers for a step of 0, which is recorded as `zeroStride`.
+/// Returns the numbers from `start` to `end` by a step; if the step is 0, returns no numbers and records `zeroStride`.
 ///
-/// It replaces `stride(from:to:by:)`, which ends the process.
+/// Replaces `stride(from:to:by:)`, which ends the process.
 @inlinable
 public func shieldedStride<Number: Strideable>(
   from start: Number, to end: Number, by step: Number.Stride, fileID: StaticString = #fileID, line: UInt = #line

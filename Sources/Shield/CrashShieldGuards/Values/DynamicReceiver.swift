@@ -1,21 +1,21 @@
 internal import CrashShield
 internal import Synchronization
 
-/// Sends messages by name, and returns nil for a name that its receiver does not respond to.
+/// Sends messages by name, and returns nil for a name that the receiver does not respond to.
 ///
-/// Use it in programs that receive names of operations, such as commands, from outside. An unknown name is recorded as
-/// `message`, with the class and the name. Each name has a record of its own, up to 64 names in a process, because
-/// untrusted input may contain any number of names.
+/// Use this type in programs that receive names of operations, such as commands, from outside. An unknown name is
+/// recorded as `message`, with the class and the name. Each name has a record of its own, up to 64 names in a process,
+/// because untrusted input may contain any number of names.
 ///
 /// ```swift
 /// let door = DynamicReceiver(door, methods: ["open": { door, _ in door.open() }], counts: ["open": 0])
 /// door.open()
 /// ```
 ///
-/// Two more faults are recorded as `message`. The first is a number of arguments that differs from `counts`; the result
-/// is nil. The second is a message for strings that is sent to a number, or the reverse. For it, `absorb` converts the
-/// number to a string, or the string to a number, if the conversion is lossless. Under `off` and `observe` its result
-/// is nil.
+/// Two other faults are also recorded as `message`. The first is a wrong number of arguments, which differs from
+/// `counts`; the result is nil. The second is a message for strings that is sent to a number, or a message for numbers
+/// that is sent to a string. Under `absorb`, the number is converted to a string, or the string to a number, if the
+/// conversion is lossless. Under `off` and `observe`, the result is nil.
 @dynamicMemberLookup
 public struct DynamicReceiver<Base: AnyObject> {
   /// A function that handles a message.
@@ -83,7 +83,7 @@ public struct DynamicReceiver<Base: AnyObject> {
   }
 }
 
-/// The names of messages that distinguish faults.
+/// The table of unknown message names; each name has a number, which distinguishes its record.
 private enum MessageNames {
   private static let limit = 64
   private static let numbers = Mutex<[String: UInt]>([:])

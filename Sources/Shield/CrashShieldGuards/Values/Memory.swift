@@ -1,30 +1,29 @@
 public import CrashShield
 
 extension UnsafeRawBufferPointer {
-  /// Returns the value at an offset, aligned or not; nil if a part is outside the buffer, which is recorded as
-  /// `memory`.
+  /// Returns the value at an offset, aligned or not; if a part is outside the buffer, returns nil and records `memory`.
   ///
-  /// It replaces `load`, which silently reads past the buffer in -O builds. Under `off` and `observe` it behaves like
+  /// Replaces `load`, which silently reads past the buffer in -O builds. Under `off` and `observe` it behaves like
   /// `loadUnaligned`.
   @inlinable
   public func shieldedLoad<Value: BitwiseCopyable>(
     fromByteOffset offset: Int, as type: Value.Type, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Value? {
-    // One comparison covers both bounds: a negative offset is a large unsigned number.
+    // One comparison checks both bounds: a negative offset becomes a large unsigned number.
     let last = count &- MemoryLayout<Value>.size
     if _fastPath(last >= 0 && UInt(bitPattern: offset) <= UInt(bitPattern: last)) {
       // Invariant: the whole value is inside the buffer, as just checked.
       return unsafe loadUnaligned(fromByteOffset: offset, as: type)
     }
     let isAbsorbed = handleOffsetFault(offset, count, Value.self, fileID, line)
-    // The plain operation, which the mode requires.
+    // Not absorbed: perform the plain operation, which reads outside of the buffer, as without the guard.
     return isAbsorbed ? nil : unsafe loadUnaligned(fromByteOffset: offset, as: type)
   }
 }
 
 extension Array {
-  /// Copies the buffer's elements; creates an empty array if the buffer has a count but no address, which is recorded
-  /// as `memory`.
+  /// Copies the buffer's elements; if the buffer has a count but no address, creates an empty array and records
+  /// `memory`.
   @inlinable
   public init(
     shielded buffer: UnsafeBufferPointer<Element>, fileID: StaticString = #fileID, line: UInt = #line

@@ -1,9 +1,9 @@
 public import CrashShield
 
 extension Optional {
-  /// Returns the value; `value` if it is nil, which is recorded as `unwrap`.
+  /// Returns the wrapped value; if it is nil, returns `value` and records `unwrap`.
   ///
-  /// It replaces `!`, which ends the process. Under `off` and `observe` it behaves like `!`.
+  /// Replaces `!`, which ends the process. Under `off` and `observe` it behaves like `!`.
   ///
   /// ```swift
   /// let port = Int(text).shielded(or: 8080)
@@ -13,7 +13,7 @@ extension Optional {
     or value: @autoclosure () -> Wrapped, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Wrapped {
     if let self { return self }
-    // The mode requires the trap of the plain operation.
+    // The guard mode is not `absorb`: trap as the plain operation does.
     // swift-format-ignore: NeverForceUnwrap
     guard handleNil(Wrapped.self, fileID, line) else { return self! }
     return kept(value())
@@ -21,7 +21,7 @@ extension Optional {
 
   /// Returns the optional itself; nil is recorded as `unwrap`.
   ///
-  /// It replaces `!` in a function that can handle nil in its own way. Under `off` and `observe` it behaves like `!`.
+  /// Replaces `!` in a function that can handle nil in its own way. Under `off` and `observe` it behaves like `!`.
   ///
   /// ```swift
   /// guard let length = Int(text).shielded() else { throw ParseError.length }
@@ -29,19 +29,19 @@ extension Optional {
   @inlinable
   public func shielded(fileID: StaticString = #fileID, line: UInt = #line) -> Wrapped? {
     if self != nil { return self }
-    // The mode requires the trap of the plain operation.
+    // The guard mode is not `absorb`: trap as the plain operation does.
     // swift-format-ignore: NeverForceUnwrap
     guard handleNil(Wrapped.self, fileID, line) else { return self! }
     return nil
   }
 
-  /// Returns the value; throws `ShieldFault.missing` if it is nil, which is recorded as `unwrap`.
+  /// Returns the wrapped value; if it is nil, throws `ShieldFault.missing` and records `unwrap`.
   @inlinable
   public func shieldedUnwrap(
     fileID: StaticString = #fileID, line: UInt = #line
   ) throws(ShieldFault) -> Wrapped {
     if let self { return self }
-    // The mode requires the trap of the plain operation.
+    // The guard mode is not `absorb`: trap as the plain operation does.
     // swift-format-ignore: NeverForceUnwrap
     guard handleNil(Wrapped.self, fileID, line) else { return self! }
     throw .missing("\(Wrapped.self)")

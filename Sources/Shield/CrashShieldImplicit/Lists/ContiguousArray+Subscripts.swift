@@ -2,11 +2,11 @@
 public import CrashShieldPlain
 
 extension ContiguousArray {
-  /// The element at an index; out of bounds, the fallback value of its type, which is recorded as `index`.
+  /// The element at an index; the fallback value of its type if the index is out of bounds, recorded as `index`.
   ///
   /// A write out of bounds is dropped, and recorded as `mutation`. A change in place, such as `list[9].append(1)`,
-  /// changes a fallback value, which is then dropped. If the type has no fallback value or is trivial, the change is
-  /// recorded but not absorbed.
+  /// changes a copy of the fallback value, which is then dropped. If the type has no fallback value or is trivial, the
+  /// change is recorded but not absorbed.
   @inlinable
   public subscript(position: Int) -> Element {
     @_transparent
@@ -27,7 +27,7 @@ extension ContiguousArray {
     }
     @inline(__always)
     _modify {
-      // Replace the list during the change: this needs only one `yield`, which is cheap because it costs no call.
+      // Replace the list during the change, so that only one `yield` is necessary: the change then costs no call.
       var place = position
       var list: Self?
       if _slowPath(!(UInt(bitPattern: position) < UInt(bitPattern: count))) {
@@ -46,10 +46,10 @@ extension ContiguousArray {
 }
 
 extension ContiguousArray where Element: BitwiseCopyable {
-  /// The element at an index; out of bounds, the fallback value of its type, which is recorded as `index`.
+  /// The element at an index; the fallback value of its type if the index is out of bounds, recorded as `index`.
   ///
   /// A write out of bounds is dropped, and recorded as `mutation`. A change in place, such as `list[9] += 1` or
-  /// `&list[9]`, is recorded but not absorbed: a C function may also write the elements after this one.
+  /// `&list[9]`, is recorded but not absorbed, because a C function may also write the elements after this one.
   @inlinable
   public subscript(position: Int) -> Element {
     @_transparent
@@ -81,7 +81,7 @@ extension ContiguousArray where Element: BitwiseCopyable {
 extension ContiguousArray {
   /// The elements of a range; an out-of-bounds range is clamped, and recorded as `range`.
   ///
-  /// A write out of bounds changes nothing.
+  /// A write out of bounds has no effect, and is recorded as `range`.
   public subscript(range: Range<Int>) -> ArraySlice<Element> {
     @_transparent
     get {

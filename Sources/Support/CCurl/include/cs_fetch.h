@@ -1,4 +1,4 @@
-// Downloads files by HTTP in a sandboxed process that handles every response as untrusted input. The process first
+// Downloads files by HTTP or HTTPS in a sandboxed process, because every response is untrusted input. The process first
 // reads files and resolves names, then confines itself (cs_confine_fetch), and then connects to servers.
 #pragma once
 
@@ -18,13 +18,13 @@ struct cs_fetch_problem {
 struct cs_fetcher;
 
 /// Initializes libcurl, reads the machine's certificates, and resolves the servers' names. The URLs must outlive the
-/// result. Precondition: called once in a process. Returns NULL and a problem if nothing can be downloaded. If a
-/// server's name cannot be resolved, cs_fetcher_get reports it.
+/// result. Precondition: called once in a process. Returns NULL and a problem if downloads are impossible. If the name
+/// of a server cannot be resolved, cs_fetcher_get returns this problem for the server.
 struct cs_fetcher *cs_fetcher_make(const char *const *urls, size_t count, struct cs_fetch_problem *ret_problem);
 
 /// A request to one server.
 struct cs_fetch_request {
-  const char *path; // follows the server's URL, without a leading slash
+  const char *path; // appended to the server's URL, without a leading slash
   int output;       // a file, which is emptied first
   uint64_t limit_bytes;
   uint32_t timeout_ms; // limit of the whole request
@@ -36,7 +36,7 @@ enum cs_fetch_result {
   CS_FETCH_FAILED = 2,    // `ret_problem` contains the reason
 };
 
-/// Downloads a file from the server `index`. The request follows no redirect, requests no compression, and sends no
-/// cookie or password.
+/// Downloads a file from the server `index`. The request does not follow redirects, does not request compression, and
+/// does not send cookies or passwords.
 enum cs_fetch_result cs_fetcher_get(struct cs_fetcher *fetcher, size_t index, const struct cs_fetch_request *request,
                                     struct cs_fetch_problem *ret_problem);

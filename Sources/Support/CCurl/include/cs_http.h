@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 enum {
-  CS_HTTP_BODY_BYTES = 4096,   // stored bytes of a response
+  CS_HTTP_BODY_BYTES = 4096,   // maximum of stored bytes of a response
   CS_HTTP_PROBLEM_BYTES = 256, // libcurl's CURL_ERROR_SIZE
 };
 
@@ -28,12 +28,12 @@ struct cs_http_request {
 };
 
 struct cs_http_answer {
-  int64_t retry_after_s; // 0 if the server does not send it
+  int64_t retry_after_s; // from the header Retry-After; 0 if the response does not have it
   int status;            // 0 means no response; `problem` is then the reason
   uint32_t body_bytes;
   char body[CS_HTTP_BODY_BYTES]; // the first bytes of the response
   char problem[CS_HTTP_PROBLEM_BYTES];
 };
 
-/// Sends a request. It follows no redirect, because the headers may contain a secret.
+/// Sends a request. Redirects are not followed, because the headers may contain a secret.
 void cs_http_post(struct cs_http *http, const struct cs_http_request *request, struct cs_http_answer *ret_answer);

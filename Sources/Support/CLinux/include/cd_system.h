@@ -1,5 +1,5 @@
 // The Linux calls that crashd needs and Swift cannot make, because they are variadic, use control messages, or are
-// declared in headers outside the Glibc module. These functions make no decisions.
+// declared in headers outside the Glibc module. These functions do not contain policy.
 #ifndef CD_SYSTEM_H
 #define CD_SYSTEM_H
 
@@ -8,7 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-// Unless documented otherwise, functions return 0, or an errno value and leave their outputs unchanged.
+// Unless documented otherwise, functions return 0 on success. On a failure, they return an errno value and leave their
+// outputs unchanged.
 
 // The process and user of the peer, from the kernel's credentials (SO_PEERCRED).
 typedef struct cd_peer {
@@ -24,7 +25,7 @@ int cd_socket_peer_is_in_group(int socket, uint32_t group, bool *ret_is_member);
 // Returns the number of a group from the system's databases (nss), which may wait for a server. Returns ENOENT if no
 // group has this name.
 int cd_group_find(const char *name, uint32_t *ret_group);
-// Returns whether a group has a name, from the same databases.
+// Returns whether a group has this name, from the same databases as cd_group_find.
 int cd_group_has_name(uint32_t group, const char *name, bool *ret_has_name);
 
 // Returns a pidfd of the peer, with SO_PEERPIDFD (Linux 6.5), or else with pidfd_open of `pid`.
@@ -32,11 +33,11 @@ int cd_socket_peer_process(int socket, int32_t pid, int *ret_pidfd);
 int cd_process_open(int32_t pid, int *ret_pidfd);
 
 // Returns the wait status of an ended process (PIDFD_GET_INFO with PIDFD_INFO_EXIT, Linux 6.15). Returns EAGAIN while
-// the process runs, and EBUSY until its parent has reaped it, which `cd_poller_await_hangup` reports. Returns ENOTSUP
-// if this kernel does not provide the status.
+// the process runs, and EBUSY after its end until its parent has reaped it (see `cd_poller_await_hangup`). Returns
+// ENOTSUP if this kernel does not provide the status.
 int cd_process_end(int pidfd, int *ret_status);
 
-// Whether the process exists, also as a zombie. Its pid is not reused until the process is reaped.
+// Returns whether the process exists, also as a zombie. If so, its pid has not been reused.
 bool cd_process_exists(int pidfd);
 
 // Returns the inode of a pidfd, which is unique to the process (Linux 6.9). Returns 0 if this kernel gives all pidfds
@@ -67,16 +68,17 @@ typedef struct cd_poller_event {
 int cd_poller_create(int *ret_poller);
 int cd_poller_add(int poller, int descriptor, uint64_t token);
 int cd_poller_remove(int poller, int descriptor);
-// Reports only the hang-up of a watched descriptor from now on. For a pidfd this means that its process was reaped.
+// Changes a watched descriptor so that only its hang-up is reported. The hang-up of a pidfd means that its process was
+// reaped.
 int cd_poller_await_hangup(int poller, int descriptor, uint64_t token);
 int cd_poller_wait(int poller, cd_poller_event *ret_events, size_t capacity, int timeout_ms, size_t *ret_count);
 
 // Creates a non-blocking eventfd.
 int cd_wake_create(int *ret_descriptor);
 
-// Runs `path` with `arguments` (NULL-terminated) and an empty environment. The three descriptors become its 0, 1 and 2,
-// every other descriptor is closed, and signal handling is reset to the default. The call waits only for the file
-// system of `path`.
+// Runs `path` with `arguments` (NULL-terminated) and an empty environment. The three descriptors become the child's
+// descriptors 0, 1 and 2; every other descriptor is closed in the child. The child's signal handling is the default.
+// The call can block only on the file system of `path`.
 int cd_spawn(const char *path, char *const *arguments, int input, int output, int error, int32_t *ret_pid);
 
 // Closes an inherited descriptor. Unlike close(), it does not free numbers that were reserved before main().
@@ -101,24 +103,24 @@ int cd_file_open_regular(int directory, const char *path, bool follow, int *ret_
 // The call may wait for the file system.
 int cd_file_open_regular_as(uint32_t user, const char *path, int *ret_descriptor);
 
-// The facts about an open file that the kernel has without calling the file system, which may never answer
+// Facts about an open file that the kernel knows without calling the file system, which may never answer
 // (AT_STATX_DONT_SYNC).
 typedef struct cd_file_facts {
   uint64_t device;
   uint64_t inode;
   uint64_t size;
-  // The last change of the contents or the inode, by the kernel's clock, which the file's owner cannot set.
+  // The time of the last change of the contents or the inode (ctime), which the file's owner cannot set.
   int64_t changed_s;
   int64_t changed_ns;
   uint32_t mode;
   uint32_t owner;
 } cd_file_facts;
 int cd_file_look(int descriptor, cd_file_facts *ret_facts);
-// Returns these facts for the program of a process, by its link in /proc.
+// Returns the facts about the executable of a process, by the link /proc/PID/exe.
 int cd_process_look_at_program(int32_t pid, cd_file_facts *ret_facts);
 
-// Returns whether only root on this machine can have set a file's owner. That is so if the mount honors set-user-id,
-// which mounts of users and of removable disks do not. The call may wait for the file system.
+// Returns whether only root of this machine can have set the owner of a file. This is the case if the mount honors
+// set-user-ID bits; mounts by users and of removable disks do not honor them. The call may wait for the file system.
 int cd_file_is_vouched_for(int descriptor, bool *ret_is_vouched_for);
 
 // Returns whether a file is in a file system that was created since the machine booted: tmpfs.

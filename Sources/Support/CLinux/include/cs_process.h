@@ -10,13 +10,13 @@ struct cs_process_options {
   int stdin_fd; // -1 means the parent's descriptor
   int stdout_fd;
   int stderr_fd;
-  bool own_group;   // a group of its own gets no signals from the terminal
-  int death_signal; // sent when the parent's thread ends; 0 means none
+  bool own_group;   // the terminal does not send signals to a group of its own
+  int death_signal; // sent to the child when the parent's thread ends; 0: no signal
   const sigset_t *signal_mask;
 };
 
-// Starts `file`, which is searched in PATH if it has no slash, as in a shell. Returns 0, or the errno of the step that
-// failed (ENOENT: no such program, EACCES: not executable). If it fails, *ret_pid is unchanged.
+// Starts `file`, which is searched in PATH if the name has no slash, as in a shell. Returns 0, or the errno of the step
+// that failed (ENOENT: no such program, EACCES: not executable). On a failure, *ret_pid is unchanged.
 int cs_process_start(const char *file, char *const arguments[], char *const environment[],
                      const struct cs_process_options *options, pid_t *ret_pid);
 

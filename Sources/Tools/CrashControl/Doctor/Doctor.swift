@@ -6,7 +6,7 @@ internal import LinuxSystem
 
 /// Checks that crashes will be captured and that reports will be complete.
 ///
-/// The checks change nothing. They read only crashd's replies, `/proc` and the files of programs.
+/// The checks only read: crashd's replies, `/proc` and the files of programs.
 public struct Doctor: Sendable {
   private let client: CrashClient
   private let system: String
@@ -15,7 +15,8 @@ public struct Doctor: Sendable {
 
   /// Creates a doctor.
   ///
-  /// `system` is the path of `/proc`. `guards` is the result of this process's guard self-test, if the self-test ran.
+  /// `system` is the path at which procfs is mounted, `/proc`. `guards` is the result of this process's guard
+  /// self-test, if the self-test ran.
   public init(
     client: CrashClient, system: String = "/proc", guards: [ShieldCheck.Result]? = nil, clock: Clock = Clock()
   ) {
@@ -44,7 +45,7 @@ public struct Doctor: Sendable {
     return findings + [attachSocket(), spool(), corePattern()] + (guards.map { [GuardFacts.finding(of: $0)] } ?? [])
   }
 
-  /// Checks one process, which need not be attached.
+  /// Checks one process, whether or not it is attached.
   ///
   /// Returns nil if the process does not exist.
   public func process(_ pid: Int) -> [Finding]? {
@@ -63,9 +64,9 @@ public struct Doctor: Sendable {
     return facts.findings(isAttached: attached) + handlers + own + image
   }
 
-  /// Returns a finding if reports of a process lack its memory.
+  /// Returns a finding if reports of a process do not contain memory contents.
   ///
-  /// Returns nil if they contain the memory, or if that is unknown.
+  /// Returns nil if the reports contain memory contents, or if this is unknown.
   static func memory(of process: ProcessSummary) -> Finding? {
     switch process.memory {
     case .nothing: Finding(.note, "memory", "reports contain no memory: the program disabled it")
@@ -99,7 +100,7 @@ public struct Doctor: Sendable {
   private func store(_ status: DaemonStatus) -> [Finding] {
     var findings = (status.trouble ?? []).map { Finding(.fault, "store", $0, remedy: "see crashd's log") }
     if let held = status.held, held > 0 {
-      findings.append(Finding(.warning, "store", "\(held) reports wait in memory because the store accepts none"))
+      findings.append(Finding(.warning, "store", "\(held) reports wait in memory because the store accepts no reports"))
     }
     return findings.isEmpty ? [Finding(.good, "store", "\(status.reports) reports")] : findings
   }
@@ -118,7 +119,7 @@ public struct Doctor: Sendable {
     let path = "\(directory)/spool"
     let what = "crashes while crashd is not running"
     var status = stat()
-    // stat fills in the structure. stat and access read the path only during the call.
+    // Invariant: stat fills in the structure, and stat and access read the path only during the call.
     guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
       return Finding(
         .fault, "spool", "there is no directory '\(path)': \(what) are lost", remedy: "crashd creates it when it starts"
@@ -129,7 +130,7 @@ public struct Doctor: Sendable {
         .fault, "spool", "a process of this user cannot write into '\(path)': \(what) are lost",
         remedy: "crashd sets the mode 1733 when it starts")
     }
-    // The package sets the set-group-id bit of the directory, so the check ignores this bit.
+    // Ignore the set-group-id bit, which the package sets for this directory.
     guard status.st_mode & 0o1777 == 0o1733 else {
       return Finding(
         .warning, "spool",
@@ -141,10 +142,10 @@ public struct Doctor: Sendable {
 
   /// Checks the attach socket, at which processes register.
   ///
-  /// It is in the directory of the client socket.
+  /// The attach socket is in the directory of the client socket.
   private func attachSocket() -> Finding {
     let path = "\(directory)/attach"
-    // access reads the path only during the call.
+    // Invariant: access reads the path only during the call.
     guard unsafe access(path, W_OK) == 0 else {
       let number = errno
       return Finding(
@@ -156,7 +157,7 @@ public struct Doctor: Sendable {
 
   /// Reports where the kernel writes core dumps.
   ///
-  /// crashd does not change that.
+  /// crashd does not change this setting of the kernel.
   private func corePattern() -> Finding {
     let path = "\(system)/sys/kernel/core_pattern"
     guard let pattern = SmallText.read(path)?.split(separator: "\n").first else {

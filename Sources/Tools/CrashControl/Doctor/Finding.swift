@@ -1,12 +1,12 @@
 internal import CrashReport
 
-/// The result of one check, and what to do about it.
+/// The result of one check, and the remedy.
 public struct Finding: Sendable, Equatable, Encodable {
   /// The severity.
   public enum Level: String, Sendable, Encodable, CaseIterable {
     /// The check found no fault.
     case good
-    /// A fact that has no effect on reports.
+    /// The check found a fact that does not affect reports.
     case note
     /// Reports will be incomplete.
     case warning
@@ -20,10 +20,10 @@ public struct Finding: Sendable, Equatable, Encodable {
   public var subject: String
   /// The result.
   public var sentence: String
-  /// The remedy; empty if there is nothing to do.
+  /// The remedy; empty if no action is necessary.
   public var remedy: String
 
-  /// Makes a finding.
+  /// Creates a finding.
   public init(_ level: Level, _ subject: String, _ sentence: String, remedy: String = "") {
     self.level = level
     self.subject = subject
@@ -31,9 +31,9 @@ public struct Finding: Sendable, Equatable, Encodable {
     self.remedy = remedy
   }
 
-  /// Returns a verdict over all parts, followed by the findings of each part.
+  /// Returns a verdict about all parts, followed by the findings of each part.
   ///
-  /// An overview omits the good findings.
+  /// In an overview, the findings of the level `good` are omitted.
   public static func text(
     _ parts: [(title: String, findings: [Finding])], terminal: Terminal, all: Bool
   ) -> String {
@@ -63,7 +63,7 @@ public struct Finding: Sendable, Equatable, Encodable {
     return ("OK", "crashes will be captured and reports will be complete; \(sum)", .bold)
   }
 
-  /// Returns a mark, the subject and the sentence, followed by the remedy on lines of its own.
+  /// Returns a mark for the level, the subject and the result, followed by the remedy on separate lines.
   private func text(_ all: [Finding], _ terminal: Terminal) -> String {
     let column = all.map(\.subject.count).max() ?? 0
     let room = max(24, Prose.width(terminal) - column - 7)

@@ -6,12 +6,12 @@ import Synchronization
 
 /// Checks whether guards still absorb faults.
 ///
-/// In this process a self-test runs; other processes publish the result of theirs.
+/// Runs a self-test in this process. Other processes publish the results of their own self-tests.
 public enum GuardFacts: Sendable {
   /// Tests the guards of CrashShield in this process, and waits for the result.
   ///
-  /// A guard that traps ends the process with the Swift runtime error message. Precondition: the caller is not a task,
-  /// because the tested work may need the caller's thread.
+  /// If a guard traps, this process ends with the Swift runtime error message. Precondition: the caller is not a task,
+  /// because this function blocks the thread until the asynchronous self-test has ended.
   public static func ownSelfTest() -> [ShieldCheck.Result] {
     let (outcome, done) = (Outcome(), DispatchSemaphore(value: 0))
     Task.detached {
@@ -55,7 +55,7 @@ public enum GuardFacts: Sendable {
   static func finding(of test: ProcessSummary.SelfTest?, clock: Clock) -> Finding {
     guard let test else {
       return Finding(
-        .note, subject, "the program has run no self-test",
+        .note, subject, "the program has not run a self-test",
         remedy: "call Shield.selfTest() at its start")
     }
     let time = clock.text(test.time)

@@ -9,7 +9,7 @@ import CrashReport
 struct HandlerFacts {
   private var report: CrashReport?
 
-  /// Requests the last crash report of an executable.
+  /// Requests the last crash report of an executable from crashd.
   init(executable: String?, client: CrashClient) {
     guard let executable,
       let query = try? client.list(ListQuery(limit: 1, filter: ReportFilter(executable: executable))),

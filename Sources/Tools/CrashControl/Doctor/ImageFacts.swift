@@ -9,18 +9,18 @@ struct ImageFacts {
   private var sections: Set<String>
   /// The name of the debug file, from the section `.gnu_debuglink` that `strip` writes.
   private var debugLink: String?
-  /// The build id from the section, because the segments of a debug file may have no content.
+  /// The build id from the section `.note.gnu.build-id`, because the segments of a debug file may not have content.
   private var notedID: String?
 
   private static let sectionLimit = 4096
   private static let nameLimitBytes = 1 << 20
   private static let contentLimitBytes: UInt64 = 4096
 
-  /// Fails if the file is not readable, or is no little-endian 64-bit ELF file.
+  /// Fails if the file is not readable, or is not a little-endian 64-bit ELF file.
   init?(path: String) {
     var status = stat()
-    // stat follows links, also those of /proc, and fills in the struct. Opening a device may have side effects, so the
-    // type is checked first.
+    // Check the type before opening the file, because opening a device may have side effects. stat follows links, also
+    // those in /proc. Invariant: stat fills in the structure.
     guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else { return nil }
@@ -34,7 +34,7 @@ struct ImageFacts {
     debugLink = Self.content(of: found[".gnu_debuglink"], in: file).map {
       String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
     }
-    // The note begins with four bytes each for the two sizes and the type, then "GNU" and a zero.
+    // The header of the note has 16 bytes: two sizes and the type with four bytes each, then "GNU" and a NUL.
     notedID = Self.content(of: found[".note.gnu.build-id"], in: file).map { BuildID.text($0.dropFirst(16)) }
   }
 
@@ -70,7 +70,7 @@ struct ImageFacts {
 
   /// Returns the findings.
   ///
-  /// `name` is the file's path as far as it is known, and debug files are searched beside it.
+  /// `name` is the file's path as far as it is known. Debug files are searched in the directory of this path.
   func findings(of name: String) -> [Finding] {
     var findings = [Finding(.note, "program", name)]
     if let buildID {
@@ -85,7 +85,7 @@ struct ImageFacts {
   }
 
   private func symbols(of name: String) -> Finding {
-    // crashd finds all symbols by the build id, also the symbols in the file itself.
+    // Without a build id, crashd does not find any symbols, not even those in the file itself.
     guard buildID != nil else {
       return Finding(
         .warning, "symbols", "reports will have addresses instead of names: crashd finds symbols by the build id",
@@ -104,7 +104,7 @@ struct ImageFacts {
     return Finding(.warning, "symbols", "stripped file: reports will name only exported functions", remedy: remedy)
   }
 
-  /// Returns the path of the debug file, by the same search as crashd: by the build id.
+  /// Returns the path of the debug file, which it searches by the build id, as crashd does.
   private func debugFile(of name: String) -> String? {
     guard let buildID else { return nil }
     return DebugFilePaths(imagePath: Self.whole(name)).paths(buildID: buildID, link: debugLink).first { path in
@@ -113,10 +113,10 @@ struct ImageFacts {
     }
   }
 
-  /// Returns the absolute path of a file that exists in the working directory, or any other text unchanged.
+  /// Returns the absolute path of an existing file; returns any other name unchanged.
   private static func whole(_ name: String) -> String {
     guard !name.hasPrefix("/") else { return name }
-    // realpath returns an allocated string, which is copied and then freed.
+    // Invariant: realpath returns an allocated string, which is copied and then freed.
     guard let path = unsafe realpath(name, nil) else { return name }
     defer { unsafe free(path) }
     return unsafe String(cString: path)

@@ -1,21 +1,22 @@
 import Glibc
 
-/// The facts about a process in `/proc`.
+/// Facts about a process, read from `/proc`.
 struct ProcessFacts {
-  /// The target of the link, with " (deleted)" if the file was removed, or nil if the link is not readable.
+  /// The target of the link `/proc/PID/exe`, with " (deleted)" if the file was removed, or nil if the link is not
+  /// readable.
   var executable: String?
   /// A path that opens the executable even if its file was replaced.
   var executablePath: String
   private var name: String
   private var uid: Int?
-  /// The signals that have a handler, one bit each, the lowest bit for signal 1, or nil if unknown.
+  /// The signals that have a handler, as a bit set whose lowest bit is for signal 1; nil if unknown.
   private var caught: UInt64?
   private var ignored: UInt64?
   private var environment: [String]?
   private var coreLimit: String?
   private var hasRing: Bool?
 
-  /// Whether the process certainly started the shield.
+  /// Whether the process is known to have started the shield.
   var hasShield: Bool { hasRing == true }
 
   /// The crash signals, which the shield handles.
@@ -79,7 +80,7 @@ struct ProcessFacts {
       Self.signals.filter { mask >> UInt64($0.number - 1) & 1 == 1 }.map(\.name)
     }
     let missing = names(~caught)
-    // HandlerFacts checks which code installed these handlers.
+    // HandlerFacts checks whether these handlers are the shield's.
     if missing.isEmpty { return Finding(.good, "handlers", "every crash signal has a handler") }
     let which = missing.joined(separator: ", ")
     let how =
@@ -89,9 +90,9 @@ struct ProcessFacts {
       remedy: "code in the process removed the shield's handlers after Shield.start()")
   }
 
-  /// Reports what is known of alternate stacks.
+  /// Reports whether threads have alternate signal stacks, as far as the environment shows it.
   ///
-  /// The kernel shows a thread's alternate stack only to that thread.
+  /// Other processes cannot read this from the kernel, which reports an alternate stack only to its own thread.
   private func alternateStacks() -> Finding? {
     guard hasRing == true else { return nil }
     if environment?.contains("CRASHSHIELD_ALTSTACKS=0") == true {
@@ -107,7 +108,7 @@ struct ProcessFacts {
 
   /// Checks whether Swift's own backtracer is on.
   ///
-  /// It takes seconds, during which the process neither serves requests nor ends.
+  /// The backtracer takes seconds, during which the crashed process does not end, and does not serve requests.
   private func backtracer() -> Finding? {
     guard let setting = environment?.first(where: { $0.hasPrefix("SWIFT_BACKTRACE=") }) else { return nil }
     let value = setting.dropFirst("SWIFT_BACKTRACE=".count)

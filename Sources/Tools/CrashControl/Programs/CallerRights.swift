@@ -3,13 +3,13 @@ import Glibc
 
 /// Whether crashctl has more privileges than its caller, by sudo, doas or pkexec, or by the kernel's AT_SECURE.
 ///
-/// A crashctl with more privileges starts no program that gives the caller a shell. A sudo rule that allows crashctl
-/// must not allow everything.
+/// If crashctl has more privileges than its caller, it does not start programs that give the caller a shell. Otherwise
+/// a sudo rule that allows crashctl would allow every command.
 ///
-/// Limit: `sudo -s` leaves `SUDO_UID` set. The user of that shell can unset the variable. The caller of a single
-/// allowed command cannot.
+/// Limit: in a shell of `sudo -s`, `SUDO_UID` is set, and crashctl refuses as well; the user of that shell can unset
+/// the variable. A caller whom sudo allows only crashctl cannot unset it.
 struct CallerRights {
-  /// The evidence for additional privileges, such as `SUDO_UID is set`, or nil if there is none.
+  /// The evidence for additional privileges, such as `SUDO_UID is set`; nil if there is no evidence.
   let surplus: String?
 
   init(environment: [String: String], isSecure: Bool = cs_process_is_secure(), user: uid_t = geteuid()) {
@@ -17,7 +17,7 @@ struct CallerRights {
       surplus = "crashctl has more privileges than its caller"
       return
     }
-    // sudo and pkexec set these variables, and their callers cannot unset them.
+    // sudo and pkexec set these variables in crashctl's environment, and the caller cannot prevent it.
     let raised = ["SUDO_UID", "PKEXEC_UID"].first { name in environment[name].map { uid_t($0) != user } ?? false }
     if let raised {
       surplus = "\(raised) is set"

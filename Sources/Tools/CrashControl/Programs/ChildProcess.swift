@@ -4,7 +4,7 @@ import LinuxSystem
 
 /// A child process of crashctl.
 ///
-/// The owner must reap it with `wait` or `end`.
+/// The owner must reap the process with `endIfOver`, `wait` or `stop`.
 struct ChildProcess {
   /// The exit status of a process.
   enum End: Equatable, Sendable {
@@ -12,8 +12,8 @@ struct ChildProcess {
     case signaled(Int32)
 
     init(waitStatus status: Int32) {
-      // Decode the status as the macros of wait.h do: the low seven bits are the signal, the next byte is the exit
-      // code.
+      // Decode the status as the macros in <sys/wait.h> do: the low seven bits are the signal, and bits 8 to 15 are the
+      // exit code.
       let signal = status & 0x7f
       self = signal == 0 ? .exited((status >> 8) & 0xff) : .signaled(signal)
     }
@@ -25,13 +25,13 @@ struct ChildProcess {
   }
 
   struct Options {
-    /// Descriptors for 0, 1 and 2.
+    /// The descriptors that become the child's descriptors 0, 1 and 2.
     ///
-    /// With nil the child inherits crashctl's.
+    /// For nil, the child inherits crashctl's descriptor.
     var standardInput: Int32?
     var standardOutput: Int32?
     var standardError: Int32?
-    /// Whether the child gets no signals from the terminal, and the kernel kills it when crashctl ends.
+    /// Whether the terminal does not send signals to the child, and the kernel kills the child when crashctl ends.
     var isServant = false
     var environment: [String: String]
     var signalMask = SignalSet()
@@ -44,7 +44,7 @@ struct ChildProcess {
   init(_ file: String, _ arguments: [String], _ options: Options) throws(StartError) {
     let environment = options.environment.map { "\($0.key)=\($0.value)" }
     var pid: pid_t = 0
-    // The mask outlives the call. cs_process_start keeps no pointer.
+    // Invariant: the mask outlives the call, and cs_process_start does not keep the pointers.
     let error = unsafe withUnsafePointer(to: options.signalMask.value) { mask in
       let settings = unsafe cs_process_options(
         stdin_fd: options.standardInput ?? -1, stdout_fd: options.standardOutput ?? -1,
@@ -67,7 +67,7 @@ struct ChildProcess {
   func endIfOver() -> End? {
     var status: Int32 = 0
     while true {
-      // waitpid uses the pointer only during the call.
+      // Invariant: waitpid uses the pointer only during the call.
       let result = unsafe waitpid(pid, &status, WNOHANG)
       if result == pid { return End(waitStatus: status) }
       if result == 0 || errno != EINTR { return nil }
@@ -85,9 +85,9 @@ struct ChildProcess {
     return isReadable(end.number, timeout_ms: timeout_ms)
   }
 
-  /// Asks the process to stop, kills it if it does not, and reaps it.
+  /// Terminates the process with SIGTERM, kills it if it does not end, and reaps it.
   ///
-  /// All children of a servant are killed too.
+  /// If the child has its own process group (`isServant`), the whole group is killed.
   @discardableResult
   func stop() -> End? {
     kill(pid, SIGTERM)
@@ -95,7 +95,7 @@ struct ChildProcess {
       kill(pid, SIGKILL)
       _ = ends(within: 10_000)
     }
-    // The kernel does not reuse the number of the process group until the leader is reaped.
+    // Kill the group before reaping its leader: after that, the kernel may reuse the number of the process group.
     if hasGroup { kill(-pid, SIGKILL) }
     return endIfOver()
   }
@@ -105,7 +105,7 @@ struct ChildProcess {
 private func withStrings<Result>(
   _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
 ) -> Result {
-  // Each copy is freed below, after the last use of the array.
+  // Invariant: each copy is freed below, after the last use of the array.
   let copies = unsafe strings.map { unsafe strdup($0) } + [nil]
   defer { unsafe copies.forEach { unsafe free($0) } }
   return unsafe copies.withUnsafeBufferPointer { buffer in

@@ -9,7 +9,7 @@ public enum CoreFile: Sendable, Equatable {
   case file(String)
   /// systemd-coredump may have the core dump.
   case systemd
-  /// No core dump was found. The text is the reason.
+  /// No core dump was found, for the given reason.
   case none(because: String)
 
   /// Finds the core dump.
@@ -39,11 +39,10 @@ public enum CoreFile: Sendable, Equatable {
     do throws(CorePlace.Unreadable) { candidates = try place.candidates() } catch {
       return .none(because: "cannot read the directory of core dumps, '\(error.directory)': \(error.reason)")
     }
-    // The kernel writes the core dump after the report's time. An older file belongs to an earlier process with the
-    // same pid.
+    // Skip files from before the crash: they are core dumps of earlier processes with the same pid.
     let new = candidates.filter { $0.modified_s >= crash_s }
-    // The name of a core dump contains the process name, which the process chooses. lldb copies its arguments into
-    // commands.
+    // Skip names with special characters: the name of a core dump contains the process name, which the process chooses,
+    // and lldb copies its arguments into commands.
     let plain = new.filter { $0.path.unicodeScalars.allSatisfy(DebuggedProgram.isPlain) }
     if let found = plain.min(by: { $0.modified_s < $1.modified_s }) { return .file(found.path) }
     if !new.isEmpty {
@@ -55,14 +54,14 @@ public enum CoreFile: Sendable, Equatable {
 
 /// A core(5) pattern for one process.
 ///
-/// Parts that the report does not contain match anything.
+/// Parts of the pattern that the report does not contain match any string.
 private struct CorePlace {
   private enum Part: Equatable {
     case text(String)
     case anything
   }
 
-  /// The directory does not exist, or the caller may not read it.
+  /// The error if the directory does not exist, or the caller may not read it.
   struct Unreadable: Error {
     var directory: String
     var reason: String
@@ -100,12 +99,13 @@ private struct CorePlace {
   private static func part(_ kind: Character, _ report: CrashReport) -> Part {
     switch kind {
     case "%": .text("%")
-    // In a container a process has two pids. Finding no core dump is better than using the core dump of another
-    // process.
+    // `%p` is the pid inside a container, and `%P` the pid outside. Both must be the report's pid: it is better to miss
+    // a core dump than to use that of another process.
     case "p", "P": .text("\(report.process.pid)")
     case "u": .text("\(report.process.uid)")
     case "s": .text("\(report.signal.number)")
-    // The kernel writes the path of the executable. A process with a relative path could forge this part.
+    // The kernel replaces `%E` by the path of the executable. Do not accept a relative path, because a process could
+    // forge it.
     case "E" where report.process.executable.hasPrefix("/"):
       .text(report.process.executable.replacing("/", with: "!"))
     default: .anything
@@ -115,14 +115,15 @@ private struct CorePlace {
   func candidates() throws(Unreadable) -> [(path: String, modified_s: Int)] {
     let names: [String]
     do { names = try FileManager.default.contentsOfDirectory(atPath: directory) } catch {
-      // Uses the system's error text, because Foundation's is longer and contains Foundation's own error codes.
+      // Check with `access`, because the system's error message is shorter than Foundation's, which contains
+      // Foundation's error codes.
       let isReadable = unsafe access(directory + "/.", R_OK | X_OK) == 0
       throw Unreadable(directory: directory, reason: isReadable ? "\(error)" : SystemError.text(errno))
     }
     return names.filter { Self.matches($0[...], name[...]) }.compactMap { name in
       let path = directory + "/" + name
       var status = stat()
-      // lstat fills in the struct. A link is ignored, because the kernel writes core dumps as regular files.
+      // Ignore links, because the kernel writes core dumps as regular files. Invariant: lstat fills in the structure.
       guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0,
         owners.contains(Int(status.st_uid))
       else { return nil }

@@ -3,12 +3,12 @@ internal import CrashReport
 /// The executable of a report, as an argument for a debugger.
 ///
 /// The crashed process chose the path, and a debugger interprets its arguments. gdb parses `-ex=shell …` as an option.
-/// lldb copies arguments into commands, in which a line feed ends the command and a backtick starts an expression. For
-/// this reason only an absolute path of plain characters is accepted, and only while its file has the report's build
-/// id.
+/// lldb copies arguments into commands, in which a line feed ends the command and a backtick starts an expression.
+/// Therefore the path is accepted only if it is absolute, consists of plain characters, and the file at the path has
+/// the build id of the report.
 ///
-/// Limit: the owner of the directory can replace the file before the debugger opens it. Debuggers routinely open files
-/// of other users, and execute nothing from them.
+/// Limit: the owner of the directory can replace the file before the debugger opens it. This is acceptable: debuggers
+/// routinely open files of other users, and do not execute code from them.
 struct DebuggedProgram {
   /// The reason why the path is not passed to the debugger.
   struct Refusal: Error, Equatable {
@@ -20,7 +20,7 @@ struct DebuggedProgram {
 
   init(of process: CrashReport.ProcessIdentity) throws(Refusal) {
     let path = process.executable
-    guard path.hasPrefix("/") else { throw Refusal(reason: "is no absolute path") }
+    guard path.hasPrefix("/") else { throw Refusal(reason: "is not an absolute path") }
     guard path.unicodeScalars.allSatisfy(Self.isPlain) else {
       throw Refusal(reason: "has characters that a debugger may take for commands")
     }
@@ -31,7 +31,8 @@ struct DebuggedProgram {
     self.path = path
   }
 
-  /// Letters of all scripts, digits, blanks, and the punctuation without a meaning to debuggers inside quotation marks.
+  /// Whether the character is a letter of any script, a digit, a blank, or punctuation that debuggers do not interpret
+  /// inside quotation marks.
   static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar {
     case "\"", "'", "`", "\\", "$", "\u{fffd}": false

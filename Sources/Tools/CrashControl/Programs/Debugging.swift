@@ -40,7 +40,7 @@ public struct Debugging: Sendable {
         throw Failure(.nothingFound, "cannot read '\(path)' (\(SystemError.text(errno)))")
       }
       let tool = try find(debugger)
-      // gdb and lldb both accept these arguments: the executable, if it is safe to pass, then the core dump.
+      // gdb and lldb accept the same arguments: the executable, if it is safe to pass, then the core dump.
       words = [tool] + program() + ["-c", path.hasPrefix("-") ? "./" + path : path]
     case .systemd:
       guard let tool = path(of: "coredumpctl") else {
@@ -63,7 +63,7 @@ public struct Debugging: Sendable {
 
   /// Returns the executable if it is safe to pass.
   ///
-  /// Otherwise the debugger gets only the core dump, and the user can enter `file PATH`.
+  /// If it is not safe, crashctl passes only the core dump, and the user can enter `file PATH` in the debugger.
   private func program() -> [String] {
     let process = received.report.process
     do throws(DebuggedProgram.Refusal) { return [try DebuggedProgram(of: process).path] } catch {
@@ -88,7 +88,7 @@ public struct Debugging: Sendable {
     return directories.map { "\($0)/\(name)" }.first { unsafe access($0, X_OK) == 0 }
   }
 
-  /// Executes the debugger, which controls the terminal and its signals until it ends.
+  /// Executes the debugger in place of crashctl, so that the debugger controls the terminal and receives its signals.
   private func execute(_ words: [String]) throws(Failure) -> Never {
     let before = SignalSet([SIGINT, SIGQUIT, SIGTSTP]).block()
     let end: ChildProcess.End?

@@ -2,7 +2,7 @@ internal import CrashClient
 import CrashProtocol
 internal import CrashReport
 
-/// `demo dangling`: restarts a program that crashes by a use-after-free, until crashd protects the class.
+/// Implements `demo dangling`: restarts a program that crashes by a use-after-free until crashd protects the class.
 extension Demonstration {
   private static let victim = "use-after-free-call"
   private static let mostLives = 20

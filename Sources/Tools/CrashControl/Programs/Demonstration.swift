@@ -9,7 +9,7 @@ internal import LinuxSystem
 public struct Demonstration: Sendable {
   private static let crashLimit_ms: Int32 = 60_000
 
-  /// Scenarios of crash-maker, and what each scenario shows.
+  /// Scenarios of crash-maker, and a description of each scenario.
   private static let scenarios = [
     ("array-index", "An array is read past its end: the report has the line of the trap, and the inlined frames."),
     ("task-deep-async", "The same, five awaits deep in a task: the async callers come from the task, not the stack."),
@@ -37,7 +37,8 @@ public struct Demonstration: Sendable {
     let signals = SignalSet([SIGINT, SIGTERM, SIGHUP, SIGPIPE])
     let before = signals.block()
     try body(signals)
-    // After SIGPIPE the reader has already ended the demonstration, so the process does not re-raise this signal.
+    // Re-raise a signal that ended the demonstration, except SIGPIPE: the write error has already ended the
+    // demonstration.
     if let signal = signals.pending(), signal != SIGPIPE { cs_process_die_by(signal) }
     before.install()
   }
@@ -71,14 +72,14 @@ public struct Demonstration: Sendable {
   func crash(
     _ name: String, _ daemon: borrowing PrivateDaemon
   ) throws(Failure) -> (pid: Int, reports: [String]) {
-    // open reads the path only during the call.
+    // Invariant: open reads the path only during the call.
     let nothing = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
     defer { close(nothing) }
     var settings = environment
     settings["CRASHSHIELD_SOCKET"] = daemon.attachPath
     settings["CRASHSHIELD_SPOOL"] = nil
     settings["CRASHSHIELD_DISABLE"] = nil
-    // Without this setting Swift's own backtracer would also print a report, which takes seconds.
+    // Disable Swift's own backtracer, which would also print a report, and takes seconds.
     settings["SWIFT_BACKTRACE"] = "enable=no"
     let maker: ChildProcess
     do throws(ChildProcess.StartError) {

@@ -10,12 +10,13 @@ enum ImageBuildID {
 
   /// Returns the build id in lower-case hexadecimal digits, or nil if the file does not exist or has no build id.
   static func read(_ path: String) -> String? {
-    // The type is checked before the file is opened for reading, because opening a device may have side effects.
+    // Check the type before opening the file for reading, because opening a device may have side effects. O_PATH does
+    // not open the device.
     let place = unsafe open(path, openPath | O_CLOEXEC)
     guard place >= 0 else { return nil }
     defer { close(place) }
     var status = stat()
-    // fstat fills in the struct.
+    // Invariant: fstat fills in the structure.
     guard unsafe fstat(place, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     let file = unsafe open("/proc/self/fd/\(place)", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else { return nil }
@@ -33,7 +34,7 @@ enum ImageBuildID {
     for index in 0..<min(count, UInt64(headerLimit)) {
       let (offset, isOver) = start.addingReportingOverflow(index * size)
       guard !isOver, let program = bytes(of: file, at: offset, count: 56) else { return nil }
-      // 4 is PT_NOTE.
+      // The type 4 is PT_NOTE.
       guard number(program, 0, 4) == 4 else { continue }
       let notesBytes = min(number(program, 32, 8), UInt64(noteLimitBytes))
       guard let notes = bytes(of: file, at: number(program, 8, 8), count: Int(notesBytes)) else { continue }
@@ -68,7 +69,7 @@ enum ImageBuildID {
   static func bytes(of file: Int32, at offset: UInt64, count: Int) -> [UInt8]? {
     guard let offset = off_t(exactly: offset) else { return nil }
     var bytes = [UInt8](repeating: 0, count: count)
-    // pread writes at most as many bytes as the array has.
+    // Invariant: pread writes at most as many bytes as the array has.
     return unsafe pread(file, &bytes, count, offset) == count ? bytes : nil
   }
 }

@@ -10,7 +10,7 @@ struct PrivateDaemon: ~Copyable {
 
   /// The client of this crashd.
   let client: CrashClient
-  /// The attach socket of this crashd, for programs.
+  /// The attach socket of this crashd, at which programs register.
   let attachPath: String
   /// The temporary directory.
   let directory: String
@@ -38,7 +38,7 @@ struct PrivateDaemon: ~Copyable {
     let state = storage.path + "/state"
     let log = storage.path + "/crashd.log"
     let notify = try Self.notifySocket(storage.path + "/notify")
-    // mkdir reads the paths only during the calls.
+    // Invariant: mkdir reads the paths only during the calls.
     for path in [runtime, state] where unsafe mkdir(path, 0o700) != 0 {
       throw Failure(.unreachable, "cannot make '\(path)' (\(SystemError.text(errno)))")
     }
@@ -66,7 +66,7 @@ struct PrivateDaemon: ~Copyable {
   private static func launch(
     _ arguments: [String], log: String, notifyPath: String, _ environment: [String: String]
   ) throws(Failure) -> ChildProcess {
-    // open reads the path only during the call.
+    // Invariant: open reads the path only during the call.
     let output = unsafe open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
     let nothing = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
     defer {
@@ -78,7 +78,7 @@ struct PrivateDaemon: ~Copyable {
     }
 
     var settings = environment
-    // systemd set these variables for crashctl. This crashd must not use them.
+    // If systemd set these variables for crashctl, the private crashd must not inherit them.
     for name in ["LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "WATCHDOG_USEC", "WATCHDOG_PID", "CRASHSHIELD_SPOOL"] {
       settings[name] = nil
     }

@@ -9,12 +9,12 @@ struct PrivateDirectory: ~Copyable {
 
   /// Creates the directory.
   ///
-  /// It contains sockets, whose paths must be short, so TMPDIR is used only if it is short.
+  /// The directory contains sockets, whose paths have a limited length. Therefore TMPDIR is used only if it is short.
   init(keep: Bool, environment: [String: String]) throws(Failure) {
     let wanted = environment["TMPDIR"] ?? ""
     let parent = wanted.hasPrefix("/") && wanted.utf8.count <= 48 ? wanted : "/tmp"
     var template = Array("\(parent)/crashctl-XXXXXX".utf8CString)
-    // mkdtemp replaces the last six letters of the template in place.
+    // Invariant: mkdtemp replaces the last six characters of the template in place.
     guard unsafe mkdtemp(&template) != nil else {
       throw Failure(.unreachable, "cannot make a directory in '\(parent)' (\(SystemError.text(errno)))")
     }

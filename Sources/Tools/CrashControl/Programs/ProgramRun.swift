@@ -13,7 +13,7 @@ public struct ProgramRun: Sendable {
   private let style: JSONStyle
   private let environment: [String: String]
 
-  /// Prepares to run a command: a program, which is searched as a shell does, and its arguments.
+  /// Prepares to run a command: a program, which is searched in PATH, and its arguments.
   public init(command: [String], keepsDirectory: Bool, style: JSONStyle, environment: [String: String]) {
     self.command = command
     self.keepsDirectory = keepsDirectory
@@ -21,10 +21,11 @@ public struct ProgramRun: Sendable {
     self.environment = environment
   }
 
-  /// Runs the program, prints its reports on standard error, and ends this process as the program ended.
+  /// Runs the program, prints its reports on standard error, and ends this process with the program's exit status or
+  /// signal.
   ///
   /// Only the program uses standard input and output. The terminal sends its signals to the program directly. crashctl
-  /// forwards signals that other processes send.
+  /// forwards signals that other processes send to crashctl.
   /// - Throws: `Failure` if crashd or the program cannot be started. The exit codes 127 and 126 have the same meaning
   ///   as in a shell.
   public func runAndEndAlike() throws -> Never {
@@ -47,7 +48,7 @@ public struct ProgramRun: Sendable {
     // CRASHSHIELD_EARLY makes a constructor start the shield. A program with the shield then also records crashes before
     // its call of Shield.start(). In any other program the preloaded library starts the shield.
     settings["CRASHSHIELD_EARLY"] = environment["CRASHSHIELD_EARLY"] ?? "1"
-    // With CRASHSHIELD_FORK the workers of a forking server attach too.
+    // With CRASHSHIELD_FORK, the forked workers of a server attach as well.
     settings["CRASHSHIELD_FORK"] = environment["CRASHSHIELD_FORK"] ?? "1"
     if let library = Programs.preloadedLibrary(environment) {
       settings["LD_PRELOAD"] = [library, environment["LD_PRELOAD"] ?? ""].filter { !$0.isEmpty }.joined(separator: ":")
@@ -81,7 +82,7 @@ public struct ProgramRun: Sendable {
     let client = daemon.client
     do throws(ClientError) {
       let outcome = try client.awaitProcess(Int(program.pid), timeout: Self.settleLimit)
-      // Processes that the program started may have crashed too.
+      // Also wait for ended processes that the program started, because they may have crashed, too.
       for other in try client.processes() where kill(pid_t(truncatingIfNeeded: other.pid), 0) != 0 {
         _ = try client.awaitProcess(other.pid, timeout: Self.settleLimit)
       }
@@ -91,8 +92,8 @@ public struct ProgramRun: Sendable {
       print(reports)
       if reports.isEmpty { explainSilence(outcome, end) }
     } catch {
-      // The program's exit status is more important than a missing report, so the error is printed and does not change
-      // the status.
+      // Print the error and keep the program's exit status, which is more important to the caller than a missing
+      // report.
       Output.complain(Failure(error).message)
     }
   }
@@ -123,7 +124,7 @@ public struct ProgramRun: Sendable {
     }
   }
 
-  /// Returns the reason why a signal leaves no report.
+  /// Returns the reason why a process that ended by this signal has no report.
   private static func reason(for signal: Int32) -> String {
     switch signal {
     case SIGKILL: ": no handler can catch it"

@@ -5,12 +5,13 @@ struct SignalSet {
   var value = sigset_t()
 
   init(_ signals: [Int32] = []) {
-    // sigemptyset and sigaddset use the pointers only during the calls.
+    // Invariant: sigemptyset and sigaddset use the pointers only during the calls.
     unsafe sigemptyset(&value)
     for signal in signals { unsafe sigaddset(&value, signal) }
   }
 
-  /// Blocks the signals of this set in addition, and returns the signals that were blocked before.
+  /// Blocks the signals of this set, in addition to those that are blocked already, and returns the previous signal
+  /// mask.
   func block() -> SignalSet { change(SIG_BLOCK) }
 
   /// Sets the signal mask to exactly this set.
@@ -18,7 +19,7 @@ struct SignalSet {
 
   private func change(_ how: Int32) -> SignalSet {
     var old = SignalSet()
-    // pthread_sigmask uses both pointers only during the call. It fails only for an unknown `how`.
+    // Invariant: pthread_sigmask uses both pointers only during the call. It fails only for an unknown `how`.
     _ = unsafe withUnsafePointer(to: value) { unsafe pthread_sigmask(how, $0, &old.value) }
     return old
   }
@@ -26,7 +27,7 @@ struct SignalSet {
   /// Returns a pending signal of this set, which must be blocked, or nil if none is pending.
   func pending() -> Int32? {
     var waiting = SignalSet()
-    // sigpending and sigismember use the pointers only during the calls.
+    // Invariant: sigpending and sigismember use the pointers only during the calls.
     unsafe sigpending(&waiting.value)
     return (1..<32).first { signal in
       unsafe withUnsafePointer(to: value) { unsafe sigismember($0, signal) == 1 }
@@ -36,13 +37,14 @@ struct SignalSet {
 
   /// Waits for a signal of this set, which must be blocked.
   ///
-  /// `isSent` is true if a process sent the signal, and false for the kernel or the terminal.
+  /// `isSent` is true if a process sent the signal, and false if the kernel sent it, for example for a key of the
+  /// terminal.
   func next() -> (signal: Int32, isSent: Bool) {
     while true {
       var information = unsafe siginfo_t()
-      // sigwaitinfo uses both pointers only during the call.
+      // Invariant: sigwaitinfo uses both pointers only during the call.
       let signal = unsafe withUnsafePointer(to: value) { unsafe sigwaitinfo($0, &information) }
-      // A negative result means that a signal outside the set interrupted the wait.
+      // If the result is negative, a signal that is not in the set interrupted the wait: wait again.
       if signal > 0 { return (signal, unsafe information.si_code <= 0) }
     }
   }

@@ -3,15 +3,16 @@ import Glibc
 import LinuxSystem
 import Synchronization
 
-/// The source code of a report's frames, limited to files that the user may see.
+/// The source code of a report's frames, from files that both the caller and the crashed process's user may read.
 ///
 /// The paths come from the crashed program, and a hostile program may name any file. For this reason crashd never opens
-/// these files. crashctl opens them with the privileges of its user. It opens only regular files of limited size that
-/// the user of the crashed process can reach and read too. Otherwise root would print files that this user must not
-/// see.
+/// these files. crashctl opens them with the privileges of its caller. It opens only regular files of limited size that
+/// the user of the crashed process may read. Otherwise a crashctl of root would print files that this user must not
+/// read.
 ///
-/// A file that was changed after the image was built is skipped, because its lines differ. The image file supplies the
-/// build time. After a deployment its path has another build, and crashctl shows no source.
+/// A source file that was changed after the image was built is skipped, because its lines may differ. The build time is
+/// the modification time of the image file. If another build was deployed at the path of the image, crashctl does not
+/// show source code.
 final class SourceFiles: Sendable {
   private static let fileLimitBytes = 4 << 20
   private static let allLimitBytes = 16 << 20
@@ -24,7 +25,7 @@ final class SourceFiles: Sendable {
   }
 
   private let uid: Int
-  /// The build ids by the paths of images.
+  /// The build id of each image, by the path of the image.
   private let buildIDs: [String: String]
   private let state = Mutex(State())
 
@@ -60,22 +61,23 @@ final class SourceFiles: Sendable {
 
   /// Returns the time at which the image was built, or nil if its path now has another build.
   private func modification(of path: String) -> timespec? {
-    // A relative path would depend on the caller's working directory.
+    // Do not accept a relative path, because it would depend on the caller's working directory.
     guard path.hasPrefix("/"), let buildID = buildIDs[path], !buildID.isEmpty, ImageBuildID.read(path) == buildID else {
       return nil
     }
     var status = stat()
-    // stat fills in the struct.
+    // Invariant: stat fills in the structure.
     return unsafe stat(path, &status) == 0 ? status.st_mtim : nil
   }
 
   private func read(_ path: String, noLaterThan built: timespec) -> [UInt8]? {
-    // The type is checked before the file is opened for reading, because opening a device may have side effects.
+    // Check the type before opening the file for reading, because opening a device may have side effects. O_PATH does
+    // not open the device.
     let place = unsafe open(path, openPath | O_CLOEXEC)
     guard place >= 0 else { return nil }
     defer { close(place) }
     var status = stat()
-    // fstat fills in the struct.
+    // Invariant: fstat fills in the structure.
     guard unsafe fstat(place, &status) == 0, status.st_mode & S_IFMT == S_IFREG, mayRead(status),
       status.st_size <= Self.fileLimitBytes,
       (status.st_mtim.tv_sec, status.st_mtim.tv_nsec) <= (built.tv_sec, built.tv_nsec), mayReach(place)
@@ -85,25 +87,25 @@ final class SourceFiles: Sendable {
     return Array(Descriptor(owning: descriptor).read(upTo: Int(status.st_size)).bytes)
   }
 
-  /// Returns whether the crashed process's user may certainly read the file.
+  /// Returns whether the mode of the file allows the crashed process's user to read it.
   ///
-  /// The user's groups are not resolved.
+  /// The user's groups are not resolved: a file that is readable only through a group is skipped.
   private func mayRead(_ status: stat) -> Bool {
     uid == 0 || status.st_mode & 0o004 != 0 || (Int(status.st_uid) == uid && status.st_mode & 0o400 != 0)
   }
 
-  /// Returns whether that user may search each directory of the path.
+  /// Returns whether the crashed process's user may search each directory of the path.
   private func mayReach(_ place: Int32) -> Bool {
     if uid == 0 { return true }
     var buffer = [CChar](repeating: 0, count: 4_096)
-    // readlink writes at most as many bytes as the buffer has.
+    // Invariant: readlink writes at most as many bytes as the buffer has.
     let count = unsafe readlink("/proc/self/fd/\(place)", &buffer, buffer.count)
     guard count > 0, count < buffer.count else { return false }
     var directory = String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
     while let slash = directory.lastIndex(of: "/") {
       directory = String(directory[..<slash])
       var status = stat()
-      // stat fills in the struct.
+      // Invariant: stat fills in the structure.
       guard unsafe stat(directory.isEmpty ? "/" : directory, &status) == 0,
         status.st_mode & 0o001 != 0 || (Int(status.st_uid) == uid && status.st_mode & 0o100 != 0)
       else { return false }

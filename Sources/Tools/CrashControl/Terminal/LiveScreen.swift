@@ -5,15 +5,15 @@ import LinuxSystem
 public struct LiveScreen: ~Copyable, Sendable {
   private let before: termios
 
-  /// Switches to the alternate screen without a cursor, and reads keys unbuffered.
-  /// - Throws: `Failure` if standard input or output is no terminal.
+  /// Switches to the alternate screen, hides the cursor, and reads keys unbuffered.
+  /// - Throws: `Failure` if standard input or output is not a terminal.
   public static func take() throws(Failure) -> LiveScreen {
     var now = termios()
-    // isatty takes no pointer. tcgetattr fills in a termios and uses the pointer only during the call.
+    // Invariant: tcgetattr fills in the structure and uses the pointer only during the call.
     guard isatty(STDOUT_FILENO) == 1, unsafe tcgetattr(STDIN_FILENO, &now) == 0 else {
       throw Failure(.usage, "top is for a terminal: see --once, or crashctl groups")
     }
-    // A signal between these calls would leave the terminal changed.
+    // Block the signals first: a signal that ended the process between these calls would leave the terminal changed.
     _ = ends.block()
     let screen = LiveScreen(before: now)
     now.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
@@ -29,14 +29,15 @@ public struct LiveScreen: ~Copyable, Sendable {
   /// The number of lines of the terminal.
   public static var rows: Int? {
     var size = winsize()
-    // ioctl uses the pointer only during the call. TIOCGWINSZ fills in a winsize.
+    // Invariant: TIOCGWINSZ fills in a winsize, and ioctl uses the pointer only during the call.
     let isKnown = unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_row > 0
     return isKnown ? Int(size.ws_row) : nil
   }
 
   /// Redraws the screen.
   public func show(_ text: String) throws(Failure) {
-    // Each line is overwritten, and its rest is cleared, to avoid flicker. The last line has no line break.
+    // To avoid flicker, overwrite each line and clear only its rest. The last line is not followed by a line break,
+    // because it would scroll the screen.
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     let trimmed = lines.last?.isEmpty == true ? lines.dropLast() : lines[...]
     try Output.write("\u{1b}[H" + trimmed.joined(separator: "\u{1b}[K\r\n") + "\u{1b}[K\u{1b}[J")
@@ -59,7 +60,7 @@ public struct LiveScreen: ~Copyable, Sendable {
       let left = Int32(ContinuousClock.now.duration(to: end) / .milliseconds(1)) + 1
       guard isReadable(STDIN_FILENO, timeout_ms: min(left, 250)) else { continue }
       var key: UInt8 = 0
-      // read writes at most one byte.
+      // Invariant: read writes at most one byte.
       guard unsafe read(STDIN_FILENO, &key, 1) == 1 else { return .quit }
       // The keys q, Q, Ctrl-C and Ctrl-D.
       if [0x71, 0x51, 3, 4].contains(key) { return .quit }
@@ -69,7 +70,7 @@ public struct LiveScreen: ~Copyable, Sendable {
   }
 
   deinit {
-    // If this write fails, the terminal is closed and cannot show an error.
+    // Ignore an error of this write: the terminal is then closed and cannot show the error.
     do throws(Failure) { try Output.write("\u{1b}[?25h\u{1b}[?1049l") } catch {}
     var before = before
     unsafe tcsetattr(STDIN_FILENO, TCSANOW, &before)

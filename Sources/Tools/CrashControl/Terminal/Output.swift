@@ -4,7 +4,7 @@ internal import LinuxSystem
 
 /// Writes unbuffered to a descriptor.
 public enum Output: Sendable {
-  /// Writes the whole text.
+  /// Writes the whole string.
   /// - Throws: `Failure`, without a message if the reader closed the pipe, as in `| head`.
   public static func write(_ text: String, to descriptor: Int32 = 1) throws(Failure) {
     try write(Array(text.utf8), to: descriptor)
@@ -15,7 +15,7 @@ public enum Output: Sendable {
   public static func write(_ bytes: [UInt8], to descriptor: Int32) throws(Failure) {
     var written = 0
     while written < bytes.count {
-      // The pointer covers `bytes`, and write uses it only during the call.
+      // Invariant: the pointer and the count cover `bytes`, and write uses the pointer only during the call.
       let count = unsafe bytes.withUnsafeBytes { buffer in
         let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[written...])
         return unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
@@ -28,7 +28,7 @@ public enum Output: Sendable {
       case EINTR: continue
       case EAGAIN:
         var set = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        // poll uses the pointer only during the call.
+        // Invariant: poll uses the pointer only during the call.
         _ = unsafe poll(&set, 1, -1)
       case EPIPE: throw Failure(.done, "")
       default: throw Failure(.nothingFound, "cannot write the output (\(SystemError.text(errno)))")

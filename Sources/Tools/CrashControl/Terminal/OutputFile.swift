@@ -4,9 +4,10 @@ internal import LinuxSystem
 extension Output {
   /// Writes a file that only its owner may read.
   ///
-  /// An existing file is replaced after the new one is complete.
+  /// If the file exists, it is replaced when the new file is complete.
   ///
-  /// If the path is no regular file, such as `/dev/null`, a pipe or a terminal, the bytes are written to it directly.
+  /// If the path is not a regular file, but for example `/dev/null`, a pipe or a terminal, the bytes are written to it
+  /// directly.
   /// - Throws: `Failure` with the path and the reason. An existing file is then unchanged.
   public static func write(_ bytes: [UInt8], toFile path: String) throws(Failure) {
     if isStream(path) { return try write(bytes, toStream: path) }
@@ -30,7 +31,7 @@ extension Output {
 
   private static func isStream(_ path: String) -> Bool {
     var status = stat()
-    // stat fills in the struct.
+    // Invariant: stat fills in the structure.
     guard unsafe stat(path, &status) == 0 else { return false }
     return ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
   }

@@ -12,7 +12,7 @@ public enum Pager: Sendable {
     try show(environment: environment) { (put: Writer) throws(Failure) in try put(text) }
   }
 
-  /// Writes a text that the closure produces in pieces.
+  /// Writes text that the closure produces in pieces, through the same pager.
   public static func show(
     environment: [String: String], _ body: (_ put: Writer) throws(Failure) -> Void
   ) throws(Failure) {
@@ -21,11 +21,13 @@ public enum Pager: Sendable {
       return try body(plain)
     }
     var ends: [Int32] = [0, 0]
-    // pipe fills in the two elements. The pager waits until all write ends are closed, so it must not inherit one.
+    // The pager must not inherit a write end of the pipe, because it reads until all write ends are closed. Invariant:
+    // pipe fills in the two elements.
     guard unsafe pipe(&ends) == 0, ends.allSatisfy({ fcntl($0, F_SETFD, FD_CLOEXEC) == 0 }) else {
       return try body(plain)
     }
-    // Ctrl-C is for the pager. If the pager ends early, the write below fails.
+    // Block SIGINT and SIGQUIT, because Ctrl-C is meant for the pager. Block SIGPIPE, so that the write below fails if
+    // the pager ends early.
     let before = SignalSet([SIGINT, SIGQUIT, SIGPIPE]).block()
     defer { close(ends[1]) }
     let options = ChildProcess.Options(standardInput: ends[0], environment: command.environment, signalMask: before)
@@ -43,13 +45,13 @@ public enum Pager: Sendable {
     do throws(Failure) {
       try body { (text: String) throws(Failure) in try Output.write(text, to: end) }
     } catch {
-      // An empty message means that the user has quit the pager, which is no error.
+      // An empty message means that the user has quit the pager, which is not an error.
       if !error.message.isEmpty { failure = error }
     }
     close(ends[1])
     ends[1] = -1
     _ = pager.wait(timeout_ms: -1)
-    // A SIGPIPE may be pending. It stays blocked, because all output is written.
+    // A SIGPIPE may be pending. Keep it blocked: all output is written, and the signal would end the process.
     SignalSet([SIGPIPE]).install()
     if let failure { throw failure }
   }

@@ -6,10 +6,10 @@ struct PagerCommand: Equatable {
 
   /// Selects the pager by the caller's environment.
   ///
-  /// Fails if no pager is to be used.
+  /// Fails if the output must be written without a pager.
   ///
   /// A caller with fewer privileges than crashctl gets `less` from the system's own directories. `LESSSECURE` disables
-  /// its shell, editor, log and preprocessor. crashctl then ignores `$PAGER`, `$LESS` and `$LESSOPEN`.
+  /// its shell, editor, log and preprocessor. For this caller, crashctl ignores `$PAGER`, `$LESS` and `$LESSOPEN`.
   init?(environment: [String: String], caller: CallerRights) {
     if caller.surplus != nil {
       let kept = environment.filter {
@@ -23,7 +23,7 @@ struct PagerCommand: Equatable {
     if command.isEmpty || command == "cat" { return nil }
     var settings = environment
     settings["LESS"] = environment["LESS"] ?? "FRSX"
-    // Only the user's own `$PAGER` may contain shell syntax.
+    // `$PAGER` may contain shell syntax; the default command does not need a shell.
     self =
       command == "less"
       ? PagerCommand(program: "less", arguments: [], environment: settings)

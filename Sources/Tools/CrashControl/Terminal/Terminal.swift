@@ -4,7 +4,7 @@ import Glibc
 public enum ColorUse: String, Sendable, CaseIterable {
   /// Use color on a terminal, unless `NO_COLOR` is set or `TERM` is `dumb`.
   case auto
-  /// Use color in a pipe too.
+  /// Use color also if the output is not a terminal.
   case always
   /// Use no color.
   case never
@@ -12,13 +12,14 @@ public enum ColorUse: String, Sendable, CaseIterable {
 
 /// The properties of standard output: its width, whether it has color, and the clock for times.
 public struct Terminal: Sendable {
-  /// The number of columns, or nil if the output is no terminal, and lines have no maximum length.
+  /// The number of columns; nil if the output is not a terminal, so that the length of lines is not limited.
   public var width: Int?
   /// Whether to use color.
   public var hasColor: Bool
   /// The clock that formats times.
   public var clock: Clock
-  /// Whether the output is an overview: ages instead of times, repeated rows in one line, and no columns with details.
+  /// Whether the output is an overview, with ages instead of times, repeated rows in one line, and without columns for
+  /// details.
   public var isBrief: Bool
 
   /// Creates a terminal from known properties.
@@ -38,7 +39,7 @@ public struct Terminal: Sendable {
       return
     }
     var size = winsize()
-    // ioctl uses the pointer only during the call. TIOCGWINSZ fills in a winsize.
+    // Invariant: TIOCGWINSZ fills in a winsize, and ioctl uses the pointer only during the call.
     let known = unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
     let columns = environment["COLUMNS"].flatMap { Int($0) } ?? 0
     let dull = !(environment["NO_COLOR"] ?? "").isEmpty || environment["TERM"] == "dumb"

@@ -6,8 +6,8 @@ public enum Age: Sendable {
 
   /// Formats an age, such as `45s`, `7m`, `26h` or `12d`.
   ///
-  /// As in kubectl, the number is at least two, except for seconds. A time in the future, which another clock may give,
-  /// is `0s`.
+  /// As in kubectl, the number is at least two, except for seconds. A time in the future, which may come from a machine
+  /// with another clock, has the age `0s`.
   public static func text(_ seconds: Int) -> String {
     switch max(0, seconds) {
     case let few where few < 120: "\(few)s"
@@ -19,7 +19,7 @@ public enum Age: Sendable {
 
   /// Parses an age such as `90s`, `12h`, `7d` or `4w`, and returns its seconds.
   ///
-  /// Returns nil for any other text.
+  /// Returns nil for any other string.
   public static func seconds(_ text: String) -> Int? {
     guard let unit = text.last, let factor = units[unit], let count = Int(text.dropLast()), count >= 0 else {
       return nil
@@ -28,9 +28,9 @@ public enum Age: Sendable {
     return isTooLong ? nil : seconds
   }
 
-  /// Parses an age, and returns the time that lies this age before now, in seconds since 1970.
+  /// Parses an age, and returns the current time minus this age, in seconds since 1970.
   ///
-  /// Returns nil for any other text.
+  /// Returns nil for any other string.
   public static func seconds(before text: String) -> Int? {
     guard let age = seconds(text) else { return nil }
     return max(0, Int(time(nil)) - age)

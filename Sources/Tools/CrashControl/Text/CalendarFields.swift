@@ -2,7 +2,7 @@ import Glibc
 
 /// A time as calendar fields.
 ///
-/// Only this type uses `struct tm`, which contains a pointer to the name of a zone.
+/// All uses of `struct tm` are in this type, because that structure contains an unsafe pointer to the name of the zone.
 struct CalendarFields {
   enum Zone { case utc, local }
 
@@ -13,7 +13,8 @@ struct CalendarFields {
 
   init(_ seconds: Int, _ zone: Zone) {
     var moment = seconds
-    // The C functions use all pointers only during the calls. strftime writes at most as many bytes as the array has.
+    // Invariant: the C functions use all pointers only during the calls, and strftime writes at most as many bytes as
+    // the array has.
     var parts = unsafe tm()
     switch zone {
     case .utc: unsafe gmtime_r(&moment, &parts)
@@ -38,10 +39,10 @@ struct CalendarFields {
 
   /// Returns the seconds since 1970.
   ///
-  /// Day 0 is the last day of the previous month, as in mktime.
+  /// Fields out of their range are allowed, as in mktime: for example, day 0 is the last day of the previous month.
   func seconds(_ zone: Zone) -> Int {
-    // The fields fit Int32, because gmtime_r, localtime_r or `init` limits them. The C functions use the pointers only
-    // during the calls.
+    // The fields fit into Int32, because gmtime_r, localtime_r or `init` limits them. Invariant: the C functions use
+    // the pointers only during the calls.
     var parts = unsafe tm()
     unsafe parts.tm_year = Int32(date[0] - 1900)
     unsafe parts.tm_mon = Int32(date[1] - 1)
@@ -56,10 +57,10 @@ struct CalendarFields {
     }
   }
 
-  /// Returns the date before a date such as `2026-11-21`, or nil for any other text.
+  /// Returns the day before a date such as `2026-11-21`, or nil for any other string.
   static func day(before date: String) -> String? { day(date, shiftedBy: -86_400) }
 
-  /// Returns the date after a date such as `2026-11-21`, or nil for any other text.
+  /// Returns the day after a date such as `2026-11-21`, or nil for any other string.
   static func day(after date: String) -> String? { day(date, shiftedBy: 86_400) }
 
   private static func day(_ date: String, shiftedBy seconds: Int) -> String? {

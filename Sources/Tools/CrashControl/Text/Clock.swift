@@ -18,7 +18,7 @@ public struct Clock: Sendable {
 
   /// Formats a time as `2026-11-21 08:10:11 CET`.
   ///
-  /// Returns the text itself if it is no RFC 3339 time in UTC.
+  /// Returns the string unchanged if it is not an RFC 3339 time in UTC.
   public func text(_ rfc3339: String) -> String {
     guard let fields = fields(rfc3339) else { return rfc3339 }
     return fields.text(separator: " ") + " " + fields.zone
@@ -26,12 +26,12 @@ public struct Clock: Sendable {
 
   /// Formats the age of a time, such as `3m` or `2d`.
   ///
-  /// Returns the text itself if it is no RFC 3339 time in UTC.
+  /// Returns the string unchanged if it is not an RFC 3339 time in UTC.
   public func age(_ rfc3339: String) -> String {
     LocalTime.seconds(rfc3339: rfc3339).map { Age.text(now - $0) } ?? rfc3339
   }
 
-  /// Formats the times of one report with microseconds, and for `withAge` also with their ages.
+  /// Formats the times of one report with microseconds, and if `withAge` is true, also with their ages.
   func times(withAge: Bool) -> ReportTimes {
     ReportTimes(
       moment: { time in
@@ -50,7 +50,7 @@ public struct Clock: Sendable {
     LocalTime.seconds(rfc3339: rfc3339).map { CalendarFields($0, isUTC ? .utc : .local) }
   }
 
-  /// Returns the fraction of a time, such as `.123456`, or an empty text if the time has none.
+  /// Returns the fraction of a second of a time, such as `.123456`; empty if the time does not have a fraction.
   private static func fraction(_ rfc3339: String) -> Substring {
     rfc3339.firstIndex(of: ".").map { rfc3339[$0...].dropLast() } ?? ""
   }

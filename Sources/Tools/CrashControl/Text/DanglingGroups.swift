@@ -20,7 +20,7 @@ extension IncidentText {
     let rows = groups.map { group in
       [
         terminal.moment(group.last), "\(group.count)", "\(group.processes)", "\(group.builds)",
-        group.releases == 1 ? "1 place" : "\(group.releases) places", group.age_ns.map(age) ?? "-", group.program,
+        group.releases == 1 ? "1 site" : "\(group.releases) sites", group.age_ns.map(age) ?? "-", group.program,
         id(group.id, terminal), group.modes.map(\.rawValue).joined(separator: ", "), group.className, what(group),
       ].map(CleanText.line)
     }

@@ -3,7 +3,7 @@ internal import CrashReport
 
 /// Formats the tables and texts of `dangling policy`, `events` and `statistics`.
 public enum DanglingText: Sendable {
-  /// Formats the policies of programs, one line per program.
+  /// Formats the protection policies of programs, one line per program.
   public static func policies(_ policies: [DanglingPolicyReport], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "NAME", minimum: 8, maximum: 24, style: .bold),
@@ -119,7 +119,7 @@ public enum DanglingText: Sendable {
 
   /// Formats the decisions.
   ///
-  /// An overview has one line for a command that changed several programs.
+  /// In an overview, a command that changed several programs has one line.
   public static func events(_ events: [DanglingEventReport], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: terminal.isBrief ? "AGE" : "TIME", alignsRight: terminal.isBrief),
@@ -141,7 +141,8 @@ public enum DanglingText: Sendable {
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
   }
 
-  /// Identifies one command that changed several programs: its decisions have the same second and the same text.
+  /// Identifies one command that changed several programs: the decisions of one command have the same second and the
+  /// same description.
   private struct Command: Hashable {
     var second, text: String
     var uid: Int
@@ -152,7 +153,7 @@ public enum DanglingText: Sendable {
     }
   }
 
-  /// Formats the estimates, one line per class and build.
+  /// Formats the quarantine estimates, one line per class and build.
   public static func statistics(_ classes: [DanglingClass], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "NAME", minimum: 8, maximum: 20, dropOrder: 3, common: "name"),

@@ -1,14 +1,14 @@
 public import CrashProtocol
 internal import CrashReport
 
-// Formats `dangling trend`: crashes, hits and running time by day.
+// Formats the output of `dangling trend`: crashes, hits and running time by day.
 extension DanglingText {
   /// The minimum number of days from which a trend can be estimated.
   private static let enoughDays = 7
 
-  /// Formats the days of some programs: a row of bars, and one line per day.
+  /// Formats the daily numbers of programs as a row of bars, and one line per day.
   ///
-  /// Programs without use-after-free are only counted.
+  /// Programs without use-after-free are counted, but not shown.
   public static func trend(
     _ policies: [DanglingPolicyReport], build: String?, days: Int, terminal: Terminal, legend: Bool
   ) -> String {
@@ -21,7 +21,7 @@ extension DanglingText {
       let sum = crashes.reduce(0, +)
       let span = "\(shown.count) \(shown.count == 1 ? "day" : "days")"
       let scarce = shown.count < enoughDays ? ", too few for a trend (\(shown.count) of \(enoughDays) days)" : ""
-      // A row of bars makes days comparable.
+      // Show bars only for several days, because they compare the days.
       let bars = { (values: [Double]) in values.count > 1 ? Sparkline.text(values) + "  " : "" }
       let hits = shown.map(\.hits).reduce(0, +)
       var facts: [(title: String, text: String, style: Terminal.Style?)] = [

@@ -9,18 +9,18 @@ public struct EventPrinter: Sendable {
   private let terminal: Terminal
   /// The ids of reports whose line was printed.
   ///
-  /// A report that arrives again, with more threads, needs no second line.
+  /// If a report arrives again with more threads, its line is not printed again.
   private var printed: [String] = []
   private static let printedLimit = 256
 
-  /// Makes a printer.
+  /// Creates a printer.
   public init(style: JSONStyle, isFull: Bool, terminal: Terminal) {
     self.style = style
     self.isFull = isFull
     self.terminal = terminal
   }
 
-  /// Returns the text for an event, or nil if there is nothing to print.
+  /// Returns the lines to print for an event; nil if the event is not printed.
   /// - Throws: `EncodingError` if the report cannot be written as JSON.
   public mutating func text(_ event: EventStream.Event) throws -> String? {
     guard case .report(let received, let cursor) = event else { return nil }

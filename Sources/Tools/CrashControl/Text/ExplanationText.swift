@@ -3,9 +3,9 @@ internal import CrashReport
 
 /// Formats the rules behind the diagnosis of a crash as text.
 public enum ExplanationText: Sendable {
-  /// Formats the rules that apply, with the facts that they read, and the number of the other rules.
+  /// Formats the rules that apply, with the facts that each rule read, and the number of rules that do not apply.
   ///
-  /// With `all` each of the other rules is listed.
+  /// With `all`, each rule that does not apply is listed, too.
   public static func text(_ explanation: Explanation, terminal: Terminal, all: Bool = false) -> String {
     let clean = CleanText.line
     let head = "report \(clean(Listings.shortID(explanation.id))): \(clean(explanation.sentence))"
@@ -43,7 +43,7 @@ public enum ExplanationText: Sendable {
 
   /// Formats a share in percent.
   ///
-  /// crashd's reply may contain any number, so its range is checked.
+  /// Check the range, because crashd's reply may contain any number.
   private static func percent(_ share: Double) -> String {
     share >= 0 && share <= 1 ? "\(Int((share * 100).rounded())) %" : "unknown"
   }

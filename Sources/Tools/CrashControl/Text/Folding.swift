@@ -6,9 +6,9 @@ enum Folding {
     var count: Int
   }
 
-  /// Folds neighbors with the same key into the first of them.
+  /// Folds adjacent items with the same key into one row, that of the first item.
   ///
-  /// The order of the list is kept.
+  /// The rows have the order of the items.
   static func neighbors<Item, Key: Equatable>(_ items: [Item], by key: (Item) -> Key?) -> [Row<Item>] {
     var rows: [Row<Item>] = []
     var last: Key?
@@ -26,7 +26,7 @@ enum Folding {
 
   /// Folds all items with the same key.
   ///
-  /// The result has the order in which the keys first appear.
+  /// The groups are in the order in which their keys first appear.
   static func all<Item, Key: Hashable>(_ items: [Item], by key: (Item) -> Key) -> [[Item]] {
     var places: [Key: Int] = [:]
     var groups: [[Item]] = []
@@ -44,6 +44,6 @@ enum Folding {
 
   /// Formats a count, such as `×18`.
   ///
-  /// The text is empty for one.
+  /// Returns an empty string for a count of one.
   static func times(_ count: Int) -> String { count > 1 ? "×\(count)" : "" }
 }

@@ -28,7 +28,7 @@ public enum GroupDetailText: Sendable {
     "\(Listings.grouped(count)) \(count == 1 ? one : many)"
   }
 
-  /// Returns the state: one word, or one word per user if the users' states differ.
+  /// Returns the state of the group: one word, or one word per user if the states for the users differ.
   private static func states(_ groups: [ReportGroup]) -> String {
     let all = Set(groups.map(\.state))
     return all.count == 1

@@ -5,19 +5,19 @@ public import CrashReport
 public enum GuardText: Sendable {
   /// The error for an unknown kind or mode.
   public struct Mistake: Error, Equatable {
-    /// The message, with a suggestion if there is one.
+    /// The message, with a suggestion if a known name is similar.
     public var message: String
   }
 
   /// The argument that selects all kinds.
   public static let allKinds = "all"
 
-  /// The list of the arguments for kinds.
+  /// The possible arguments for a kind, separated by commas.
   public static var kinds: String { GuardKinds.names.joined(separator: ", ") }
 
   /// Parses the argument of a kind.
   ///
-  /// Returns nil for all kinds.
+  /// Returns nil for the argument that selects all kinds.
   public static func kind(_ word: String) throws(Mistake) -> String? {
     if word == allKinds { return nil }
     if GuardKinds.number(of: word) != nil { return word }
@@ -26,7 +26,7 @@ public enum GuardText: Sendable {
 
   /// Parses the argument of a mode.
   ///
-  /// `program` removes the override.
+  /// The mode `program` removes the override.
   public static func mode(_ word: String) throws(Mistake) -> IncidentReport.Mode {
     let modes: [IncidentReport.Mode] = [.off, .observe, .absorb, .program]
     if let mode = modes.first(where: { $0.rawValue == word }) { return mode }
@@ -39,7 +39,8 @@ public enum GuardText: Sendable {
       message: "there is no \(what) '\(word)' of guards" + (meant.isEmpty ? ": see crashctl guards set --help" : meant))
   }
 
-  /// Formats overrides, one line per program, kind and sort of guard.
+  /// Formats the overrides of modes, one line per program and kind, separately for implicit guards and guards at call
+  /// sites.
   public static func list(_ services: [GuardService], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "NAME", minimum: 8, maximum: 24, style: .bold),

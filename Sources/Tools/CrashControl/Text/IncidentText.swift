@@ -5,7 +5,7 @@ public import CrashReport
 public enum IncidentText: Sendable {
   /// Formats incidents, one line per incident.
   ///
-  /// An overview has one line for all incidents of one kind and place, in all processes.
+  /// In an overview, all incidents of one kind and call site share one line, also those of different processes.
   public static func list(_ incidents: [IncidentReport], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "LAST", alignsRight: terminal.isBrief),
@@ -33,7 +33,7 @@ public enum IncidentText: Sendable {
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
   }
 
-  /// The kind and place of an incident, without its process.
+  /// The kind and the call site of an incident, without its process.
   private struct Place: Hashable {
     var program, source, kind, mode, subject, place: String
     var uid: Int
@@ -47,9 +47,9 @@ public enum IncidentText: Sendable {
     }
   }
 
-  /// Returns the whole id.
+  /// Returns the id of an incident.
   ///
-  /// In an overview it returns only the first digits after the dash, which are enough to identify the incident.
+  /// In an overview, returns only the first digits after the dash, which are enough to identify the incident.
   static func id(_ id: String, _ terminal: Terminal) -> String {
     guard terminal.isBrief, let dash = id.lastIndex(of: "-") else { return id }
     return String(id[id.index(after: dash)...].prefix(8))
@@ -139,7 +139,7 @@ public enum IncidentText: Sendable {
 
   /// Formats the last release of an object.
   ///
-  /// The object of a guard slot may not have been freed yet.
+  /// An object in a guard slot may not have been freed yet.
   private static func release(
     of object: IncidentReport.Object, isPage: Bool, _ terminal: Terminal
   ) -> [String] {
@@ -153,7 +153,7 @@ public enum IncidentText: Sendable {
 
   /// Formats frames, one line per frame.
   ///
-  /// Neighboring runtime frames are folded, as in a crash report.
+  /// Adjacent runtime frames are folded, as in a crash report.
   private static func frames(_ frames: [CrashReport.Frame], _ terminal: Terminal) -> [String] {
     let folds = frames.contains(where: \.isOwn)
     var lines: [String] = []

@@ -1,24 +1,24 @@
 internal import CrashReport
 internal import FoundationEssentials
 
-/// The values of `--json`, which are those of coredumpctl.
+/// The values of the option `--json`, which are the same as for coredumpctl.
 public enum JSONStyle: String, Sendable, CaseIterable {
   /// Indented JSON.
   case pretty
   /// One line per value.
   case short
-  /// Text for people, and no JSON.
+  /// Text for people instead of JSON.
   case off
 
   /// Returns the value as JSON, followed by a newline.
   ///
-  /// Keys are sorted, so that equal values give equal text.
+  /// Keys are sorted, so that equal values have equal JSON.
   public func text(_ value: some Encodable) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     if self == .pretty { encoder.outputFormatting.insert(.prettyPrinted) }
     let encoded = String(decoding: try encoder.encode(value), as: UTF8.self)
-    // The encoder writes an empty line into an empty array.
+    // Remove the empty line that the encoder writes into an empty array.
     let text = encoded == "[\n\n]" ? "[]" : encoded
     return CleanText.json(text) + "\n"
   }
@@ -26,7 +26,7 @@ public enum JSONStyle: String, Sendable, CaseIterable {
 
 /// Writes a JSON array piece by piece, to avoid holding a long array in memory.
 ///
-/// The text equals that of the whole array.
+/// The output equals the JSON of the whole array.
 public struct JSONArrayWriter: Sendable {
   private let style: JSONStyle
   private var isEmpty = true
@@ -34,10 +34,10 @@ public struct JSONArrayWriter: Sendable {
   /// Creates a writer for one array in a style.
   public init(_ style: JSONStyle) { self.style = style }
 
-  /// Returns the text of the next elements.
+  /// Returns the JSON of the next elements.
   public mutating func text(_ elements: [some Encodable]) throws -> String {
     guard !elements.isEmpty else { return "" }
-    // Remove the opening bracket, its line break if there is one, and the same at the end.
+    // Remove both brackets of the encoded array, and the line breaks next to them.
     let (opening, closing) = style == .pretty ? ("[\n", "\n]\n") : ("[", "]\n")
     let whole = try style.text(elements)
     let inside = whole.dropFirst(opening.count).dropLast(closing.count)
@@ -45,7 +45,7 @@ public struct JSONArrayWriter: Sendable {
     return (isEmpty ? opening : style == .pretty ? ",\n" : ",") + inside
   }
 
-  /// Returns the text that ends the array.
+  /// Returns the end of the array.
   public func end() throws -> String {
     if isEmpty { return try style.text([String]()) }
     return style == .pretty ? "\n]\n" : "]\n"

@@ -5,9 +5,9 @@ internal import CrashReport
 public enum Listings: Sendable {
   /// Formats reports, one line per report.
   ///
-  /// In an overview, neighbors of one group and program are one line.
+  /// In an overview, adjacent reports of the same group and program share one line.
   ///
-  /// `isWhole` is false for the first page of a long list. The columns must then fit later pages too.
+  /// `isWhole` is false for the first page of a long list, whose columns must also fit the rows of later pages.
   public static func reports(
     _ summaries: [ReportSummary], terminal: Terminal, legend: Bool, isWhole: Bool = true
   ) -> String {
@@ -38,7 +38,7 @@ public enum Listings: Sendable {
         reason(summary, isBrief: terminal.isBrief),
       ].map(CleanText.line)
     }
-    // Only an overview folds rows.
+    // Rows are folded only in an overview.
     if !folds {
       columns.remove(at: 1)
       for index in rows.indices { rows[index].remove(at: 1) }
@@ -48,7 +48,7 @@ public enum Listings: Sendable {
 
   /// Returns the runtime error message, or the diagnosis if there is none.
   ///
-  /// An overview omits the call site and "Fatal error:", which precede the message.
+  /// In an overview, the call site and "Fatal error:" before the message are omitted.
   private static func reason(_ summary: ReportSummary, isBrief: Bool) -> String {
     if summary.reason.isEmpty { return summary.sentence }
     guard isBrief, let range = summary.reason.firstRange(of: "Fatal error: "),
@@ -57,7 +57,7 @@ public enum Listings: Sendable {
     return String(summary.reason[range.upperBound...])
   }
 
-  /// Returns the last line of an incomplete list.
+  /// Returns the last line of an incomplete list, which says how many items are not shown.
   public static func rest(_ count: Int?, of what: String, _ advice: String) -> String {
     let many = count.map { "\(grouped($0)) older \(what)" } ?? "older \(what)"
     return "\(many) \(count == 1 ? "is" : "are") not shown: \(advice)"
@@ -99,7 +99,7 @@ public enum Listings: Sendable {
 
   /// Joins names.
   ///
-  /// An overview has only the first name, and the number of further names.
+  /// In an overview, only the first name and the number of further names are shown.
   private static func names(_ names: [String], isBrief: Bool) -> String {
     guard isBrief, let first = names.first, names.count > 1 else { return names.joined(separator: ", ") }
     return "\(first) +\(names.count - 1)"
@@ -139,7 +139,7 @@ public enum Listings: Sendable {
     let report = received.report
     let own = report.threads.first?.frames.first(where: \.isOwn)
     let place = CrashReport.Frame.position(file: own?.file, line: own?.line)
-    // In most cases the sentence contains the place of the crash.
+    // Do not repeat the crash's source location, which the sentence contains in most cases.
     let isSaid = report.diagnosis.sentence.contains(place)
     let clean = CleanText.line
     let line = [
@@ -153,7 +153,7 @@ public enum Listings: Sendable {
     return Prose.wrapped(line, terminal, indent: 2)
   }
 
-  /// Returns the first digits of an id, which are enough to identify a report on one machine.
+  /// Returns the first 12 digits of an id, which are enough to identify a report on one machine.
   static func shortID(_ id: String) -> String { String(id.prefix(12)) }
 
   static func counts(_ counts: [String: Int]) -> String {

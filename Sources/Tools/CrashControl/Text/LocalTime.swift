@@ -1,6 +1,6 @@
 import Glibc
 
-/// Parses times that users write, in the local zone.
+/// Parses the times that users enter, which are in the local zone.
 ///
 /// `Clock` formats times.
 public enum LocalTime: Sendable {
@@ -9,18 +9,18 @@ public enum LocalTime: Sendable {
     CalendarFields(seconds, .utc).text(separator: "T") + "Z"
   }
 
-  /// Formats the last moment of a second.
+  /// Formats the end of a second: its last nanosecond.
   ///
-  /// Reports have fractions of seconds, which lists do not show.
+  /// The time of a report has a fraction of a second, which lists do not show.
   public static func rfc3339EndOfSecond(_ seconds: Int) -> String {
     rfc3339(seconds).dropLast() + ".999999Z"
   }
 
   /// Parses the values of `-S` and `-U`.
   ///
-  /// Returns nil for any other text.
+  /// Returns nil for any other string.
   ///
-  /// Values are `2026-11-21`, `2026-11-21 08:10[:11]`, `08:10[:11]`, `now`, `today`, `yesterday`, `-2h`, `2h ago`,
+  /// Accepts `2026-11-21`, `2026-11-21 08:10[:11]`, `08:10[:11]`, `now`, `today`, `yesterday`, `-2h`, `2h ago`,
   /// `@1795248611`, RFC 3339 in UTC, or a time as lists show it, which ends with `UTC` or the local zone.
   public static func parse(_ text: String) -> Int? { parse(text, now: time(nil)) }
 
@@ -68,16 +68,16 @@ public enum LocalTime: Sendable {
     return CalendarFields(seconds, .local).zone == words[2] ? seconds : nil
   }
 
-  /// Returns the numbers between the separators, or an empty array if a part is no number.
+  /// Returns the numbers between the separators, or an empty array if a part is not a number.
   private static func numbers(_ text: Substring, separator: Character) -> [Int] {
     let parts = text.split(separator: separator, omittingEmptySubsequences: false)
     let numbers = parts.compactMap { $0.utf8.allSatisfy { (48...57).contains($0) } ? Int($0) : nil }
     return numbers.count == parts.count ? numbers : []
   }
 
-  /// Parses a span such as `90`, `90s`, `5min`, `2h`, `3d` or `1w`, and returns its seconds.
+  /// Parses a duration such as `90`, `90s`, `5min`, `2h`, `3d` or `1w`, and returns its seconds.
   ///
-  /// Rejects spans that are too long.
+  /// Returns nil for durations that are too long.
   private static func span(_ text: Substring) -> Int? {
     let digits = text.prefix { $0.isASCII && $0.isNumber }
     let unit = text.dropFirst(digits.count).drop { $0 == " " }

@@ -1,9 +1,9 @@
 internal import CrashReport
 
-/// Explains crashd's counters of losses, and advises what to do.
+/// Formats crashd's counters of losses, with the meaning of each counter and a remedy.
 enum LossText {
   private struct Meaning {
-    /// The text for a count of one, such as `report without the stacks of the other threads`.
+    /// The phrase for a count of one, such as `report without the stacks of the other threads`.
     var one: String
     var many: String
     var advice: String

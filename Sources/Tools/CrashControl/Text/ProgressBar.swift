@@ -1,6 +1,6 @@
 import Glibc
 
-/// Shows the progress of long work on a terminal that shows no other output meanwhile.
+/// Shows the progress of long work on a terminal, as long as no other output goes to the terminal.
 public struct ProgressBar: Sendable {
   private static let interval_ns: UInt64 = 100_000_000
   private static let barWidth = 30
@@ -16,8 +16,8 @@ public struct ProgressBar: Sendable {
 
   /// Creates a bar on standard error.
   ///
-  /// The bar is hidden if standard error is no terminal, or if standard output is a terminal that receives lines
-  /// meanwhile.
+  /// The bar is hidden if standard error is not a terminal, or if the command writes lines to a terminal on standard
+  /// output during the work.
   public init(_ verb: String, total: Int? = nil, writesLines: Bool = false, environment: [String: String]) {
     let isBroken = writesLines && isatty(STDOUT_FILENO) == 1
     let width = isBroken ? nil : Terminal(descriptor: STDERR_FILENO, environment: environment).width
@@ -26,7 +26,7 @@ public struct ProgressBar: Sendable {
 
   /// Creates a bar for a terminal of `width` columns.
   ///
-  /// Nil means that there is no terminal.
+  /// If `width` is nil, the bar is hidden.
   public init(_ verb: String, total: Int? = nil, width: Int?) {
     self.verb = verb
     self.total = total
@@ -38,7 +38,7 @@ public struct ProgressBar: Sendable {
   public mutating func show(_ done: Int) {
     guard isShown else { return }
     var now = timespec()
-    // clock_gettime uses the pointer only during the call.
+    // Invariant: clock_gettime uses the pointer only during the call.
     unsafe clock_gettime(CLOCK_MONOTONIC, &now)
     let now_ns = UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
     guard last_ns == 0 || now_ns - last_ns >= Self.interval_ns else { return }
@@ -51,7 +51,7 @@ public struct ProgressBar: Sendable {
     if isShown, last_ns != 0 { write("\r\u{1b}[K") }
   }
 
-  /// Returns the text of the bar.
+  /// Returns the line that shows the bar.
   public func line(_ done: Int) -> String {
     guard let total, total > 0 else { return "\(verb) \(Listings.grouped(done))" }
     let done = min(done, total)
@@ -67,7 +67,7 @@ public struct ProgressBar: Sendable {
   }
 
   private func write(_ text: String) {
-    // If this write fails, the terminal is closed and cannot show an error.
+    // Ignore an error of this write: the terminal is then closed and cannot show the error.
     do throws(Failure) { try Output.write(text, to: STDERR_FILENO) } catch {}
   }
 }

@@ -7,12 +7,12 @@ enum Prose {
 
   /// Returns the number of columns for sentences.
   ///
-  /// Without a terminal there is no limit.
+  /// If the output is not a terminal, the number is not limited.
   static func width(_ terminal: Terminal) -> Int { terminal.width.map { min($0, widest) } ?? .max }
 
   /// Wraps one line of text, which may contain styles.
   ///
-  /// The further lines are indented.
+  /// The second and later lines are indented.
   static func wrapped(_ text: String, _ terminal: Terminal, indent: Int = 0) -> String {
     let pad = String(repeating: " ", count: indent)
     var (lines, room): ([String], Int) = ([], 0)
@@ -29,7 +29,7 @@ enum Prose {
     return lines.map { $0 + "\n" }.joined()
   }
 
-  /// Formats facts: right-aligned titles, each with its text beside it.
+  /// Formats facts as two columns: right-aligned titles, and the fact of each title.
   static func facts(_ facts: [(title: String, text: String, style: Terminal.Style?)], _ terminal: Terminal) -> String {
     let column = facts.map(\.title.count).max() ?? 0
     return facts.map { title, text, style in

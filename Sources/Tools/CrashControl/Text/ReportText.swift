@@ -3,16 +3,16 @@ internal import CrashReport
 
 /// Formats a report for people.
 public enum ReportText: Sendable {
-  /// The parts that the verbose form adds.
+  /// The parts of a report that only the verbose form shows.
   ///
-  /// Each part can also be requested alone.
+  /// Each part can also be requested separately.
   public enum Part: Sendable, Hashable {
     case registers
     case threads
     case images
   }
 
-  /// Formats the result of a new analysis as one line.
+  /// Formats the result of a repeated analysis as one line.
   public static func line(_ outcome: ReanalysedReport) -> String {
     let report = outcome.report.report
     let change = outcome.changed ? "changed" : "is unchanged"

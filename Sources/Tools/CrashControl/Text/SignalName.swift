@@ -1,4 +1,4 @@
-/// Parses the names of signals that users write.
+/// Parses the names of signals that users enter.
 public enum SignalName: Sendable {
   /// The signals that a report can contain, with their numbers on x86-64 and AArch64.
   private static let numbers = [
@@ -9,7 +9,7 @@ public enum SignalName: Sendable {
 
   /// Returns `SIGSEGV` for `segv`, `SIGSEGV` and `11`.
   ///
-  /// Returns nil for any text that is no signal.
+  /// Returns nil for any other string.
   public static func parse(_ text: String) -> String? {
     if let number = Int(text) { return numbers[number] }
     let upper = text.uppercased()

@@ -3,7 +3,7 @@ internal import CrashReport
 
 /// Formats crashd's health: a verdict, then the facts behind it.
 public enum StatusText: Sendable {
-  /// The word that begins the text.
+  /// The word at the beginning of the output.
   enum Verdict: String {
     /// crashd works, and has lost nothing since it started.
     case ok = "OK"

@@ -23,7 +23,8 @@ public enum SubscriberText: Sendable {
   }
 
   /// Selects the subscriber with this name, and of this user if a uid is given.
-  /// - Throws: `Failure` if there is no such subscriber, or if several users have one and no uid is given.
+  /// - Throws: `Failure` if there is no such subscriber, or if several users have a subscriber of this name and no uid
+  ///   is given.
   public static func only(_ name: String, uid: Int?, of subscribers: [Subscriber]) throws(Failure) -> Subscriber {
     let found = subscribers.filter { $0.name == name && (uid == nil || $0.uid == uid) }
     guard let first = found.first else { throw Failure(ClientError.refused(.noSuchSubscriber(name))) }

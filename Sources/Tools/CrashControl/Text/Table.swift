@@ -1,9 +1,10 @@
 internal import CrashReport
 
-/// Rows of cells that are fitted to the width of the terminal.
+/// A table whose columns are fitted to the width of the terminal.
 ///
 /// A column with the same value in all rows is removed, and the value is printed once below the table. Then columns
-/// shrink, and finally optional columns are dropped. Output that is no terminal has all columns at full width.
+/// shrink, and finally optional columns are dropped. If the output is not a terminal, all columns have their full
+/// width.
 struct Table {
   enum Cut {
     case end
@@ -24,26 +25,27 @@ struct Table {
     var cut = Cut.end
     /// The order in which columns are dropped.
     ///
-    /// A column with 0 is never dropped.
+    /// The column with the greatest number is dropped first; a column with 0 is never dropped.
     var dropOrder = 0
-    /// The name of a value that all rows share, such as `uid` in `uid 0`.
+    /// The name that is printed with a value that all rows share, such as `uid` in `uid 0`.
     ///
-    /// Nil always keeps the column.
+    /// If nil, the column stays in the table even if all rows share its value.
     var common: String?
-    /// Whether an overview omits the column.
+    /// Whether the column is omitted in an overview.
     var isDetail = false
     var style: Terminal.Style?
   }
 
   var columns: [Column]
   var rows: [[String]]
-  /// Whether the rows are all rows of the table, and not only its first page.
+  /// Whether `rows` has all rows of the table, and not only those of its first page.
   var isWhole = true
 
   func text(for terminal: Terminal, legend: Bool) -> String {
     var shown = Array(columns.indices)
     var common: [Int] = []
-    // Drop a column whose cells are all empty. A table without rows keeps its titles.
+    // Drop a column whose cells are all empty, but keep all columns of a table without rows, so that its titles are
+    // shown.
     shown.removeAll { index in isWhole && !rows.isEmpty && rows.allSatisfy { $0[index].isEmpty } }
     if terminal.isBrief, isWhole {
       shown.removeAll { columns[$0].isDetail }
@@ -77,7 +79,7 @@ struct Table {
     return text.wrapped(to: terminal.width ?? .max).map { terminal.styled($0, .dim) + "\n" }.joined()
   }
 
-  /// Shrinks the widest column that can shrink, until the line fits.
+  /// Repeatedly shrinks the widest shrinkable column until the line fits.
   ///
   /// Returns false if the line cannot fit.
   private func shrink(_ widths: inout [Int], _ shown: [Int], to available: Int) -> Bool {

@@ -30,11 +30,11 @@ public struct TopText: Sendable {
 
   /// Returns the screen's text, limited to the number of lines of the terminal.
   ///
-  /// Without a number all lines are returned.
+  /// If `rows` is nil, returns all lines.
   public func text(_ terminal: Terminal, rows: Int?) -> String {
     var lines = head(terminal)
     let most = rows.map { max(1, $0) } ?? Int.max
-    // The groups take at most the upper two thirds of the screen. The newest crashes take the rest.
+    // The groups use at most the upper two thirds of the screen, and the newest crashes use the rest.
     let count = groups.reduce(0) { $0 + $1.count }
     lines.append("")
     let words = "\(count == 1 ? "crash" : "crashes") of \(groups.count) \(groups.count == 1 ? "kind" : "kinds")"
@@ -65,7 +65,7 @@ public struct TopText: Sendable {
 
   /// Returns a table's lines.
   ///
-  /// A table without rows is not shown.
+  /// If the table has no rows, returns the line `none` instead.
   private static func lines(_ table: String, _ rows: some Collection) -> [String] {
     rows.isEmpty ? ["none"] : table.split(separator: "\n").map(String.init)
   }

@@ -11,17 +11,17 @@ public enum VarlinkText: Sendable {
   public static func method(_ name: String) -> String { name.contains(".") ? name : "\(interface).\(name)" }
 
   /// Parses the parameters of a call.
-  /// - Throws: `Failure` if the text is no JSON object.
+  /// - Throws: `Failure` if the text is not a JSON object.
   public static func parameters(_ text: String?) throws(Failure) -> JSONValue {
     guard let text else { return .object([:]) }
     do {
       let value = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
       if case .object = value { return value }
-      throw Failure(.usage, "the parameters are no JSON object: write one such as '{\"pid\": 7}'")
+      throw Failure(.usage, "the parameters are not a JSON object: write one such as '{\"pid\": 7}'")
     } catch let failure as Failure {
       throw failure
     } catch {
-      throw Failure(.usage, "the parameters are no JSON: write an object such as '{\"pid\": 7}'")
+      throw Failure(.usage, "the parameters are not JSON: write an object such as '{\"pid\": 7}'")
     }
   }
 

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Sends POST requests to one server over a persistent connection.
 public final class HTTPClient: Sendable {
-  // Safe to send: the handle is used only under its lock, and is released with the client.
+  // Sendable: the handle is used only while its lock is held, and is released with the client.
   @safe
   private struct Handle: ~Copyable, @unchecked Sendable {
     let pointer: OpaquePointer?
@@ -17,11 +17,12 @@ public final class HTTPClient: Sendable {
   private let timeout_ms: UInt32
 
   /// - Parameters:
-  ///   - caFile: A file of certificates to trust instead of the machine's.
+  ///   - caFile: The path of a file with the certificates to trust, instead of the machine's certificates.
   ///   - stop: The signal whose hang-up ends a transfer.
   ///   - timeout: The limit of a whole request.
   public init(caFile: String? = nil, stop: StopSignal? = nil, timeout: Duration = .seconds(30)) {
-    // libcurl's first call must return before another call begins, which the lock ensures.
+    // The lock `begin` ensures that libcurl's first call returns before another call begins, because that call
+    // initializes libcurl.
     handle = Mutex(Self.begin.withLock { _ in unsafe Handle(pointer: cs_http_make()) })
     self.caFile = caFile ?? ""
     self.stop = stop
@@ -36,12 +37,12 @@ public final class HTTPClient: Sendable {
   struct Answer: Sendable, Equatable {
     /// The HTTP status.
     ///
-    /// 0 means that no response arrived.
+    /// 0 means that the client did not receive a response.
     var status: Int
     var retryAfter: Duration?
     /// The first bytes of the body.
     var body: [UInt8]
-    /// The reason if no response arrived.
+    /// If the client did not receive a response, the reason.
     var problem: String
     /// Whether the server has accepted a request since this client was created.
     var hasTaken = false
@@ -53,7 +54,7 @@ public final class HTTPClient: Sendable {
       guard let pointer = unsafe handle.pointer else {
         return Answer(status: 0, body: [], problem: "libcurl cannot be used")
       }
-      // All pointers are valid until the call returns. The call fills in one structure.
+      // Invariant: all pointers are valid until the call returns, and the call fills in the structure.
       return unsafe body.withUnsafeBytes { body in
         unsafe url.withCString { url in
           unsafe headers.withCString { headers in
@@ -76,7 +77,7 @@ public final class HTTPClient: Sendable {
     var (request, answer) = unsafe (request, cs_http_answer())
     unsafe cs_http_post(pointer, &request, &answer)
     let count = Int(answer.body_bytes)
-    // `body_bytes` is at most the size of `body`. `problem` is NUL-terminated.
+    // Invariant: `body_bytes` is at most the size of `body`, and `problem` is NUL-terminated.
     let body = unsafe withUnsafeBytes(of: &answer.body) { unsafe Array($0.prefix(count)) }
     let problem = unsafe withUnsafeBytes(of: &answer.problem) {
       unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
@@ -90,27 +91,29 @@ public final class HTTPClient: Sendable {
 extension HTTPClient.Answer {
   /// Maps the HTTP status to the outcome of an event.
   ///
-  /// `quotesBody` allows the message of a refusal to quote the response. It must be false if the URL is a secret,
-  /// because a server may repeat the URL.
+  /// If `quotesBody` is true, the message of a refusal may quote the response. It must be false if the URL is a secret,
+  /// because a server may repeat the URL in its response.
   func delivery(from server: String, quotesBody: Bool = true) -> Delivery {
     switch status {
     case 200..<300: return .delivered
-    // The server may be the wrong one: a TLS server answers 400 to a client that does not use TLS.
+    // The address may be wrong: for example, a TLS server answers 400 to a client that does not use TLS. Therefore try
+    // again later.
     case 400 where !hasTaken:
       return .later("\(server) answers 400 and has accepted nothing yet: is the address right?", maybeNever: true)
-    // The server rejects only this event, because it cannot parse the event or the event is too large.
+    // The server rejects only this event, because the server cannot parse the event or the event is too large.
     case 400, 413, 415, 422: return .refused("\(server) answers \(status)\(quotesBody ? words : "")")
-    // If libcurl cannot parse a proxy's address, its message repeats the address with its password.
+    // Do not log a message with `@`: if libcurl cannot parse a proxy's address, its message contains the address with
+    // the password.
     case 0: return .later("\(server): \(problem.contains("@") ? "libcurl cannot use the proxy's address" : problem)")
-    // The server requests a later retry.
+    // With these statuses, the server requests a later retry.
     case 408, 425, 429, 502, 503, 504: return .later("\(server) answers \(status)", after: retryAfter)
-    // Every event would fail in the same way, because of a server error or of wrong settings. The message omits the
-    // body, because a server that rejects a key may repeat the key.
+    // The reason is probably a server error or a wrong setting, so that every event would fail. The message omits the
+    // body, because a server that rejects a key may repeat the key in it.
     default: return .later("\(server) answers \(status)", after: retryAfter, maybeNever: true)
     }
   }
 
-  /// The first bytes of the body as text.
+  /// The first bytes of the body, for the message of a refusal.
   private var words: String {
     let text = CleanText.line(String(decoding: body.prefix(200), as: UTF8.self))
     return text.isEmpty ? "" : ": \(text)"

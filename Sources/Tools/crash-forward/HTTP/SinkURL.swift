@@ -4,16 +4,16 @@ struct SinkURL: Sendable, Equatable {
   var scheme: String
   /// The part before `@`, which is a secret.
   var user: String?
-  /// The host, with the port if there is one.
+  /// The host, with the port if the URL contains one.
   ///
   /// Messages show only this part.
   var host: String
   /// The path, which begins with `/` or is empty.
   ///
-  /// It includes the query if a query is allowed.
+  /// The path includes the query, if queries are allowed.
   var path: String
 
-  /// Fails if the text is no valid URL of this kind.
+  /// Fails if the text is not a valid `http` or `https` URL, or has a query although queries are not allowed.
   init?(_ text: String, allowsQuery: Bool = false) {
     guard let scheme = ["http://", "https://"].first(where: { text.hasPrefix($0) }),
       text.utf8.allSatisfy({ (0x21...0x7e).contains($0) })

@@ -6,7 +6,7 @@ struct JournalEntry: Sendable, Equatable {
 
   static func == (left: JournalEntry, right: JournalEntry) -> Bool { left.bytes == right.bytes }
 
-  /// Adds a field, unless the value is nil or empty.
+  /// Adds a field if the value is neither nil nor empty.
   ///
   /// journald requires that `name` consists of capital letters, digits and `_`.
   mutating func add(_ name: String, _ value: String?) {
@@ -20,7 +20,8 @@ struct JournalEntry: Sendable, Equatable {
 
   /// The serialized entry.
   ///
-  /// A field is `NAME=value` in one line, or the name, the length as a little-endian 64-bit number, and the value.
+  /// A field without line breaks is a line `NAME=value`. Any other field is the name in a line, the length as a
+  /// little-endian 64-bit number, and the value.
   var bytes: [UInt8] {
     var bytes: [UInt8] = []
     for (name, value) in fields {

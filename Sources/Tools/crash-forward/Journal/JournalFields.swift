@@ -3,7 +3,7 @@ import CrashReport
 extension JournalEntry {
   /// The message id of all crashes in this format, for `journalctl MESSAGE_ID=…`.
   static let messageID = "3d0a5c1b7c1e4a86b4f0a2a9d1e6c7f4"
-  /// The message id of systemd-coredump (`SD_MESSAGE_COREDUMP`), by which coredumpctl finds entries.
+  /// The message id of systemd-coredump's entries (`SD_MESSAGE_COREDUMP`), by which coredumpctl finds them.
   static let coredumpMessageID = "fc2e22bc6ee647b6b90729ab34a250b1"
 
   /// Creates the entry of a crash.
@@ -13,7 +13,7 @@ extension JournalEntry {
     let (frame, process, signal) = (report.blamedFrame, report.process, report.signal)
     add("MESSAGE", report.headline + "\n\n" + report.stackText(limit: 64))
     add("MESSAGE_ID", Self.messageID)
-    // 2 is LOG_CRIT, the priority that systemd-coredump uses.
+    // The priority 2 is LOG_CRIT, which systemd-coredump uses, too.
     add("PRIORITY", 2)
     add("SYSLOG_IDENTIFIER", "crash-forward")
     add("CRASH_ID", report.id)
@@ -59,7 +59,7 @@ extension JournalEntry {
 
   /// Creates an entry with the fields that coredumpctl shows.
   ///
-  /// The entry has no core file.
+  /// The entry does not name a core file.
   init(coredumpOf report: CrashReport) {
     let process = report.process
     add("MESSAGE", "Process \(process.pid) (\(process.name)) of user \(process.uid) crashed.\n\n" + report.stackText())
@@ -73,7 +73,7 @@ extension JournalEntry {
     add("COREDUMP_SIGNAL_NAME", report.signal.name)
     add("COREDUMP_TIMESTAMP", Timestamp.nanoseconds(rfc3339: report.time).map { "\($0 / 1_000)" })
     add("COREDUMP_COMM", process.name)
-    // coredumpctl passes this path to a debugger.
+    // Add only an absolute path, because coredumpctl passes this path to a debugger.
     if process.executable.hasPrefix("/") { add("COREDUMP_EXE", process.executable) }
     add("COREDUMP_UNIT", process.unit)
     add("COREDUMP_HOSTNAME", report.machine?.host)

@@ -22,7 +22,7 @@ public struct JournalSink: Sink {
     (self.socketPath, self.includesReport, self.imitatesCoredump) = (socketPath, includesReport, imitatesCoredump)
   }
 
-  /// Sends one entry, or also the entry for coredumpctl.
+  /// Sends the entry of the crash, and if configured, the entry for coredumpctl.
   public func deliver(_ event: SinkEvent) -> Delivery {
     let json: String?
     do { json = includesReport ? String(decoding: try event.json.encoded(), as: UTF8.self) : nil } catch {
@@ -32,7 +32,7 @@ public struct JournalSink: Sink {
     if imitatesCoredump { entries.append(JournalEntry(coredumpOf: event.report)) }
     for entry in entries {
       do throws(SystemError) { try send(entry.bytes) } catch {
-        // journald may be starting, busy or stopped. All of these states are temporary.
+        // Try again later: journald may be starting, busy or stopped, all of which are temporary.
         return .later("cannot write to '\(socketPath)': \(SystemError.text(error.code))")
       }
     }
@@ -42,7 +42,8 @@ public struct JournalSink: Sink {
   private func send(_ bytes: [UInt8]) throws(SystemError) {
     let journal = try DatagramSocket(socketPath, timeout_ms: Self.timeout_ms)
     var code = journal.send(bytes)
-    // The entry is too long for a datagram, or for the kernel's memory. journald then accepts a sealed memory file.
+    // The entry is too long for a datagram, or the kernel has no memory for it. Send a sealed memory file, which
+    // journald also accepts.
     if code == EMSGSIZE || code == ENOBUFS {
       let file = try MemoryFile()
       try file.write(bytes, at: 0)

@@ -3,8 +3,8 @@ import CrashReport
 
 /// A crash as a log record of OpenTelemetry, in the JSON form of its protobuf messages.
 ///
-/// Attributes have the names of the semantic conventions where these define one: `exception.…`, `process.…`,
-/// `service.…`.
+/// If OpenTelemetry's semantic conventions define a name for an attribute, the attribute has this name: `exception.…`,
+/// `process.…`, `service.…`.
 struct OTLPRecord {
   var report: CrashReport
   var host: String?
@@ -55,7 +55,7 @@ struct OTLPRecord {
     return .object(known: [
       // Protobuf's JSON encodes 64-bit integers as strings.
       "timeUnixNano": .text(time), "observedTimeUnixNano": .text(time),
-      // 21 is FATAL.
+      // The severity number 21 is FATAL.
       "severityNumber": .int(21), "severityText": .string("FATAL"), "eventName": .string("crash"),
       "body": .object(["stringValue": .string(report.headline)]),
       "attributes": attributes,

@@ -9,7 +9,7 @@ public struct OTLPSink: Sink {
   public var host: String?
   /// The environment, such as `production`.
   ///
-  /// Nil uses the program's annotation `environment`.
+  /// If nil, the sink uses the program's annotation `environment`.
   public var environment: String?
 
   private let url: String
@@ -19,7 +19,7 @@ public struct OTLPSink: Sink {
 
   /// Creates a sink for one collector.
   ///
-  /// Fails if `url` is no valid URL such as `http://127.0.0.1:4318/v1/logs`.
+  /// Fails if `url` is not a valid URL such as `http://127.0.0.1:4318/v1/logs`.
   ///
   /// `headers` are additional headers, such as `Authorization: Bearer …`.
   public init?(url: String, headers: [String] = [], http: HTTPClient, host: String? = nil, environment: String? = nil) {
@@ -30,7 +30,8 @@ public struct OTLPSink: Sink {
 
   /// Returns whether the URL is valid.
   ///
-  /// It must have no password, because settings contain no secrets; a header can carry one.
+  /// The URL must not contain a password, because the settings file does not contain secrets. A header can contain a
+  /// secret.
   @Sendable static func takes(url: String) -> Bool {
     guard let parts = SinkURL(url) else { return false }
     return parts.user == nil && !parts.path.isEmpty
@@ -52,13 +53,13 @@ public struct OTLPSink: Sink {
 
   /// Returns the reason of a rejection.
   ///
-  /// A collector may answer 200 and still reject the record.
+  /// A collector may answer with the status 200 and still reject the record.
   private static func rejection(_ body: [UInt8]) -> String? {
     guard let partial = JSONValue.decoded(body)?["partialSuccess"] else { return nil }
     // Protobuf's JSON may encode a 64-bit number as a string.
     let rejected = partial["rejectedLogRecords"].flatMap { $0.int ?? $0.string.flatMap { Int($0) } } ?? 0
     guard rejected > 0 else { return nil }
-    // The text is limited by Unicode scalars, because a single `Character` from a server can be arbitrarily long.
+    // Limit the number of Unicode scalars, because a single `Character` from a server can be arbitrarily long.
     let words = partial["errorMessage"]?.string?.unicodeScalars.prefix(200).map(Character.init)
     return words.map { ": \(CleanText.line(String($0)))" } ?? ""
   }

@@ -2,7 +2,7 @@ import ProductVersion
 
 /// The DSN of a Sentry project, as the project's settings page shows it: `https://KEY@HOST/PROJECT`.
 public struct SentryDSN: Sendable, Equatable {
-  /// The URL for envelopes, which is no secret.
+  /// The URL for envelopes, which is not a secret.
   var envelopeURL: String
   /// The authorization header, which is a secret.
   var authorization: String
@@ -12,7 +12,7 @@ public struct SentryDSN: Sendable, Equatable {
   /// Parses a DSN; fails if it is invalid.
   public init?(_ text: String) {
     guard let url = SinkURL(text), let user = url.user else { return nil }
-    // Older DSNs contain a second key, which is obsolete and ignored.
+    // Ignore the second key that older DSNs contain, which is obsolete.
     let key = user.prefix { $0 != ":" }
     var parts = url.path.split(separator: "/", omittingEmptySubsequences: true)
     guard let project = parts.popLast(), !key.isEmpty, key.utf8.allSatisfy(Self.isWord) else { return nil }

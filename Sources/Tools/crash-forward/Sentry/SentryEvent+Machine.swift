@@ -5,10 +5,10 @@ import CrashReport
 extension SentryEvent {
   /// The maximum lengths of a tag's key and value.
   ///
-  /// Sentry drops a longer tag.
+  /// Sentry drops tags with longer keys or values.
   private static let (tagKeyLimit, tagValueLimit) = (32, 200)
 
-  /// The user for whom the program worked, from its annotation.
+  /// The user for whom the program worked, from the program's annotation `user`.
   var user: JSONValue? { report[.user].map { .object(["id": .string($0)]) } }
 
   /// The annotations that are valid as tags in Sentry, and crashd's own tags, which take precedence.
@@ -22,7 +22,7 @@ extension SentryEvent {
     return .object(known: annotations.merging(own) { $1 })
   }
 
-  /// The contexts that Sentry defines, and the context of the crash.
+  /// The contexts that Sentry defines, and the context `crash` with crashd's own facts.
   var contexts: JSONValue { .object(machineContexts.merging(["crash": crashContext]) { $1 }) }
 
   private static func isTag(_ key: String, _ value: String) -> Bool {
@@ -38,7 +38,7 @@ extension SentryEvent {
     return isName && key.utf8.count <= tagKeyLimit && value.count <= tagValueLimit && !value.contains("\n")
   }
 
-  /// The machine's contexts, by the names that Sentry defines.
+  /// The contexts that describe the machine, with the names that Sentry defines.
   ///
   /// Contexts without a value are omitted.
   private var machineContexts: [String: JSONValue] {

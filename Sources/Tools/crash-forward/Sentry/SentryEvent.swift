@@ -17,7 +17,7 @@ struct SentryEvent {
       "platform": .string("native"),
       "level": .string("fatal"),
       "logger": .string("swift-crash-shield"),
-      // The fingerprint makes one Sentry issue per group, instead of Sentry's own grouping by stack.
+      // With this fingerprint, Sentry creates one issue per group, instead of grouping the events by stack.
       "fingerprint": .array([.string(report.group.key)]),
       "release": .text(release ?? Self.release(of: report)),
       "environment": .text(environment ?? report[.environment]),
@@ -38,7 +38,7 @@ struct SentryEvent {
   private static func release(of report: CrashReport) -> String? {
     let version = report.annotations["version"] ?? String(report.process.buildID.prefix(12))
     let build = version.isEmpty ? nil : "\(report.process.name)@\(version)"
-    // Sentry accepts no slashes in a release.
+    // Replace slashes, which Sentry does not accept in a release.
     return (report[.release] ?? build)?.replacing("/", with: "-")
   }
 
@@ -73,7 +73,7 @@ struct SentryEvent {
   private func thread(_ thread: CrashReport.CrashedThread) -> JSONValue {
     .object(known: [
       "id": .int(thread.tid), "name": .text(thread.name), "crashed": .bool(thread.crashed),
-      // The main thread has no stack here, because the exception already contains it.
+      // Omit the main thread's stack, because the exception already contains it.
       "stacktrace": thread.tid == report.mainThread?.tid ? nil : stack(thread),
     ])
   }

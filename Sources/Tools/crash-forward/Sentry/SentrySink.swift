@@ -7,11 +7,12 @@ public struct SentrySink: Sink {
   public let name = "sentry"
   /// The environment, such as `production`.
   ///
-  /// Nil uses the program's annotation `environment`.
+  /// If nil, the sink uses the program's annotation `environment`.
   public var environment: String?
   /// The release.
   ///
-  /// Nil uses the annotation `release`, else the program's name with its annotation `version` or its build id.
+  /// If nil, the sink uses the program's annotation `release`, else the program's name with its annotation `version` or
+  /// its build id.
   public var release: String?
   /// This machine's name.
   public var host: String?

@@ -8,7 +8,7 @@ extension ForwardSettings {
 
   /// The table of all keys, which `systemd/crash-forward.yaml` explains.
   ///
-  /// The settings file contains no secret. A secret comes from a separate file that the settings name
+  /// The settings file does not contain secrets. A secret comes from a separate file that the settings name
   /// (`sentry.dsn-file`), or from the environment. `credentials` is the directory in which systemd stores the files of
   /// `LoadCredential=`.
   static func table(credentials: String?) -> SettingsTable<ForwardSettings> {
@@ -17,7 +17,7 @@ extension ForwardSettings {
       keys + secrets, variablesBegin: "CRASH_FORWARD_", but: ["CRASH_FORWARD_CONFIG"], tellsValues: false)
   }
 
-  // The keys are several arrays, because the type checker is too slow for a single one.
+  // The keys are in several arrays, because type-checking a single array takes too long.
   private static let keys = general + journalKeys + sentryKeys + otlpKeys + webhookKeys + privacyKeys
 
   private static let general: [Key] = [
@@ -107,7 +107,7 @@ extension ForwardSettings {
 
   /// Returns the key that names the file of a secret.
   ///
-  /// Error messages do not repeat the path, because a user may write the secret itself in its place.
+  /// Error messages do not repeat the path, because a user may have entered the secret itself instead of the path.
   private static func file(of secret: Key, _ credentials: String?) -> Key {
     Key(
       name: secret.name + "-file", takes: "the path of a file",

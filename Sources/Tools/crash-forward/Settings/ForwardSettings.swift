@@ -6,7 +6,7 @@ public struct ForwardSettings: Sendable, Equatable {
   public struct Common: Sendable, Equatable {
     /// The rate limit in events a minute.
     public var perMinute: Int
-    /// Limits the sink to programs whose name contains this text.
+    /// Limits the sink to programs whose name contains this string.
     public var program: String?
     /// Whether the privacy rules apply to the sink.
     public var scrubs = true
@@ -16,13 +16,13 @@ public struct ForwardSettings: Sendable, Equatable {
   public var logLevel: String?
   /// crashd's socket.
   ///
-  /// Nil uses the socket of the environment, the system or the user.
+  /// If nil, `SocketPath.find` chooses the socket.
   public var crashdSocket: String?
   /// The prefix of the subscriber names in crashd.
   public var subscriber = "crash-forward"
   /// The privacy rules.
   public var privacy = PrivacySettings()
-  /// A file of certificates to trust instead of the machine's.
+  /// The path of a file with the certificates to trust, instead of the machine's certificates.
   public var caFile: String?
   /// The number of minutes after which a report is dropped if the server answers but does not accept it.
   public var giveUpMinutes = 60
@@ -58,21 +58,21 @@ public struct ForwardSettings: Sendable, Equatable {
 
   /// The URL of a webhook.
   ///
-  /// It is a secret, because its path often contains a key.
+  /// The URL is a secret, because the path of a webhook often contains a key.
   public var webhookURL: Secret?
   /// Additional headers, one per line, which are a secret.
   public var webhookHeaders: Secret?
   /// The format of the body.
   public var webhookFormat = WebhookSink.Format.json
-  /// The template that replaces the body of the format.
+  /// The template of the body, which replaces the standard body of the format.
   ///
-  /// Nil uses the body of the format.
+  /// If nil, the sink sends the standard body of the format.
   public var webhookTemplate: WebhookTemplate?
   /// The path of the template's file.
   var webhookTemplateFile: String?
   /// The common settings of the webhook's sink.
   ///
-  /// Chat services accept about one message per second.
+  /// The default rate is low, because chat services accept only about one message per second.
   public var webhook = Common(perMinute: 30)
   /// The environment, such as `production`.
   public var webhookEnvironment: String?
@@ -81,7 +81,7 @@ public struct ForwardSettings: Sendable, Equatable {
   public init() {}
 }
 
-/// A text that is never printed.
+/// A string that is never printed.
 public struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible {
   /// The secret.
   let text: String

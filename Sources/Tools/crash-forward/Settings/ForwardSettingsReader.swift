@@ -2,7 +2,7 @@ public import CrashSettings
 
 /// Reads settings from a file and from the environment.
 ///
-/// A source that is read later takes precedence.
+/// The values of a source take precedence over those of a source that was read earlier.
 public struct ForwardSettingsReader: Sendable {
   /// The settings read so far.
   public private(set) var settings = ForwardSettings()
@@ -13,7 +13,7 @@ public struct ForwardSettingsReader: Sendable {
   ///   searched.
   public init(credentials: String? = nil) { table = ForwardSettings.table(credentials: credentials) }
 
-  /// Reads a file of YAML or JSON.
+  /// Reads a file in YAML or JSON.
   /// - Throws: `SettingsError` with the number of the line.
   public mutating func read(file path: String) throws(SettingsError) { try table.read(file: path, into: &settings) }
 
@@ -30,7 +30,7 @@ public struct ForwardSettingsReader: Sendable {
 
   /// Formats every key with its value, one per line.
   ///
-  /// For a secret it shows only whether it is set.
+  /// For a secret, shows only whether it is set.
   public static func text(_ settings: ForwardSettings) -> String {
     ForwardSettings.table(credentials: nil).text(settings)
   }

@@ -11,18 +11,19 @@ extension JSONValue {
 
   /// Parses the response of a server.
   ///
-  /// Returns nil if it is no JSON.
+  /// Returns nil if the response is not JSON.
   static func decoded(_ bytes: [UInt8]) -> JSONValue? {
-    // The reason why a response is invalid does not matter, because the caller handles it as a missing one.
+    // The reason why a response is invalid does not matter, because the caller handles an invalid response like a
+    // missing one.
     JSONValue(parsing: bytes)
   }
 
-  /// Creates an object of the members that are not nil.
+  /// Creates a JSON object of the members that are not nil.
   static func object(known members: [String: JSONValue?]) -> JSONValue { .object(members.compactMapValues { $0 }) }
 
-  /// Creates a text.
+  /// Creates a JSON string.
   ///
-  /// Returns nil for nil and for an empty text.
+  /// Returns nil for nil and for an empty string.
   static func text(_ text: String?) -> JSONValue? { text.flatMap { $0.isEmpty ? nil : .string($0) } }
 
   static func number(_ number: Int?) -> JSONValue? { number.map { .int($0) } }

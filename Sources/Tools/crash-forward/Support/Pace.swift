@@ -2,7 +2,7 @@
 ///
 /// A burst may contain the events of ten seconds.
 ///
-/// The limit drops no event. Excess events wait in crashd's store.
+/// Events above the limit are not dropped; they wait in crashd's store.
 struct Pace {
   private let interval: Duration
   private let credit: Duration

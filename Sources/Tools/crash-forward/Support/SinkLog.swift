@@ -8,7 +8,7 @@ public struct SinkLog: Sendable {
     case error = 3
     /// A failure that may be temporary.
     case warning = 4
-    /// A single event.
+    /// A normal but significant event.
     case notice = 5
     /// Details for debugging.
     case debug = 7

@@ -1,8 +1,8 @@
 import CrashReport
 
-/// Texts of a crash that several sinks use.
+/// Descriptions of a crash that several sinks use.
 extension CrashReport {
-  /// The first crashing thread, or for an unreported exit the first thread.
+  /// The first crashing thread; for an unreported exit, the first thread.
   var mainThread: CrashedThread? { threads.first(where: \.crashed) ?? threads.first }
 
   /// The first in-app frame of the main thread, or its innermost frame if it has no in-app frame.
@@ -32,6 +32,6 @@ extension CrashReport {
 }
 
 extension CrashReport.Frame {
-  /// The function, else its linkage name, else `??`.
+  /// The function's name, else its linkage name, else `??`.
   var name: String { function.isEmpty ? (mangled.isEmpty ? "??" : mangled) : function }
 }

@@ -1,7 +1,8 @@
 import Glibc
 public import LinuxSystem
 
-/// A stop request, which a pair of sockets represents: `stop` shuts down one end, and every wait polls the other end.
+/// A stop request, implemented as a pair of sockets: `stop` shuts down one socket, and every wait polls the other
+/// socket.
 public final class StopSignal: Sendable {
   private let reader: Descriptor
   let writer: Descriptor
@@ -9,12 +10,12 @@ public final class StopSignal: Sendable {
   /// The descriptor that reports a hang-up after `stop`.
   public var descriptor: Int32 { reader.number }
 
-  /// Creates a stop request that is not yet raised.
+  /// Creates the pair of sockets; a stop is not requested yet.
   /// - Throws: `SystemError` if no descriptor is available.
   public init() throws(SystemError) {
     var ends: [Int32] = [-1, -1]
-    // socketpair writes two descriptors. A pipe with O_CLOEXEC would need pipe2, which Swift's Glibc module does not
-    // export.
+    // A pipe with O_CLOEXEC would need pipe2, which Swift's Glibc module does not export. Invariant: socketpair writes
+    // two descriptors.
     let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
     guard unsafe socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw SystemError("make a pair of sockets") }
     (reader, writer) = (Descriptor(owning: ends[0]), Descriptor(owning: ends[1]))

@@ -7,7 +7,7 @@ public struct WebhookSink: Sink {
   public enum Format: String, Sendable, CaseIterable {
     /// A JSON object with the fields of the summary.
     case json
-    /// A JSON object with a text in Slack's markup.
+    /// A JSON object with one string in Slack's markup.
     case slack
   }
 
@@ -17,13 +17,13 @@ public struct WebhookSink: Sink {
   public var host: String?
   /// The environment, such as `production`.
   ///
-  /// Nil uses the program's annotation `environment`.
+  /// If nil, the sink uses the program's annotation `environment`.
   public var environment: String?
-  /// The format, which selects how values are escaped, and the body if there is no template.
+  /// The format, which selects how values are escaped, and which body is sent if there is no template.
   public var format = Format.json
   /// The template of the body.
   ///
-  /// Nil uses the body of the format.
+  /// If nil, the sink sends the standard body of the format.
   public var template: WebhookTemplate?
 
   private let url: String
@@ -33,7 +33,7 @@ public struct WebhookSink: Sink {
 
   /// Creates a sink for one URL.
   ///
-  /// Fails if `url` is no valid URL such as `https://hooks.example.org/T0/B0/XX`.
+  /// Fails if `url` is not a valid URL such as `https://hooks.example.org/T0/B0/XX`.
   ///
   /// `headers` are additional headers, such as `Authorization: Bearer …`.
   public init?(url: String, headers: [String] = [], http: HTTPClient) {
@@ -44,7 +44,7 @@ public struct WebhookSink: Sink {
 
   /// Returns whether the URL is valid.
   ///
-  /// It must have no password, because a header can carry one.
+  /// The URL must not contain a password; a header can contain it.
   @Sendable static func takes(url: String) -> Bool {
     guard let parts = SinkURL(url, allowsQuery: true) else { return false }
     return parts.user == nil && !parts.path.isEmpty

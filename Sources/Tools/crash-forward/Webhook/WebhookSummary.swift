@@ -5,10 +5,10 @@ import CrashReport
 struct WebhookSummary {
   /// A field.
   ///
-  /// Templates use its name as `${name}`. Its value is a text or a number.
+  /// Templates use the name as `${name}`. The value is a string or a number.
   typealias Field = (name: String, value: JSONValue?)
 
-  /// The maximum length of a text.
+  /// The maximum length of a string.
   ///
   /// Chat services reject long bodies, and a mangled name may have thousands of characters.
   static let textLimit = 1_000
@@ -19,10 +19,10 @@ struct WebhookSummary {
   var host: String?
   /// The environment, such as `production`.
   ///
-  /// Nil uses the program's annotation `environment`.
+  /// If nil, the program's annotation `environment` is used.
   var environment: String?
 
-  /// All fields, in the order of the documentation.
+  /// All fields, in the order in which the documentation lists them.
   var fields: [Field] { (crash + program + analysis).map { ($0.name, Self.cut($0.value)) } }
 
   /// The names of all fields.
@@ -31,7 +31,7 @@ struct WebhookSummary {
     "build_id", "signal", "reason", "cause", "sentence", "group", "title", "function", "file", "line", "place", "stack",
   ]
 
-  // The fields are several arrays, because the type checker is too slow for a single one.
+  // The fields are in several arrays, because type-checking a single array takes too long.
   private var crash: [Field] {
     [
       ("id", .string(report.id)), ("time", .string(report.time)), ("headline", .string(report.headline)),
@@ -59,7 +59,7 @@ struct WebhookSummary {
     ]
   }
 
-  /// The body without a template.
+  /// The body that is sent if there is no template.
   ///
   /// Fields without a value are omitted.
   var json: JSONValue {

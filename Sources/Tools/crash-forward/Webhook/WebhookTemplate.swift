@@ -2,9 +2,10 @@ import CrashProtocol
 import CrashReport
 import CrashSettings
 
-/// A JSON body whose texts contain placeholders such as `${program}`, which the fields of a summary replace.
+/// A JSON body whose strings contain placeholders such as `${program}`, which are replaced by the fields of a summary.
 ///
-/// Placeholders are replaced after the JSON was parsed. For this reason no report can change the structure of the body.
+/// Placeholders are replaced after the JSON was parsed, so that a value in a report cannot change the structure of the
+/// body.
 public struct WebhookTemplate: Sendable, Equatable {
   let body: JSONValue
 
@@ -17,7 +18,7 @@ public struct WebhookTemplate: Sendable, Equatable {
   private init(checked body: JSONValue) { self.body = body }
 
   /// Parses a template.
-  /// - Throws: `SettingProblem` if the text is no JSON object, or uses an unknown placeholder.
+  /// - Throws: `SettingProblem` if the text is not a JSON object, or uses an unknown placeholder.
   init(_ text: String) throws(SettingProblem) {
     guard let body = JSONValue.decoded(Array(text.utf8)), case .object = body else {
       throw SettingProblem("the file of webhook.template-file must contain a JSON object")
@@ -46,9 +47,9 @@ public struct WebhookTemplate: Sendable, Equatable {
 
   /// Escapes the markup of Slack (`<`, `>`, `&`), and of Mattermost and Rocket.Chat (`@`, `](`).
   ///
-  /// Without escaping, a program's name could notify a whole channel, or hide a link. A zero-width space breaks `@` and
-  /// `](`. The function escapes Unicode scalars, because a `<` with a combining mark is one `Character` that differs
-  /// from `<`.
+  /// Without escaping, a program's name could notify a whole channel, or hide a link. A zero-width space inside `@name`
+  /// and `](` disables them. The function replaces Unicode scalars, not `Character` values, because a `<` with a
+  /// combining mark is one `Character` that differs from `<`.
   static func slackText(_ text: String) -> String {
     var result = ""
     var previous: Unicode.Scalar?
@@ -57,7 +58,7 @@ public struct WebhookTemplate: Sendable, Equatable {
       case "&": result += "&amp;"
       case "<": result += "&lt;"
       case ">": result += "&gt;"
-      // A backtick in a name must not end the code block of the backtrace.
+      // Replace a backtick, because it could end the code block of the backtrace.
       case "`": result += "'"
       case "@": result += "@\u{200B}"
       case "(" where previous == "]": result += "\u{200B}("
@@ -77,9 +78,9 @@ public struct WebhookTemplate: Sendable, Equatable {
     }
   }
 
-  /// Replaces the placeholders of a text.
+  /// Replaces the placeholders in a string.
   ///
-  /// Inserted values are not searched for placeholders.
+  /// Placeholders in inserted values are not replaced.
   private static func filled(_ text: String, _ values: [String: String]) -> String {
     parts(of: text).reduce(into: "") { result, part in
       result += part.text
@@ -96,9 +97,9 @@ public struct WebhookTemplate: Sendable, Equatable {
     }
   }
 
-  /// Splits a text into parts, each followed by a placeholder.
+  /// Splits a string into parts, each followed by a placeholder.
   ///
-  /// The last part has no placeholder.
+  /// The last part is not followed by a placeholder.
   private static func parts(of text: String) -> [(text: Substring, word: String?)] {
     var (parts, rest) = ([(text: Substring, word: String?)](), text[...])
     while let found = rest.firstRange(of: "${"), let end = rest[found.upperBound...].firstIndex(of: "}") {

@@ -5,7 +5,7 @@ import CrashProtocol
 
 /// Selects the programs that a change applies to.
 ///
-/// Changes of several programs require an explicit option.
+/// A change of several programs requires an explicit option.
 struct ScopeOptions: ParsableArguments {
   @Option(
     help: "Change programs whose name contains this, or the program at this path",
@@ -24,8 +24,8 @@ struct ScopeOptions: ParsableArguments {
 
   /// Checks the scope of a change.
   ///
-  /// After a dry run the result is false, and the change must not be made.
-  /// - Throws: `Failure` if the change would apply to several programs and no option allows that.
+  /// Returns false for a dry run: the caller must not make the change.
+  /// - Throws: `Failure` if the change would apply to several programs and no option allows this.
   func allows(_ connection: ConnectionOptions) throws -> Bool {
     if !dryRun, process != nil || allPrograms { return true }
     let names = try connection.policies(process).map(\.name)
@@ -125,7 +125,7 @@ extension Dangling {
 
   struct Reset: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Remove the override of a class, so that the program and the statistics decide again")
+      abstract: "Remove the override of a class: the program's request and crashd's statistics apply again")
 
     @OptionGroup var subject: ClassScope
     @OptionGroup(title: "General options") var connection: ConnectionOptions

@@ -11,7 +11,7 @@ extension Dangling {
       discussion: """
         --pin, --automatic, --base-budget, --raised-budget, --crash-loop and --false-alarm first change the rules of \
         all programs whose name contains NAME. A pin takes precedence over every other rule: "on" keeps the raised \
-        level, "off" protects nothing, "automatic" lets the alarm and the stop rule decide.
+        level, "off" disables protection, and with "automatic" the alarm and the stop rule set the level.
         """)
 
     @OptionGroup var legend: LegendOptions

@@ -23,20 +23,20 @@ struct FollowIncidents: ParsableCommand {
   @OptionGroup(title: "General options") var connection: ConnectionOptions
 
   func run() throws {
-    // Ctrl-C ends this command, which has nothing to clean up.
+    // On Ctrl-C, exit at once, because this command does not need to clean up.
     signal(SIGINT) { _ in _exit(130) }
     var wanted = filter.chosen
     wanted.name = name
     var stream = try begin(wanted, after: nil)
     if connection.terminal.width != nil { Output.complain("waiting for incidents (Ctrl-C to stop)") }
-    // The cursor of the last printed incident, and the cursor at which the stream was last resumed.
+    // `printed`: the cursor of the last printed incident. `begun`: the cursor after which the stream was last resumed.
     var (printed, begun): (String?, String?)
     while true {
       let page: IncidentStream.Page?
       do throws(ClientError) {
         page = try stream.next(hangup: STDOUT_FILENO)
       } catch {
-        // crashd disconnects a slow reader: resume after the last printed incident, as `Follow` does.
+        // crashd disconnects a slow reader. Resume after the last printed incident, as `Follow` does.
         guard case .closed = error, let printed, printed != begun else {
           throw Failure(error, of: connection.client)
         }

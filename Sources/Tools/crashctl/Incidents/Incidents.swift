@@ -140,7 +140,7 @@ struct IncidentOptions: ParsableArguments {
 
   /// Lists items that crashd returns by offset.
   ///
-  /// The item seen last comes first.
+  /// The most recently seen item comes first.
   func list<Item: Encodable>(
     of what: String, missing: @autoclosure () -> Failure, text: ([Item], Terminal, Bool) -> String,
     ask: (_ client: CrashClient, _ offset: Int?, _ limit: Int) throws(ClientError) -> [Item]

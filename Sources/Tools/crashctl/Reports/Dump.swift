@@ -59,7 +59,7 @@ struct Dump: ParsableCommand {
     let received = try connection.ask(about: report.word) { client, id throws(ClientError) in
       try client.report(id: id, isScrubbed: scrub.isScrubbed)
     }
-    // The privacy rules cannot scrub the memory of a stack, so a scrubbed minidump omits it.
+    // The privacy rules cannot scrub the memory of a stack, so a scrubbed minidump omits the stacks.
     let stacks = try connection.ask { client throws(ClientError) in
       format == .minidump && !scrub.isScrubbed ? try client.stacks(of: received) : []
     }

@@ -33,7 +33,7 @@ struct Export: ParsableCommand {
         bar.total = min(count.limit ?? Int.max, page.reports.count + more)
       }
       for summary in page.reports {
-        // A report may have been removed since the page was read. Skip it.
+        // Skip a report that was removed after the page was read.
         if let report = try fetch(summary.id) { try Output.write(JSONStyle.short.text(report.json)) }
         done += 1
         bar.show(done)
@@ -57,7 +57,7 @@ struct Export: ParsableCommand {
   }
 }
 
-/// The option that scrubs reports that leave the machine.
+/// The option that scrubs reports before they leave the machine.
 struct ScrubOptions: ParsableArguments {
   @Flag(
     name: .customLong("scrub"),

@@ -44,21 +44,22 @@ struct Follow: ParsableCommand {
   }
 
   func run() throws {
-    // Ctrl-C ends this command, which has nothing to clean up.
+    // On Ctrl-C, exit at once, because this command does not need to clean up.
     signal(SIGINT) { _ in _exit(130) }
     var printer = EventPrinter(style: connection.json, isFull: full, terminal: connection.terminal)
-    // Open the stream before the list is read. A crash that occurs in between is then in the stream.
+    // Open the stream before reading the list, so that the stream has any crash that occurs between both calls.
     var events = try begin(after: cursor)
     for report in try stored() { if let text = try printer.text(report) { try Output.write(text) } }
     if connection.terminal.width != nil { Output.complain("waiting for crashes (Ctrl-C to stop)") }
-    // The cursor of the last printed event, and the cursor at which the stream was last resumed.
+    // `printed`: the cursor of the last printed event. `begun`: the cursor after which the stream was last resumed.
     var (printed, begun): (String?, String?)
     while true {
       let event: EventStream.Event?
       do throws(ClientError) {
         event = try events.next(hangup: STDOUT_FILENO)
       } catch {
-        // An unreadable event, such as the event of a damaged row, would end each later run as well. Skip it.
+        // Skip an event that cannot be decoded, such as that of a damaged row: it would also end each later run at this
+        // cursor.
         if case .malformedReply(let problem) = error, let cursor = events.unreadableCursor {
           Output.complain("dropped an unreadable report: \(problem)")
           try acknowledge(cursor)
@@ -66,7 +67,7 @@ struct Follow: ParsableCommand {
           continue
         }
         // crashd disconnects a reader that stays slow, for example on an overloaded machine. Resume after the last
-        // printed event, so that nothing is lost. Report an error if crashd disconnects again before the next event.
+        // printed event, so that no event is lost. Report an error if crashd disconnects again before the next event.
         guard case .closed = error, let printed, printed != begun else {
           throw Failure(error, of: connection.client)
         }
@@ -87,7 +88,7 @@ struct Follow: ParsableCommand {
 
   /// Returns the stored crashes to print first, the oldest first.
   ///
-  /// With a cursor or a subscriber there are none, because the stream begins there.
+  /// Returns an empty array if a cursor or a subscriber is given, because the stream then begins after its position.
   private func stored() throws -> [EventStream.Event] {
     guard limit != nil || filter.period.since != nil, cursor == nil, subscriber == nil else { return [] }
     let query = ListQuery(limit: limit, filter: filter.filter)
@@ -97,7 +98,7 @@ struct Follow: ParsableCommand {
         do throws(ClientError) {
           events.append(.report(try client.report(id: summary.id), cursor: summary.cursor))
         } catch {
-          // The report was removed after the list was read.
+          // Skip a report that was removed after the list was read.
           guard case .refused(.noSuchReport) = error else { throw error }
         }
       }

@@ -48,7 +48,7 @@ struct ListGroups: ParsableCommand {
   @OptionGroup(title: "Filters") var filter: FilterOptions
   @OptionGroup(title: "General options") var connection: ConnectionOptions
 
-  /// Whether resolved groups are hidden, as by default on a terminal.
+  /// Whether resolved groups are hidden, which is the default on a terminal.
   private var hidesResolved: Bool { state == nil && connection.json == .off && connection.terminal.width != nil }
 
   func run() throws {
@@ -87,7 +87,7 @@ struct ListGroups: ParsableCommand {
 struct GroupStates {
   /// The selected states.
   ///
-  /// Nil selects all states.
+  /// If nil, all states are selected.
   var states: [GroupQuery.State]?
 
   static let unresolved = GroupStates(states: [.new, .open, .regressed])

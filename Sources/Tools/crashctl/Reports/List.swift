@@ -76,7 +76,7 @@ struct List: ParsableCommand {
       reports, terminal: legend.terminal(connection), legend: isFirst && !legend.hasNoLegend, isWhole: isWhole)
   }
 
-  /// Prints page by page to hold only one page in memory.
+  /// Prints page by page, so that only one page is in memory.
   private func showAll(_ filter: ReportFilter) throws {
     var query = ListQuery(filter: filter)
     if !options.isNewestFirst(connection) { query.oldestFirst = true }

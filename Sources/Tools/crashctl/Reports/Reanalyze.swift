@@ -70,7 +70,7 @@ struct Reanalyze: ParsableCommand {
     Output.complain("\(done) analyzed again: \(changed) changed\(rest)")
   }
 
-  /// Returns the new report, or nil if it cannot be analyzed again or was removed.
+  /// Returns the new report; nil if the old report was removed or cannot be analyzed again.
   private func reanalyze(_ id: String) throws -> ReanalysedReport? {
     try connection.ask { client throws(ClientError) in
       do throws(ClientError) { return try client.reanalyse(id: id) } catch {

@@ -51,8 +51,8 @@ struct Top: ParsableCommand {
   }
 
   private func look(_ order: GroupQuery.Order) throws -> TopText {
-    // A relative time such as -1h counts from the start of the command. The default period is the hour before each
-    // refresh.
+    // A relative time such as -1h is relative to the start of the command. By default, the period is the hour before
+    // each refresh.
     let since = period.sinceText ?? LocalTime.rfc3339((LocalTime.parse("now") ?? 0) - 3_600)
     return try connection.ask { client throws(ClientError) in
       TopText(

@@ -23,7 +23,7 @@ struct Run: ParsableCommand {
   var command: [String] = []
 
   func run() throws {
-    // With captureForPassthrough, `command` also contains options of this verb and the separator.
+    // With captureForPassthrough, `command` also contains this verb's options and the separator `--`.
     guard let first = command.first, command != ["--"] else {
       throw ValidationError("run needs a program: crashctl run -- PROGRAM ARGS…")
     }

@@ -399,7 +399,8 @@ struct CommandLineTests {
     let missing = try Self.crashctl(["groups", "resolve", "zz"], environment: environment)
     #expect(missing.status == 1)
     #expect(
-      missing.complaint == "crashctl: no group's key, or more than one, begins with 'zz': see crashctl groups\n")
+      missing.complaint
+        == "crashctl: no group, or more than one, has a key that begins with 'zz': see crashctl groups\n")
   }
 
   @Test("varlink call prints the reply, with or without the interface's name")

@@ -110,7 +110,7 @@ struct DanglingTextTests {
     let lines = text.split(separator: "\n")
     #expect(lines.count >= 2 && lines[0].contains("HITS") && lines[0].contains("FREED BY"))
     #expect(lines[1].contains("App.Session") && lines[1].contains(" 7 ") && lines[1].contains("2 ms"))
-    #expect(lines[1].contains("absorb, zero") && lines[1].contains("1 place "))
+    #expect(lines[1].contains("absorb, zero") && lines[1].contains("1 site "))
     #expect(lines[1].contains("call of Session.greet() in serve() (Shop.swift:12)"), "\(text)")
   }
 

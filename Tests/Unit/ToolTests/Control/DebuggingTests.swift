@@ -61,7 +61,7 @@ struct DebuggingTests {
   func words(executable: String) throws {
     let result = try Self.debug(executable, Self.buildID())
     #expect(result.status == 0 && result.output == "-c /bin/true\n")
-    #expect(result.complaint.contains("is no absolute path: the debugger starts without the executable"))
+    #expect(result.complaint.contains("is not an absolute path: the debugger starts without the executable"))
   }
 
   @Test(

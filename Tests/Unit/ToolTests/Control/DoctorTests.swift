@@ -34,7 +34,7 @@ struct DoctorTests {
     #expect(crashd == Finding(.good, "crashd", "version 9, process 1; processes: 1 attached, 1 ending"))
     #expect(
       findings.filter { $0.subject == "store" }.map(\.sentence)
-        == ["the disk is full", "4 reports wait in memory because the store accepts none"])
+        == ["the disk is full", "4 reports wait in memory because the store accepts no reports"])
     #expect(
       findings.first { $0.subject == "losses" }?.sentence
         == "since crashd started: 3 processes whose rings could not be read. See crashd's log.")

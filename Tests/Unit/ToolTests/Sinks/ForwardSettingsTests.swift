@@ -172,7 +172,7 @@ struct ForwardSettingsTests {
     try around(ForwardSettings())
     var settings = ForwardSettings()
     settings.sentryDSN = Secret("https://h/1")
-    #expect(throws: SettingsError(place: "sentry.dsn", reason: "it is no DSN such as https://KEY@HOST/PROJECT")) {
+    #expect(throws: SettingsError(place: "sentry.dsn", reason: "it is not a DSN such as https://KEY@HOST/PROJECT")) {
       try around(settings)
     }
     settings.sentryDSN = Secret("https://k@h/1")

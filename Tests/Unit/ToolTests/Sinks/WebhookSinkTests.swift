@@ -194,7 +194,7 @@ struct WebhookSettingsTests {
     let stop = try StopSignal()
     #expect(
       throws: SettingsError(
-        place: "webhook.url", reason: "it is no URL such as https://HOST/PATH, without a password")
+        place: "webhook.url", reason: "it is not a URL such as https://HOST/PATH, without a password")
     ) {
       try CrashForwarder(
         settings, client: .init(socketPath: "/nonexistent"), stop: stop, board: SinkBoard(),

@@ -1,8 +1,9 @@
-// Assigns instructions to operations for callgrind. Without callgrind these functions do nothing.
+// Functions that mark the instructions of an operation for callgrind. If the program does not run under callgrind, they
+// do nothing.
 #ifndef MARKS_H
 #define MARKS_H
 
-// Instructions from here on belong to the operation that mark_end() names.
+// Begins to count instructions, for the operation that the next call of mark_end() names.
 void mark_begin(void);
 void mark_end(const char *name);
 

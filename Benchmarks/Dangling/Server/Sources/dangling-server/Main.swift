@@ -10,7 +10,7 @@ import Synchronization
 /// `dangling-server none|zero|absorb`: serves requests until SIGTERM, then prints the counters of the quarantine as one
 /// line of JSON.
 ///
-/// The protected classes are the server's own and all classes of NIO, which a static link adds to the executable.
+/// The server's own classes and all classes of NIO, which is linked statically, are protected.
 @main
 enum Main {
   static func main() throws {
@@ -18,8 +18,8 @@ enum Main {
     let way = CommandLine.arguments.dropFirst().first ?? "none"
     var classes = 0
     if let policy = policies[way] {
-      // `own` protects only the classes of the server's module. absorb must not be used for a class whose deinit
-      // removes the object from a collection.
+      // With `own`, only the classes of the server's module are protected. This is necessary for `absorb`, which must
+      // not be used for classes of NIO whose deinit removes the object from a collection.
       let isOwn = CommandLine.arguments.contains("own")
       classes = try Shield.protect(isOwn ? .module("dangling_server") : .ownClasses, policy: policy).protected.count
     }
@@ -43,7 +43,7 @@ enum Main {
     report(classes)
   }
 
-  /// Waits until SIGTERM.
+  /// Waits for SIGTERM.
   private static func waitForEnd() {
     let end = DispatchSemaphore(value: 0)
     signal(SIGTERM, SIG_IGN)

@@ -2,7 +2,7 @@ import Synchronization
 
 /// The objects that a request creates and releases: eleven objects of six classes, some of which refer to others.
 ///
-/// Each object counts itself, to detect at the end whether an object was leaked.
+/// The base class counts the live objects, to detect leaked objects when the server ends.
 class Counted {
   static let living = Atomic<Int>(0)
   init() { Counted.living.add(1, ordering: .relaxed) }

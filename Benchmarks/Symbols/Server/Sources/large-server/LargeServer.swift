@@ -5,7 +5,7 @@ import Hummingbird
 
 /// Listens on loopback on a port that the kernel chooses, and prints the port on standard output.
 ///
-/// `/crash/N` crashes N frames deep in the server's own code.
+/// A request of `/crash/N` crashes below N calls of the server's own functions.
 @main struct LargeServer {
   static func main() async throws {
     try Shield.startOrThrow()
@@ -25,7 +25,8 @@ import Hummingbird
       router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
       onServerRunning: { channel in
         let line = "\(channel.localAddress?.port ?? 0)\n"
-        // write is used, because print buffers its output in a pipe. The string is valid as a buffer during the call.
+        // Use write, because print buffers its output to a pipe. Invariant: the string is valid as a buffer during the
+        // call.
         _ = write(STDOUT_FILENO, line, line.utf8.count)
       })
     try await server.runService()

@@ -1,6 +1,6 @@
 /// The articles of the server.
 ///
-/// `price` has the fault that the benchmarks use for crashes.
+/// `price` contains the fault with which the benchmarks crash the server.
 struct Store {
   var prices = [120, 80, 40]
 
