@@ -80,7 +80,7 @@ struct DemoServerProcess {
       address.sin_family = sa_family_t(AF_INET)
       address.sin_port = port.bigEndian
       address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-      // Safety: sockaddr_in begins with the fields of sockaddr, and the rebound pointer is used only during the call.
+      // sockaddr_in begins with the fields of sockaddr, and the rebound pointer is used only during the call.
       let connected = unsafe withUnsafePointer(to: address) { pointer in
         unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
           unsafe connect(connection.number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))

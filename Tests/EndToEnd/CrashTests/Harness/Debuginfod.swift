@@ -53,7 +53,7 @@ final class Debuginfod: Sendable {
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    // Safety: both calls read or write one sockaddr_in, whose size is in `length`.
+    // Both calls read or write one sockaddr_in, whose size is in `length`.
     let code = unsafe withUnsafeMutablePointer(to: &address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         unsafe bind(descriptor.number, $0, length) == 0 ? unsafe getsockname(descriptor.number, $0, &length) : -1

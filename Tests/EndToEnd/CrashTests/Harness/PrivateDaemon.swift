@@ -115,7 +115,7 @@ final class PrivateDaemon: Sendable {
     let pid = process.pid
     try await blocking {
       var information = unsafe siginfo_t()
-      // Safety: waitid writes one siginfo_t. It returns when the last thread has stopped.
+      // waitid writes one siginfo_t. It returns when the last thread has stopped.
       while unsafe waitid(P_PID, id_t(pid), &information, WSTOPPED) != 0 {
         guard errno == EINTR else { throw SystemError("waitid", errno) }
       }
@@ -158,7 +158,7 @@ final class PrivateDaemon: Sendable {
   func descriptorCount() throws -> Int {
     try entries(of: "/proc/\(process.pid)/fd").count { name in
       var target = [CChar](repeating: 0, count: 4_096)
-      // Safety: readlink writes at most `target.count - 1` characters and no NUL.
+      // readlink writes at most `target.count - 1` characters and no NUL.
       let count = unsafe readlink("/proc/\(process.pid)/fd/\(name)", &target, target.count - 1)
       // The descriptor may have been closed after the directory was read.
       if count < 0 { return false }

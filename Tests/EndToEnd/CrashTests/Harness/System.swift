@@ -11,7 +11,7 @@ struct SystemError: Error, CustomStringConvertible {
     self.errno = errno
   }
 
-  // Safety: glibc's strerror returns a constant string or storage of this thread.
+  // glibc's strerror returns a constant string or storage of this thread.
   var description: String { unsafe "\(what): \(String(cString: strerror(errno)))" }
 }
 
@@ -28,7 +28,7 @@ enum Environment {
   ///
   /// nil if it is unset or empty.
   static func value(of name: String) -> String? {
-    // Safety: the test process does not change its environment, and the string therefore stays valid.
+    // The test process does not change its environment, and the string therefore stays valid.
     guard let value = unsafe getenv(name) else { return nil }
     let text = unsafe String(cString: value)
     return text.isEmpty ? nil : text
@@ -47,7 +47,7 @@ func entries(of path: String) throws -> [String] {
   defer { unsafe closedir(directory) }
   var names: [String] = []
   while let entry = unsafe readdir(directory) {
-    // Safety: d_name is NUL-terminated.
+    // d_name is NUL-terminated.
     let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
       unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
     }
@@ -94,7 +94,7 @@ final class FileDescriptor: Sendable {
   static func awaitInput(of number: Int32, unless isInVain: () -> Bool) throws {
     try Patience.wait(for: "nothing came") { slice -> Void? in
       var wanted = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
-      // Safety: poll reads and writes one pollfd, as the count argument states.
+      // poll reads and writes one pollfd, as the count argument states.
       let ready = unsafe poll(&wanted, 1, Int32(slice.components.seconds * 1_000))
       if ready < 0 && errno != EINTR { throw SystemError("poll", errno) }
       if ready <= 0, isInVain() { throw SystemError("the process that should write has ended", ECHILD) }

@@ -46,7 +46,7 @@ import Testing
     if name == truth.mangled { return name }
     // The demangler prints a closure of top-level code with an empty text after "in".
     if name.hasSuffix(" in ") { name.removeLast(4) }
-    // A merged function has the name of only one of its functions, so the short name marks it as merged.
+    // A merged function has the name of only one of its functions. Its short name is therefore marked as merged.
     return truth.kinds.contains("MergedFunction") ? "merged " + name : name
   }
 
