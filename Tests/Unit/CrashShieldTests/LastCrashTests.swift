@@ -32,7 +32,7 @@ struct LastCrashTests {
     }
   }
 
-  @Test("a program without an earlier crash is told so by crashd, and does not wait longer")
+  @Test("a program without an earlier crash receives that answer from crashd, and does not wait longer")
   func none() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()

@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test("a cache for some addresses equals the whole cache at these addresses, and is much smaller", arguments: [1, 40])
+  @Test("a cache for some addresses equals the whole cache there, and is much smaller", arguments: [1, 40])
   func partial(count: Int) throws {
     let image = TestProgram.url("crash-analyse")
     let whole = try Tools.cache(of: image)
