@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// The link gives the main functions of the three programs these names, as SwiftPM does for tests.
+// SwiftPM gives the main functions of the three programs these names.
 int crashd_main(int count, char **arguments);
 int crashctl_main(int count, char **arguments);
 int crash_forward_main(int count, char **arguments);
