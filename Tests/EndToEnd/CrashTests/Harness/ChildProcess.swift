@@ -20,15 +20,15 @@ final class ChildProcess: Sendable {
     var coreLimit = CoreLimit.none
     /// The limit of open descriptors.
     ///
-    /// nil inherits the test's limit.
+    /// The value nil inherits the test's limit.
     var descriptorLimit: Int?
     /// Standard input.
     ///
-    /// nil means the null device.
+    /// The value nil means the null device.
     var input: Int32?
     /// Standard output.
     ///
-    /// nil means the null device.
+    /// The value nil means the null device.
     var output: Int32?
     /// The file to which standard error is appended.
     var errorPath = "/dev/null"
@@ -37,7 +37,7 @@ final class ChildProcess: Sendable {
   let pid: pid_t
   /// The raw wait status.
   ///
-  /// nil until the child is reaped.
+  /// The value is nil until the child is reaped.
   private let status = Mutex<Int32?>(nil)
 
   private init(pid: pid_t) { self.pid = pid }
@@ -170,11 +170,11 @@ struct ExitStatus: Equatable, CustomStringConvertible {
 
   /// The signal that ended the process.
   ///
-  /// 0 if it exited.
+  /// The value is 0 if the process exited.
   var signal: Int32 { raw & 0x7f }
   /// The exit code.
   ///
-  /// nil if a signal ended the process.
+  /// The value is nil if a signal ended the process.
   var code: Int32? { signal == 0 ? (raw >> 8) & 0xff : nil }
   /// Whether the process left a core file.
   var dumpedCore: Bool { raw & 0x80 != 0 }

@@ -20,11 +20,11 @@ struct Expectation {
   var threadCount: Int
   /// The expected reason why a thread does not answer the sweep.
   ///
-  /// nil if the scenario does not determine one.
+  /// The value is nil if the scenario does not determine it.
   var silence: CrashReport.Silence?
   /// The expected name of the crashing thread's task.
   ///
-  /// nil if the scenario does not determine one.
+  /// The value is nil if the scenario does not determine it.
   var taskName: String?
 
   enum Sender {

@@ -91,7 +91,7 @@ extension Scenario {
 
   /// The reason why the scenario cannot run here.
   ///
-  /// nil if it can.
+  /// Returns nil if the scenario can run.
   var obstacle: String? {
     if needsMemoryLimit { return "needs a temporary control group: SilentDeathTests" }
     return needsRoot && geteuid() != 0 ? "needs root" : nil

@@ -26,7 +26,7 @@ func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result)
 enum Environment {
   /// An environment variable of the test process.
   ///
-  /// nil if it is unset or empty.
+  /// Returns nil if the variable is unset or empty.
   static func value(of name: String) -> String? {
     // The test process does not change its environment, and the string therefore stays valid.
     guard let value = unsafe getenv(name) else { return nil }

@@ -9,7 +9,7 @@ struct MatrixBuild {
   var isStatic: Bool
   /// The library that is preloaded into a program that does not link the shield.
   ///
-  /// nil if the program links the shield.
+  /// The value is nil if the program links the shield.
   var preload: String?
 
   /// Returns the six builds of crash-maker.

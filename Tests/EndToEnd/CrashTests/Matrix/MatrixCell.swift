@@ -32,7 +32,7 @@ struct MatrixCell {
   var thread: CrashRun.Thread
   /// The known gap of the scenario on this thread.
   ///
-  /// nil if every check must succeed.
+  /// The value is nil if every check must succeed.
   var gap: String?
   /// The results of the checks.
   ///

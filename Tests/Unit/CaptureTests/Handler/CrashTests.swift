@@ -11,7 +11,7 @@ struct Outcome {
 
   /// The signal that ended the process.
   ///
-  /// nil if it exited.
+  /// The value is nil if the process exited.
   var signal: Int32? {
     let number = waitStatus & 0x7f
     return waitStatus >= 0 && number != 0 ? number : nil
@@ -19,7 +19,7 @@ struct Outcome {
 
   /// The exit status.
   ///
-  /// nil if a signal ended the process.
+  /// The value is nil if a signal ended the process.
   var exitCode: Int32? { waitStatus >= 0 && signal == nil ? waitStatus >> 8 & 0xff : nil }
 }
 
@@ -225,7 +225,7 @@ struct CrashTests {
 struct CopyTests {
   /// Returns the spool's contents after the crash.
   ///
-  /// `mode` is the mode of the spool directory before the crash. nil means that there was no directory.
+  /// `mode` is the mode of the spool directory before the crash. The value nil means that there was no directory.
   private func spool(mode: mode_t?) throws -> cs_test_spool {
     try withTemporaryDirectory { directory in
       let path = "\(directory)/spool"

@@ -109,7 +109,7 @@ private final class RingWriter {
 
   /// The writer's exit status.
   ///
-  /// -1 if a signal ended it.
+  /// The value is -1 if a signal ended the writer.
   func wait() -> Int32 {
     process.waitUntilExit()
     return process.terminationReason == .exit ? process.terminationStatus : -1

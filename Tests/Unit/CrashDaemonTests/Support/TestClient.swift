@@ -43,7 +43,7 @@ struct TestSocket: Sendable {
 
   /// Receives one message, or one part of the stream.
   ///
-  /// Empty at the end of the stream.
+  /// Returns an empty array at the end of the stream.
   func receive(limit: Int = 65_536) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: limit)
     // recv() writes at most as many bytes as the array has.
@@ -128,7 +128,7 @@ final class TestClient: Sendable {
 
   /// The next message.
   ///
-  /// Empty if the daemon closed the connection.
+  /// Returns an empty message if the daemon closed the connection.
   func reply() async throws -> [String: JSONValue] {
     let (socket, begun) = (socket, rest.withLock { $0 })
     let (frame, rest) = try await onThread {

@@ -47,7 +47,7 @@ final class TestProcess: Sendable {
 
   /// The daemon's answer: its status and text.
   ///
-  /// nil if it closed the connection without an answer.
+  /// Returns nil if the daemon closed the connection without an answer.
   func reply() async throws -> (status: cs_attach_status, text: String)? {
     let socket = socket
     let bytes = try await onThread { try socket.receive() }

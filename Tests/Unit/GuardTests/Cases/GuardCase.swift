@@ -9,11 +9,11 @@ struct GuardCase: Sendable, CustomTestStringConvertible {
   var kind: ShieldKind
   /// The signal that ends the process without the guard.
   ///
-  /// nil if the process continues.
+  /// The value is nil if the process continues.
   var signal: Int32?
   /// Whether `off` and `observe` perform the faulting operation.
   ///
-  /// false if the guard cannot perform it.
+  /// The value is false if the guard cannot perform it.
   var isPerformed: Bool
   /// The fault without a guard.
   var plain: @Sendable () -> Void

@@ -15,15 +15,15 @@ struct GuardScene: Sendable {
   var plain: String
   /// The reason why `off` and `observe` do not end the process.
   ///
-  /// nil if they end it.
+  /// The value is nil if they end it.
   var reason: String?
   /// Other tests of the guard.
   ///
-  /// Empty if there are no other tests.
+  /// The array is empty if there are no other tests.
   var tests: String
   /// The fault without the guard.
   ///
-  /// nil if the fault cannot occur without the guard.
+  /// The value is nil if the fault cannot occur without the guard.
   var unguarded: (@Sendable () async -> Void)?
   /// Runs the fault with the guard.
   ///

@@ -27,7 +27,7 @@ struct ImplicitLineTests {
 
 /// For each incident, the line of the first frame in the file of the faults.
 ///
-/// -1 if there is no such frame.
+/// The line is -1 if there is no such frame.
 private func linesOfFaults(in incidents: [ShieldIncident]) throws -> [Int] {
   let limit = 16
   guard let frame = incidents.first?.frames.first, let image = try image(with: frame) else { return [] }
