@@ -1,4 +1,5 @@
-# `make help` lists the targets. Each target installs the Debian packages that it needs, and ends with a line of figures.
+# `make help` lists the targets. Each target installs the Debian packages that it needs. Its last line of output states
+# its figures.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -6,13 +7,15 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 SWIFT        ?= swift
-# Number of tests that run at once: most tests start processes, and CI has two cores. The output of a run is in .build-logs.
+# How many tests run at once. The number is small, because most tests start processes, and CI has two cores. The output
+# of each run is stored in .build-logs.
 SWIFT_TEST    = scripts/run-tests .build-logs/$@.log $(SWIFT) test --experimental-maximum-parallelization-width 4
 PREFIX       ?= /usr/local
 FUZZ_SECONDS ?= 60
 
-# Debug: for tests. Release: the installed programs, with a static Swift library. Dynamic: programs as a server with a dynamic
-# Swift library links them. Static: the same with a static one, for the matrix. Demo: the demo's programs, built fast.
+# Debug: the build for tests. Release: the build of the installed programs, with a static Swift library. Dynamic: test
+# programs that link the shield as a server with a dynamic Swift library does. Static: the same programs with a static
+# Swift library, for the matrix. Demo: the programs of the demo, built as fast as possible.
 RELEASE := .build-release
 DYNAMIC := .build-dynamic
 STATIC  := .build-static
@@ -46,7 +49,8 @@ test-packages: build-packages
 build: build-packages ## @daily Build everything and the tests, in debug
 	$(SWIFT) build --build-tests
 
-# Only the release build has this define, because it changes with each commit and would link the debug programs anew.
+# Only the release build has this define. It changes with each commit, and debug programs would therefore be linked
+# again after each commit.
 release: export CRASHSHIELD_COMMIT = $(shell git rev-parse --short=8 HEAD 2>/dev/null)
 release: build-packages ## @install Build the programs to install, with a static Swift library
 	@for product in $(RELEASE_PRODUCTS); do \
@@ -78,7 +82,8 @@ help: ## @daily List the targets
 	    lines[group] = lines[group] sprintf("  make %-18s %s\n", $$1, $$2) } \
 	  END { for (at = 1; at in groups; at++) printf "%s%s\n%s", (at > 1 ? "\n" : ""), titles[at], lines[groups[at]] }' $(MAKEFILE_LIST)
 
-# Uses the programs of `make build` if they exist. A new clone does not have them yet, and builds only the demo's programs.
+# Uses the programs of `make build`, if they exist. A new clone does not have these programs yet, and builds only the
+# demo's programs.
 demo: build-packages ## @daily Show three crashes of an HTTP server and their reports
 	@if [ -x .build/debug/DemoServer ]; then \
 	  scripts/step "build" .build-logs/demo/build.log $(SWIFT) build && scripts/demo .build/debug; \
@@ -86,8 +91,8 @@ demo: build-packages ## @daily Show three crashes of an HTTP server and their re
 
 test: build test-debug ## @daily Build, and run all unit and end-to-end tests
 
-# The fastest checks run first. Long builds run beside the checks, on the free part of the two cores. Checks that mostly wait
-# run beside checks that compute.
+# The fastest checks run first. Long builds run in parallel to the checks, on the processor time that the checks leave
+# free. Checks that mostly wait run in parallel to checks that compute.
 ci: check-format build ## @daily Run what CI checks after `make test`
 	scripts/beside .build-logs/builds.log "$(MAKE) release sanitizer-builds" "$(MAKE) checks"
 	scripts/beside .build-logs/sanitizers.log "$(MAKE) test-address fuzz" "$(MAKE) test-release test-thread box docs measure-implicit"
@@ -109,7 +114,8 @@ check-format: test-packages
 check-units: build
 	scripts/check/units .build/debug
 
-# The Prometheus rules fire where they should. A unit test compares their metrics with those that crashd prints.
+# Checks that the Prometheus rules fire in the cases in which they should. A unit test compares the metrics that the
+# rules use with those that crashd prints.
 check-alerts:
 	@scripts/install-packages $(ALERT_PACKAGES)
 	scripts/check/alerts
@@ -127,21 +133,22 @@ check-signal-safety: build dynamic
 	scripts/check/signal-safety $(DYNAMIC)/release
 	scripts/check/realtime
 
-# Measures the cost of the shield while nothing crashes. scripts/measure/idle measures longer by default: two minutes.
+# Measures the cost of the shield while nothing crashes. scripts/measure/idle measures for two minutes by default, and
+# for less time here.
 check-idle: build
 	scripts/measure/idle 2 .build/debug/crashd
 
-# Reads from the object code which calls the optimizer has devirtualized, and checks the records of each build.
+# Checks in the object code which calls the optimizer has devirtualized, and checks the records of each build.
 check-dangling: test-packages build dynamic
 	scripts/check/dangling debug=.build/debug/dangling-maker release=$(DYNAMIC)/release/dangling-maker
 
-# Checks implicit guards and casts in optimized code, where the faulting code calls no guard.
+# Checks implicit guards and casts in optimized code. The source of the faulting code contains no call of a guard.
 check-implicit: test-packages dynamic
 	scripts/check/implicit $(DYNAMIC)/release
 	scripts/check/casts $(DYNAMIC)/release
 	scripts/check/twelve $(DYNAMIC)/release
 
-# Counts the instructions of guards in optimized code without a fault.
+# Counts the instructions that guards execute in optimized code if there is no fault.
 check-guards: dynamic
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --target CrashShieldFoundation
@@ -156,7 +163,8 @@ dangling: test-packages build dynamic static ## @evidence Use freed objects in t
 	scripts/check/dangling --write docs/dangling.md debug=.build/debug/dangling-maker \
 	  release=$(DYNAMIC)/release/dangling-maker static=$(STATIC)/release/dangling-maker
 
-# Checks all cost limits in five minutes. The best of several runs counts, because other programs slow some runs down.
+# Checks all limits on the shield's cost in five minutes. The best of several runs is used, because other programs slow
+# some runs down.
 measure: build ## @costs Measure what the shield costs, idle and in a crash
 	scripts/measure/idle 60 .build/debug/crashd
 	scripts/measure/threads
@@ -190,7 +198,8 @@ $(VENV)/bin/python3: | test-packages
 	python3 -m venv $(VENV)
 	$(VENV)/bin/pip install -q minidump varlink
 
-# Not a part of `make ci`: it downloads 200 MB of Python packages, and Bugsink takes half a minute to prepare.
+# This target is not a part of `make ci`, because it downloads 200 MB of Python packages, and Bugsink takes half a
+# minute to prepare.
 check-sinks: test-packages build ## @evidence Send crashes to a real Bugsink and a real OpenTelemetry agent
 	python3 -m venv $(VENV)-sinks
 	$(VENV)-sinks/bin/pip install -q bugsink rotel
@@ -200,7 +209,7 @@ test-debug: test-packages build dynamic $(VENV)/bin/python3
 	TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release \
 	  $(SWIFT_TEST) --skip-build
 
-# The same end-to-end tests, with the installed programs.
+# Runs the same end-to-end tests with the installed programs.
 test-release: build release dynamic
 	CRASHSHIELD_BINARIES=$(CURDIR)/$(RELEASE)/release CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release \
 	  $(SWIFT_TEST) --skip-build --filter CrashTests
@@ -213,10 +222,11 @@ matrix: test-packages build dynamic static preloaded ## @evidence Crash in every
 	CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release CRASH_MAKER_STATIC=$(CURDIR)/$(STATIC)/release \
 	  CRASH_MAKER_PRELOADED=$(CURDIR)/$(PRELOADED) CRASHSHIELD_MATRIX=$(CURDIR)/docs/matrix.md $(SWIFT_TEST) --skip-build --filter CrashTests.MatrixTests
 
-# Tests the targets without package dependencies, which have the C and the unsafe Swift. LeakSanitizer is off, because it
-# reports the test runner's own leaks. A failing allocation returns NULL, as without sanitizers. Only test-debug compares
-# with llvm-symbolizer and checks the lines of faults: here they would compare the sanitizer's own code, whose debug
-# information has only lines. ThreadSanitizer skips the targets with single-threaded code.
+# Tests the targets without package dependencies. These targets contain all C code and all unsafe Swift code.
+# LeakSanitizer is off, because it reports the test runner's own leaks. The sanitizer is set to return NULL for a
+# failing allocation, as malloc does without sanitizers. Only test-debug compares with llvm-symbolizer and checks the
+# lines of faults. Under a sanitizer these tests would compare the sanitizer's own code, whose debug information has
+# only lines. ThreadSanitizer skips the targets that contain only single-threaded code.
 SANITIZED     = CRASHSHIELD_CORE=1 $(SWIFT) build --build-tests
 SANITIZED_RUN = TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python3 RING_TORTURE_KILLS=100 CRASHSHIELD_CORE=1
 ASAN_SKIP    := OracleTests|ImplicitLineTests|CastsLineTests
@@ -266,7 +276,8 @@ bench-end: release ## @costs Measure how long a crash takes to close connections
 	Benchmarks/Service/end.py $(RELEASE)/release
 	scripts/measure/run-on
 
-# Prints ratios, which hold on any machine. HOSTILE_CALLS=1000000 takes ten minutes more.
+# It prints ratios, because ratios are comparable between machines. With HOSTILE_CALLS=1000000 the target takes ten
+# minutes more.
 HOSTILE_CALLS ?= 2000
 bench-hostile: release ## @costs Measure hostile input to each parser, and hostile clients
 	Benchmarks/Hostile/hostile.py $(RELEASE)/release --calls $(HOSTILE_CALLS)
@@ -302,7 +313,7 @@ measure-pages: ## @costs Count what guard pages add to a malloc
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	@scripts/measure/pages
 
-# The large server takes 20 minutes the first time.
+# The large server takes 20 minutes to build the first time.
 symbols: release $(VENV)/bin/python3 ## @evidence Compare symbolizers on a large server, and write docs/symbols.md
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	$(VENV)/bin/pip install -q symbolic

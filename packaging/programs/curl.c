@@ -1,5 +1,6 @@
 // Loads libcurl at the first request of crash-forward. crashd and crashctl are the same file, and would otherwise load
-// libcurl's thirty libraries at their start. The functions here have libcurl's names, and call the loaded library.
+// libcurl's thirty libraries at their start. The functions in this file have the names of libcurl's functions. They
+// call the loaded library.
 #include <curl/curl.h>
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -22,7 +23,8 @@ static struct {
   __typeof__(&curl_slist_free_all) slist_free_all;
 } library;
 
-// ISO C does not allow the conversion of a data pointer to a function pointer; POSIX requires that it works.
+// ISO C does not define the conversion of a data pointer to a function pointer, but POSIX requires that it works for
+// dlsym().
 static bool find(void *from, const char *name, void *ret_function) {
   void *found = dlsym(from, name);
   __builtin_memcpy(ret_function, (const void *)&found, sizeof found);
@@ -74,7 +76,8 @@ struct curl_slist *curl_slist_append(struct curl_slist *list, const char *text) 
   return library.slist_append(list, text);
 }
 
-// The value is a long, a pointer or a curl_off_t. Each has 64 bits and is passed in the same register.
+// The option's value is a long, a pointer or a curl_off_t. Each of these types has 64 bits and is passed in the same
+// register.
 _Static_assert(sizeof(long) == 8 && sizeof(void *) == 8 && sizeof(curl_off_t) == 8, "values of libcurl have 64 bits");
 
 CURLcode curl_easy_setopt(CURL *curl, CURLoption option, ...) {

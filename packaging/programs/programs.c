@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// SwiftPM gives the main functions of the programs these names.
+// SwiftPM gives the main functions of the three programs these names.
 int crashd_main(int count, char **arguments);
 int crashctl_main(int count, char **arguments);
 int crash_forward_main(int count, char **arguments);
@@ -15,7 +15,7 @@ static const struct {
   int (*main)(int, char **);
 } programs[] = {{"crashd", crashd_main}, {"crashctl", crashctl_main}, {"crash-forward", crash_forward_main}};
 
-// Runs the program with the name of the path; -1 if there is none.
+// Runs the program that has the path's last component as its name. Returns -1 if there is none.
 static int run(const char *path, int count, char **arguments) {
   const char *slash = strrchr(path, '/');
   const char *name = slash != NULL ? slash + 1 : path;
@@ -26,16 +26,16 @@ static int run(const char *path, int count, char **arguments) {
 }
 
 int main(int count, char **arguments) {
-  // Uses the kernel's path first, because the caller chooses the first argument.
+  // Tries the kernel's path first, because the caller can choose any first argument.
   char path[PATH_MAX];
   ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
   path[length < 0 ? 0 : length] = 0;
-  // The kernel adds this suffix if an upgrade has replaced the file meanwhile.
+  // The kernel adds this suffix if an upgrade has replaced the file while the program runs.
   static const char deleted[] = " (deleted)";
   size_t end = strlen(path), suffix = sizeof deleted - 1;
   if (end > suffix && strcmp(path + end - suffix, deleted) == 0) path[end - suffix] = 0;
   int status = run(path, count, arguments);
-  // The file is a copy or a link with another name: uses the first argument.
+  // If the file is a copy or a link with another name, the first argument is used.
   if (status < 0 && count > 0) status = run(arguments[0], count, arguments);
   if (status >= 0) return status;
   (void)fprintf(stderr, "'%s' is not a name of this program: start it as crashd, crashctl or crash-forward\n", path);

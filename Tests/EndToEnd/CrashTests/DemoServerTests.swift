@@ -80,7 +80,7 @@ struct DemoServerProcess {
       address.sin_family = sa_family_t(AF_INET)
       address.sin_port = port.bigEndian
       address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-      // sockaddr_in begins with the fields of sockaddr; the rebinding ends with the call.
+      // sockaddr_in begins with the fields of sockaddr, and the rebound pointer is used only during the call.
       let connected = unsafe withUnsafePointer(to: address) { pointer in
         unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
           unsafe connect(connection.number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
@@ -94,7 +94,7 @@ struct DemoServerProcess {
       do {
         answer = try connection.readToEnd()
       } catch let error as SystemError where error.errno == ECONNRESET {
-        // The server crashed before it read the request.
+        // The server has crashed before it read the request.
       }
       return String(decoding: answer, as: UTF8.self)
     }

@@ -29,12 +29,12 @@ struct GuardModeTests {
     /// Sends a command to the process and returns the process's answer.
     func asks(_ word: String) async throws -> String? {
       let line = Array((word + "\n").utf8)
-      // write reads as many bytes as the array has.
+      // The access is in bounds, because write() reads at most as many bytes as the array has.
       #expect(unsafe write(ends.number, line, line.count) == line.count)
       return try await self.line()
     }
 
-    /// Makes the guarded operation fail, and returns the guard mode that applied.
+    /// Makes the guarded operation fail, and returns the guard mode that was in force.
     func fault() async throws -> String? {
       #expect(unsafe write(ends.number, "\n", 1) == 1)
       return try await line()
@@ -48,8 +48,8 @@ struct GuardModeTests {
 
   /// Repeats the call until crashd reports success.
   ///
-  /// On a slow machine the process can answer after crashd's timeout. Setting the same mode again has no further
-  /// effect.
+  /// On a slow machine the process may answer only after crashd's timeout. Repeating the call is safe, because setting
+  /// the same mode again has no further effect.
   private static func setUntilDone(_ words: [String], _ daemon: PrivateDaemon) async throws {
     for _ in 0..<Patience.slices {
       let said = try await set(words, daemon)
@@ -58,14 +58,14 @@ struct GuardModeTests {
     Issue.record("the process does not apply the override: \(words)")
   }
 
-  @Test("a program's first process receives no last crash, and its next process receives the last crash")
+  @Test("the first process of a program receives no last crash, and the next process receives the crash of the first")
   func lastCrash() async throws {
     let daemon = try await PrivateDaemon.start()
     let first = try await Host.start(in: daemon, mode: "observe")
     #expect(try await first.asks("last-crash") == "none")
     first.process.signal(SIGSEGV)
     #expect(try await first.process.wait().signal == SIGSEGV)
-    // The second process may attach before crashd has finished the first one's report.
+    // The second process may attach before crashd has finished the report of the first process.
     let second = try await Host.start(in: daemon, mode: "observe")
     let told = try await second.asks("last-crash")
     let client = daemon.client
@@ -114,7 +114,7 @@ struct GuardModeTests {
   func set() async throws {
     let daemon = try await PrivateDaemon.start()
     let socket = daemon.place.varlinkSocket
-    // In the program's own mode, observe, the fault would end the process.
+    // The program's own mode is observe. Under observe the fault would end the process.
     let host = try await Host.start(in: daemon, mode: "observe")
     try await Self.setUntilDone(["index", "absorb"], daemon)
     #expect(try await host.fault() == "absorb")
@@ -123,7 +123,7 @@ struct GuardModeTests {
     #expect(list.contains("index") && list.contains("absorb") && list.contains("1/1"), "\(list)")
     #expect(!list.contains("unwrap"), "\(list)")
     let first = daemon.client
-    // The incident arrives on the stream, without a query.
+    // The incident arrives on the stream without another query.
     let absorbed = try await blocking { () throws in
       let stream = try first.followIncidents(IncidentFilter(source: "guard", since: "2020-01-01T00:00:00Z"))
       while let page = try stream.next(timeout: Patience.slice * Patience.slices) {
@@ -133,7 +133,7 @@ struct GuardModeTests {
     }
     #expect(absorbed.map(\.mode) == ["absorb"] && absorbed.map(\.kind) == ["index"])
 
-    // The override applies to a new process from its first fault on. A restarted crashd sends the override again.
+    // The override applies to a new process already at its first fault. A restarted crashd sends the override again.
     try await daemon.stop()
     let next = try await PrivateDaemon.start(in: daemon.place)
     let second = try await Host.start(in: next, mode: "off")

@@ -9,7 +9,9 @@ import Testing
 /// Tests of use-after-frees in guard slots, from the page fault to crashd's report.
 @Suite("Guard slots, end to end", .sharedDaemon)
 struct GuardSlotTests {
-  /// A read of a field, which only a page fault can detect.
+  /// A read of a field.
+  ///
+  /// Only a page fault can detect this access.
   private static let kind = "field-read"
   private static let victim = "dangling_maker.Session"
 
@@ -19,10 +21,10 @@ struct GuardSlotTests {
       program: Binaries.besideTests("dangling-maker"))
   }
 
-  /// The source line of the use.
+  /// The source line of the access.
   private static func mark() throws -> SourceMark { try SourceMark.find(kind, in: ["dangling-maker"]) }
 
-  @Test("the report of a use-after-free crash in a guard slot is certain, with class, use stack and release stack")
+  @Test("the report of a crash in a guard slot is certain, with the class and the stacks of use and release")
   func crash() async throws {
     let daemon = try SharedDaemon.current
     let run = try await Self.run("attached-crash")
@@ -33,7 +35,7 @@ struct GuardSlotTests {
     let diagnosis = report.diagnosis
     #expect(diagnosis.cause == "dangling" && diagnosis.rule == "guard-slot-freed" && diagnosis.confidence == 1)
     #expect(diagnosis.className == Self.victim)
-    // The sentence begins with the class name, whose first letter keeps its case.
+    // The sentence begins with the class name, and the first letter of the class name keeps its case.
     #expect(diagnosis.sentence.hasPrefix("dangling_maker.Session was read "), "\(diagnosis.sentence)")
     #expect(diagnosis.sentence.contains(" after it was freed by thread "), "\(diagnosis.sentence)")
 
@@ -43,7 +45,7 @@ struct GuardSlotTests {
     #expect(use.file?.hasSuffix(mark.file) == true && use.line == mark.line, "\(thread.listing)")
     let object = try #require(report.guardedObject)
     #expect(object.className == Self.victim && object.bytes == 24 && object.age_ns != nil)
-    // One thread allocated, released and read the object: the crashing thread of the report.
+    // The crashing thread of the report also allocated, released and read the object.
     #expect(object.releaseThread == thread.tid && object.allocationThread == thread.tid)
     #expect(object.release.contains { $0.function.hasPrefix("drop()") }, "\(object.release.map(\.function))")
     #expect(object.allocation.contains { $0.isOwn && $0.file?.hasSuffix("Kind.swift") == true })
@@ -76,7 +78,7 @@ struct GuardSlotTests {
 
     #expect(policies.count == 1 && policies.flatMap(\.days).map(\.hits).reduce(0, +) >= 1)
     let found = try #require(classes.first { $0.figures.className == Self.victim })
-    // The estimates use only the delays of quarantine hits, and this hit was in a guard slot.
+    // The estimates use only the delays of hits in the quarantine, and this hit was in a guard slot.
     #expect(found.figures.hits >= 1 && found.figures.estimatedAccesses == 0 && found.figures.detection == nil)
   }
 }

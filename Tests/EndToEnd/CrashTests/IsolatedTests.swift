@@ -7,7 +7,8 @@ import Testing
 
 /// Tests of traps that end isolated work but not the process, from the process through crashd to crashctl.
 ///
-/// The suite has its own daemon, because its many incidents would push those of other tests out of crashd's lists.
+/// The suite has its own daemon, because its many incidents would push the incidents of other tests out of crashd's
+/// lists.
 @Suite("Isolated work, end to end")
 struct IsolatedTests {
   private static let scenario = "array-index"
@@ -39,7 +40,7 @@ struct IsolatedTests {
     let use = try #require(incident.use.first { $0.isOwn }, "\(incident.use)")
     #expect(use.file?.hasSuffix(mark.file) == true && use.line == mark.line)
     #expect(incident.registers?.count == 18, "\(incident)")
-    // The stack contains the callers, including async callers.
+    // The stack contains the callers of the isolated work, including async callers.
     #expect(incident.use.contains { $0.function.contains("crashIsolated()") }, "\(incident.use.map(\.function))")
     let stack = try #require(incident.registers?["rsp"]?.rawValue)
     #expect(stack % 8 == 0 && stack > 0x1_0000, "\(incident)")

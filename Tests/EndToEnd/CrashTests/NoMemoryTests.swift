@@ -10,7 +10,9 @@ import Testing
 struct NoMemoryTests {
   /// A shim-host process that has read a secret into its memory.
   private struct Host {
-    /// A random value of this run, which is in no file of the program or the test.
+    /// A random value of this run.
+    ///
+    /// No file of the program or of the test contains it.
     let secret = "orchid-" + (0..<24).map { _ in String(UInt8.random(in: 97...122), radix: 16) }.joined() + "-tulip"
     var process: ChildProcess
     private var ends: FileDescriptor
@@ -34,7 +36,7 @@ struct NoMemoryTests {
 
     func crash() async throws {
       let line = Array((secret + "\n").utf8)
-      // write reads as many bytes as the array has.
+      // The access is in bounds, because write() reads at most as many bytes as the array has.
       #expect(unsafe Glibc.write(ends.number, line, line.count) == line.count)
       #expect(try await process.wait().signal == SIGSEGV)
     }
@@ -47,7 +49,7 @@ struct NoMemoryTests {
     guard file >= 0 else { throw SystemError("open '\(path)'", errno) }
     defer { close(file) }
     let bytes = Array(text.utf8)
-    // write reads as many bytes as the array has.
+    // The access is in bounds, because write() reads at most as many bytes as the array has.
     guard unsafe Glibc.write(file, bytes, bytes.count) == bytes.count else {
       throw SystemError("write '\(path)'", errno)
     }
@@ -55,14 +57,15 @@ struct NoMemoryTests {
 
   /// Counts the files below a directory that contain a part of the secret.
   ///
-  /// The count includes files with only one end of the secret, because a database page may split it.
+  /// The count includes files that contain only the beginning or the end of the secret, because a database page may
+  /// split it.
   private func files(with secret: String, in directory: String) throws -> Int {
     let (head, tail) = (Array(secret.utf8.prefix(20)), Array(secret.utf8.suffix(20)))
     var count = 0
     for name in try entries(of: directory) {
       let path = "\(directory)/\(name)"
       var status = stat()
-      // lstat writes one struct stat. A file that no longer exists was temporary.
+      // lstat writes one struct stat. A file that no longer exists was a temporary file, and is not counted.
       guard unsafe lstat(path, &status) == 0 else { continue }
       if status.st_mode & S_IFMT == S_IFDIR {
         count += try files(with: secret, in: path)
@@ -74,7 +77,9 @@ struct NoMemoryTests {
     return count
   }
 
-  /// Crashes shim-host and returns what crashd stores of the crash and answers to each kind of client.
+  /// Crashes shim-host.
+  ///
+  /// Returns what crashd stores of the crash, and what it answers to each kind of client.
   private func findings(
     of host: Host, in daemon: PrivateDaemon
   ) async throws -> (report: CrashReport, files: Int, stacks: Int, dump: Bool, text: String) {
@@ -89,7 +94,7 @@ struct NoMemoryTests {
       ["dump", "--format", "minidump", "-o", path, "--socket", daemon.place.varlinkSocket, report.id])
     let dump = try FileDescriptor(opening: path, O_RDONLY).readToEnd()
     let text = try await DanglingTests.crashctl(["show", "--socket", daemon.place.varlinkSocket, report.id])
-    // A re-analysis omits the same memory.
+    // A re-analysis of the report omits the same memory.
     let again = try await blocking { try client.reanalyse(id: report.id) }
     #expect(again.report.report.memoryOmitted == report.memoryOmitted)
     #expect(again.report.report.threads.map(\.frames) == report.threads.map(\.frames))
@@ -99,7 +104,7 @@ struct NoMemoryTests {
     )
   }
 
-  /// Waits until crashd shows this memory state for the only process.
+  /// Waits until crashd shows this state of memory capture for the only attached process.
   private func awaitMemory(_ word: String, in daemon: PrivateDaemon) async throws {
     let client = daemon.client
     try await blocking {
@@ -133,7 +138,7 @@ struct NoMemoryTests {
     try await daemon.stop()
   }
 
-  @Test("by default the store, crashd's stack copies and minidumps have the program's memory")
+  @Test("by default the store, crashd's stack copies and minidumps contain the program's memory")
   func kept() async throws {
     try await withDaemon("") { daemon, _ in
       let host = try await Host.start(in: daemon.place)
@@ -176,7 +181,7 @@ struct NoMemoryTests {
     }
   }
 
-  @Test("withheld memory stays withheld while crashd is away, and the spooled ring has the reason")
+  @Test("withheld memory stays withheld while crashd is not running, and the spooled ring has the reason")
   func away() async throws {
     let place = try PrivateDaemon.Place()
     var started: Host?
@@ -192,7 +197,8 @@ struct NoMemoryTests {
     let spool = place.runtime + "/spool"
     #expect(try entries(of: spool).filter { $0.hasSuffix(".ring") }.count == 1)
     #expect(try files(with: host.secret, in: spool) == 0)
-    // The next crashd has no no-memory rule. The memory stays absent, and the record names the setting.
+    // The settings of the next crashd contain no no-memory rule. The report has no memory nevertheless, and the record
+    // names the operator's setting as the reason.
     try await withDaemon("", in: place) { daemon, _ in
       let found = try await findings(of: host, in: daemon)
       #expect(found.files == 0 && found.stacks == 0 && !found.dump)

@@ -3,10 +3,10 @@ import CrashReport
 import TestKit
 import Testing
 
-/// Tests of signal handlers that a program installs after the shield's handler.
+/// Tests of signal handlers that a program installs after the shield has installed its handler.
 @Suite(.sharedDaemon, .serialized)
 struct ReplacedHandlerTests {
-  @Test("the report names a later handler that calls the shield's handler")
+  @Test("the report names a handler that was installed later and calls the shield's handler")
   func chained() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run(
@@ -19,7 +19,7 @@ struct ReplacedHandlerTests {
     #expect(handlers.first?.image == report.process.executable)
   }
 
-  @Test("the report of a program that replaces no handler lists no handler")
+  @Test("the report of a program that replaces no handler lists no replaced handler")
   func untouched() async throws {
     let daemon = try SharedDaemon.current
     let crash = try await Crasher.run("null-write", ["--wait-attached"], environment: daemon.place.environment)

@@ -6,7 +6,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests that crashd detects unreported exits and reports no orderly exit.
+/// Tests that crashd reports unreported exits, and does not report orderly exits.
 @Suite(.sharedDaemon, .serialized)
 struct SilentDeathTests {
   @Test("the report of a SIGKILL has the cause, the last breadcrumb and the annotations")
@@ -66,7 +66,7 @@ struct SilentDeathTests {
     let victim = try await Victim.start(name, in: daemon)
     let (pid, client, input) = (victim.process.pid, daemon.client, victim.input)
     let isAttached = { @Sendable in try client.processes().contains { $0.pid == Int(pid) } }
-    // crashd has processed the attach before this call reads the list of processes.
+    // When crashd answers this request for the list of processes, it has processed the attach.
     #expect(try await daemon.reports(of: pid).isEmpty)
     #expect(try await blocking(isAttached))
     victim.goOn()
@@ -146,7 +146,7 @@ struct SilentDeathTests {
 private struct MemoryGroup {
   var path: String
 
-  /// A command that moves itself into the control group and then executes its arguments.
+  /// A shell command that moves itself into the control group and then executes its arguments.
   var entrance: [String] { ["/bin/sh", "-c", "echo $$ > '\(path)/cgroup.procs' && exec \"$@\"", "sh"] }
 
   static func canBeMade() throws -> Bool {
@@ -155,12 +155,12 @@ private struct MemoryGroup {
     return true
   }
 
-  /// Returns nil if this machine does not allow a new control group.
+  /// Returns nil if this machine does not allow the test to create a control group.
   static func make(_ suffix: String) throws -> MemoryGroup? {
     let name = "crash-tests-\(getpid())-\(suffix)"
     for (root, limit) in [("/sys/fs/cgroup", "memory.max"), ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")] {
       let path = "\(root)/\(name)"
-      // On a file system without control groups mkdir makes a plain directory, or fails.
+      // If the file system is not a control group file system, mkdir makes an ordinary directory, or fails.
       guard unsafe mkdir(path, 0o755) == 0 else { continue }
       let group = MemoryGroup(path: path)
       if group.write("201326592", to: limit) {

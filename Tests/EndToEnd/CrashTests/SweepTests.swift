@@ -6,7 +6,7 @@ import Testing
 /// Tests of the thread sweep, which records the stacks of all threads other than the crashing one.
 @Suite(.sharedDaemon, .serialized)
 struct SweepTests {
-  @Test("a report has the other threads' stacks")
+  @Test("the report of a crash has the stacks of the other threads")
   func otherThreads() async throws {
     let (report, pid) = try await crash("array-index", ["--thread", "pthread"])
     #expect(report.threads.first?.crashed == true)
@@ -42,7 +42,7 @@ struct SweepTests {
     #expect(report.threads.map(\.crashed) == [true])
   }
 
-  /// Returns the report and the pid of a crash.
+  /// Crashes a program, and returns the report and the pid.
   ///
   /// Repeats the crash up to two times if a thread did not answer the sweep.
   private func crash(_ scenario: String, _ options: [String] = []) async throws -> (report: CrashReport, pid: pid_t) {

@@ -1,4 +1,5 @@
-// This library is preloaded into crashd (LD_PRELOAD). It shifts the real-time clock. The other clocks do not change.
+// This library is preloaded into crashd (LD_PRELOAD). It shifts the real-time clock that crashd reads. The other clocks
+// do not change.
 //
 // CLOCK_SHIFT names a file with the shift in seconds, an int64_t that may change at any time.
 #include <fcntl.h>

@@ -38,11 +38,12 @@ import tempfile
 import threading
 import time
 
-# Only a failing run reaches this time limit.
+# Only a failing run reaches this limit.
 PATIENCE_S = 120
-# The number of undelivered crashes above which no new process starts. It limits the wait for the last deliveries.
+# No new process starts while more crashes than this are undelivered. This limits the time that the last deliveries
+# take.
 UNDER_WAY = 40
-# The time after which a waiting process starts even so, because undelivered crashes may be lost.
+# A process that waits for this reason starts after this time nevertheless, because undelivered crashes may be lost.
 HOLD_S = 2
 SCENARIOS = {"array-index": signal.SIGILL, "force-unwrap": signal.SIGILL, "null-write": signal.SIGSEGV,
              "abort": signal.SIGABRT, "raise": signal.SIGSEGV, "divide-by-zero": signal.SIGILL}
@@ -54,7 +55,8 @@ DESCRIPTORS = 64
 def spawn(words: list[str], environment: dict[str, str], descriptors: dict[int, int] | None = None,
           log: str = "/dev/null") -> int:
     """Starts a program. `descriptors` maps its descriptor numbers to ours."""
-    # Copies our descriptors to numbers that are no target, because dup2 closes a descriptor that has the target number.
+    # Copies our descriptors to numbers that are not targets, because dup2 closes a descriptor that already has the
+    # target number.
     free = max(descriptors or {}, default=2) + 1
     high = {target: fcntl.fcntl(source, fcntl.F_DUPFD_CLOEXEC, free) for target, source in (descriptors or {}).items()}
     actions = [(os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDWR, 0), (os.POSIX_SPAWN_DUP2, 0, 1),
@@ -100,7 +102,7 @@ class ServiceManager:
         self.notify.bind(str(folder / "notify"))
         # The stored descriptors by name, in the order of their arrival.
         self.kept: dict[str, list[int]] = collections.OrderedDict()
-        # The file of each descriptor; None for a pidfd, which is never a duplicate.
+        # The file of each descriptor. None for a pidfd, which is never treated as a duplicate.
         self.identities: dict[int, tuple[int, int] | None] = {}
         self.kept_at_once = 0
         self.changed = threading.Condition()
@@ -137,7 +139,8 @@ class ServiceManager:
                 self.changed.notify_all()
 
     def keep(self, name: str, number: int):
-        # Like systemd, stores each file only once, even under different names. Each pidfd counts as a different file.
+        # Like systemd, stores each file only once, even under different names. Each pidfd is treated as a different
+        # file.
         identity = None
         if "pidfd" not in os.readlink(f"/proc/self/fd/{number}"):
             status = os.fstat(number)
@@ -176,7 +179,7 @@ class ServiceManager:
                 environment["CRASHD_DESCRIPTOR_STORE"] = "1"
                 environment["LISTEN_FDS"] = str(len(passed))
                 environment["LISTEN_FDNAMES"] = ":".join(name for name, _ in passed)
-            # LISTEN_PID must be the child's pid, which only the child has before it executes crashd.
+            # LISTEN_PID must be the child's pid. Only the child knows its pid before it executes crashd.
             self.pid = spawn(["/bin/sh", "-c", 'export LISTEN_PID=$$; exec "$@"', "sh", *command], environment,
                              {3 + index: number for index, (_, number) in enumerate(passed)},
                              str(self.folder / "crashd.log"))
@@ -211,9 +214,9 @@ class Audience:
 
     def __init__(self, name: str, news: threading.Condition):
         self.name, self.news = name, news
-        # The messages that the receiver should not have got.
+        # The messages that the receiver must not have received.
         self.errors: list[str] = []
-        # The ids of the reports by the process's name, and all events.
+        # The report ids for each process name, and all events.
         self.ids: dict[str, set[str]] = collections.defaultdict(set)
         self.events: set[tuple[str, str]] = set()
         self.again = self.lost = 0
@@ -274,7 +277,7 @@ class Subscriber(Audience):
             try:
                 self.follow()
             except OSError:
-                # With --plain no event announces the next crashd, so this thread polls.
+                # With --plain no event announces the next crashd. This thread therefore polls.
                 time.sleep(0.02)
             except (ValueError, KeyError, RuntimeError) as error:
                 self.errors.append(f"{type(error).__name__}: {error}")
@@ -287,7 +290,7 @@ class Subscriber(Audience):
             while True:
                 event = stream.receive()
                 if "report" not in event:
-                    # crashd has answered the subscription.
+                    # crashd has answered the request to subscribe.
                     self.is_known.set()
                     continue
                 self.heard(event["cursor"], event["report"], event.get("lost") or 0)
@@ -376,7 +379,7 @@ class Load:
                 pid = spawn([self.program, scenario, *options], environment | {"CRASHSHIELD_NAME": crash.name})
                 pidfd = os.pidfd_open(pid)
                 self.pidfds.add(pidfd)
-            with contextlib.suppress(RuntimeError):  # a hanging process keeps status 0, which is unexpected
+            with contextlib.suppress(RuntimeError):  # the status of a hanging process stays 0, which is unexpected
                 crash.status = wait(pid, pidfd, crash.name)
             crash.life = self.life
             expected = signal.SIGKILL if scenario == DEATH else SCENARIOS[scenario]
@@ -458,7 +461,7 @@ def kill_often(manager: ServiceManager, load: Load, chance: random.Random, kills
     while len(moments) < kills and (seconds is None or time.monotonic() - begin < seconds):
         manager.start()
         load.life += 1
-        # Kills crashd after a random time. One kill in four comes while crashd starts.
+        # Kills crashd after a random time. One kill in four happens while crashd starts.
         is_early = chance.random() < 0.25
         if not is_early:
             manager.await_ready()
@@ -479,7 +482,7 @@ def run(arguments: argparse.Namespace, folder: pathlib.Path) -> int:
     path = str(folder / "collector")
     (folder / "crashd.yaml").write_text(f"forward: [{{path: {path}, acknowledge: true, scrub: false}}]\n")
     collector = Collector(path, news, random.Random(f"{arguments.seed} collector"))
-    # Registers the subscribers before the first crash, because a new subscriber receives only later events.
+    # Registers the subscribers before the first crash, because a new subscriber receives only events that occur later.
     manager.start()
     manager.await_ready()
     subscribers = [Subscriber("quick", manager.varlink, news, 1), Subscriber("slow", manager.varlink, news, 8)]

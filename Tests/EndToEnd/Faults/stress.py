@@ -46,7 +46,7 @@ YEAR_S = 365 * 24 * 3600
 # From cs_ring.h.
 IMAGE_COUNT_OFFSET, HEADER_BYTES = 56, 4096
 CLIENTS = 4
-# CLONE_NEWNS from <sched.h>; MS_REC, MS_PRIVATE and MNT_DETACH from <sys/mount.h>.
+# These constants are CLONE_NEWNS from <sched.h>, and MS_REC, MS_PRIVATE and MNT_DETACH from <sys/mount.h>.
 NEW_MOUNTS, RECURSIVE, PRIVATE, DETACH = 0x00020000, 0x4000, 1 << 18, 2
 OUTAGE_RATE, OUTAGE_S = 40, 5
 
@@ -150,7 +150,8 @@ def attach(path: str, message: bytes, memory: int, crashes: bool) -> tuple[socke
                 connection.send(service.CRASHED)
             reply = connection.recv(1024)
         except (ConnectionResetError, BrokenPipeError):
-            # crashd refused the process. A socket that crashd closes with unread data discards crashd's reply.
+            # crashd has refused the process. If crashd closes a socket that has unread data, the kernel discards
+            # crashd's reply.
             reply = b""
     except BaseException:
         connection.close()
@@ -268,7 +269,7 @@ def idle(binaries: pathlib.Path, folder: pathlib.Path, rings: list, arguments: a
     service.settled(daemon)
     before, memory = daemon.descriptors(), daemon.memory_mib("VmRSS")
     Checks.check(f"an idle crashd uses at most {IDLE_MIB} MiB", memory <= IDLE_MIB, f"{memory:.1f} MiB")
-    # A ring with no image and no crash.
+    # Makes a ring that contains no image and no crash.
     name, (size, parts) = rings[0]
     header = bytearray(parts[0][1][:HEADER_BYTES])
     struct.pack_into("<II", header, IMAGE_COUNT_OFFSET, 0, 0)
@@ -298,10 +299,10 @@ def idle(binaries: pathlib.Path, folder: pathlib.Path, rings: list, arguments: a
     for connection in connections:
         connection.close()
     await_true("detached", lambda: daemon.status()["processes"] == 0)
-    # The unwind cross-checks keep the rings of the crashes until they have ended.
+    # The unwind cross-checks keep the rings of the crashes open until the cross-checks have ended.
     service.settled(daemon)
     left = daemon.descriptors() - before
-    # The store keeps descriptors of its readers.
+    # The store keeps the descriptors of its database readers open.
     Checks.check("crashd closes the descriptors of ended processes", left <= 16, f"{left} more than before")
     Checks.check("crashd stops with status 0", daemon.stop() == 0)
 
@@ -420,7 +421,7 @@ def disk(binaries: pathlib.Path, folder: pathlib.Path, rings: list, _arguments: 
     with small_file_system(place / "state", "96m"):
         os.chmod(place / "state", 0o700)
         daemon = Daemon(binaries, place, [], exists=True)
-        # Makes crashd read the symbols while there is disk space.
+        # Makes crashd read the symbols while there is still disk space.
         before, accepted, _ = crash(daemon, rings, 20, 1)
         await_true("stored", lambda: daemon.status()["reports"] >= accepted)
         service.settled(daemon)
@@ -463,7 +464,7 @@ def corrupt(binaries: pathlib.Path, folder: pathlib.Path, rings: list, _argument
     more, more_accepted, _ = crash(daemon, rings, OUTAGE_RATE, OUTAGE_S)
     await_true("named in the status", lambda: daemon.status()["trouble"])
     await_true("stored", lambda: daemon.counted() >= more)
-    # An overwritten page belongs to at most one report, and may make a neighboring page of the B-tree unreadable.
+    # Each overwritten page belongs to at most one report, and may make a neighboring page of the B-tree unreadable.
     await_true("rescued", lambda: daemon.counted() >= more + sent // 2)
     status = daemon.status()
     Checks.check("all crashes during the repair are stored", more == more_accepted and status["losses"] == {},

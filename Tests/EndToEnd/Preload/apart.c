@@ -1,5 +1,5 @@
 // A program without frame pointers that crashes three calls below main. scripts/check/preload links it with gaps
-// between its segments.
+// between its ELF segments.
 __attribute__((noinline)) static int apart_fault(volatile int *place, int depth) {
   int room[16];
   for (int index = 0; index < 16; index++)

@@ -1,9 +1,9 @@
-// beside WAY: a thread crashes while the main thread waits in the way of this name in faults_waits.c.
+// `beside WAY`: a thread crashes while the main thread waits in the function of this name in faults_waits.c.
 #include <string.h>
 
 #include "cs_faults.h"
 
-// A copy of cs_opaque in faults_memory.c, whose other functions this program does not need.
+// A copy of cs_opaque of faults_memory.c. This program does not need the other functions of that file.
 int64_t cs_opaque(int64_t value) {
   volatile int64_t unknown = value;
   return unknown;

@@ -1,6 +1,6 @@
-// Crashes under -fsanitize=realtime, which ends the program when the handler allocates, locks or blocks, even inside of
-// libc. Built with no_malloc.c, it crashes under an allocator that ends the program when the handler allocates.
-// scripts/check/realtime builds and runs both programs.
+// Crashes under -fsanitize=realtime, which ends the program if the signal handler allocates, locks or blocks, even
+// inside of libc. If it is built with no_malloc.c, it crashes under an allocator that ends the program if the handler
+// allocates. scripts/check/realtime builds and runs both programs.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -19,7 +19,8 @@
 
 static volatile uint32_t *volatile nowhere = (volatile uint32_t *)8;
 
-// More static thread-local storage than the stack size that the shim sets for its thread, which must still start.
+// This static thread-local storage is larger than the stack that the shim requests for its thread. The thread must
+// start nevertheless.
 static _Thread_local volatile char storage[512 * 1024];
 
 static int compare(const void *left, const void *right) {
@@ -47,7 +48,7 @@ static void free_twice(void) {
 
 static void *(*volatile allocate)(size_t) = malloc;
 
-// An allocation that the sanitizer must find. Otherwise the other results prove nothing.
+// An allocation that the sanitizer must report. If the sanitizer does not report it, the other results prove nothing.
 static void allocate_where_forbidden(void) SIGNAL_SAFE {
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wfunction-effects"
@@ -110,7 +111,7 @@ static void use_up_descriptors(void) {
   }
 }
 
-// Listens in place of crashd, but accepts no connection and sends nothing.
+// Listens on the socket of crashd, but accepts no connection and sends nothing.
 static void listen_at_socket(void) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   snprintf(address.sun_path, sizeof address.sun_path, "%s", getenv("CRASHSHIELD_SOCKET"));
@@ -118,7 +119,7 @@ static void listen_at_socket(void) {
   if (bind(listener, (struct sockaddr *)&address, sizeof address) != 0 || listen(listener, 8) != 0) _exit(4);
 }
 
-// Crashes in an image that was loaded after the shield's last reading of the image list.
+// Crashes in an image that was loaded after the shield last read the image list.
 static void crash_in_late_library(void) {
   void *library = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
   double (*remainder)(double, double, int *) = NULL;
@@ -137,7 +138,7 @@ static void replace_handler(void) {
   sigaction(SIGSEGV, &action, &before);
 }
 
-// Isolated work that traps.
+// Runs isolated work that traps.
 static void trap(void *unused) {
   (void)unused;
   __builtin_trap();
@@ -175,7 +176,7 @@ int main(int count, char **arguments) {
   if (strcmp(way, "double-free") == 0) free_twice();
   if (strcmp(way, "raise") == 0) raise(SIGBUS);
   if (strcmp(way, "trap") == 0) __asm__ volatile("int3");
-  // SIGBUS shows that the trap was contained, because an uncontained trap raises SIGILL.
+  // If the process ends by SIGBUS, the trap was contained, because a trap that is not contained ends it by SIGILL.
   if (strcmp(way, "contained") == 0 && cs_shim_contained_run(trap, NULL) == CS_SHIM_CONTAINED_TRAPPED) raise(SIGBUS);
   if (strcmp(way, "twice") == 0) {
     cs_testing_inject(CS_INJECT_CRASH, CS_INJECT_REGISTERS);

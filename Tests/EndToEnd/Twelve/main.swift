@@ -16,7 +16,7 @@ Thread.detachNewThread {
 done.wait()
 
 #if SHIELD
-  // The program is the first mapping, so its base is the first address in /proc/self/maps.
+  // The program's file is the first mapping. Its load address is the first address in /proc/self/maps.
   let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
   let base = UInt(maps.prefix { $0 != "-" }, radix: 16) ?? 0
   for incident in Shield.guardIncidents {

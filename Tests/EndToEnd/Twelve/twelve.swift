@@ -3,8 +3,8 @@
 // swift-format-ignore-file: NeverForceUnwrap
 import Foundation
 
-// The incident of a fault must have the line of its function. Each fault has its own function, because the compiler
-// merges equal code.
+// The incident that a fault causes must have the line of the function of the fault. Each fault has its own function,
+// because the compiler merges equal code.
 @inline(never) func element(_ list: [Int], _ place: Int) -> Int { list[place] }
 @inline(never) func writeElement(_ list: inout [String], _ place: Int) { list[place] = "z" }
 @inline(never) func append(_ lists: inout [[Int]], _ place: Int) { lists[place].append(7) }
@@ -18,7 +18,7 @@ import Foundation
 @inline(never) func text(_ reply: [String: Any]) -> Int { reply["text"] as! Int }
 @inline(never) func screen() { MainActor.preconditionIsolated() }
 
-/// Runs the fault with a number and returns its result as text.
+/// Runs the fault with a number and returns its result as a string.
 func result(of fault: Int) -> String {
   let data = Data(#"{"null": null, "number": 42, "text": "42"}"#.utf8)
   guard let reply = try? JSONSerialization.jsonObject(with: data) as? [String: Any] else { return "no reply" }
@@ -47,7 +47,7 @@ func result(of fault: Int) -> String {
   }
 }
 
-/// Returns the value, which the optimizer then cannot predict.
+/// Returns the value unchanged, in a way that the optimizer cannot predict.
 @inline(never)
 @_optimize(none)
 func opaque<Value>(_ value: Value) -> Value { value }

@@ -1,4 +1,4 @@
-// Crashes of a C program that do not use freed memory, although freed blocks are near.
+// Crashes of a C program that do not use freed memory, although registers or the stack may point to freed blocks.
 #include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ FAULT void small_number(void) {
   heap_read(65536 + heap_random() % (1 << 24));
 }
 
-// Returns a canonical address in a region where Linux maps memory only on explicit request.
+// Returns a canonical address in a region in which Linux maps memory only if a program requests it explicitly.
 static uint64_t wild(void) {
   return UINT64_C(0x100000000000) + heap_random() % UINT64_C(0x300000000000);
 }
@@ -81,7 +81,8 @@ FAULT void poison_read(void) {
   heap_read(patterns[heap_random() % (sizeof patterns / sizeof *patterns)]);
 }
 
-// Follows a pointer to a live node with one wrong bit, which is so high that the address is outside of the heap.
+// Follows a pointer to a live node with one wrong bit. The wrong bit is so high that the address is outside of the
+// heap.
 FAULT void bit_flip(void) {
   struct node *node = make_node();
   const uint64_t flipped = (uint64_t)(uintptr_t)node ^ UINT64_C(1) << (32 + heap_random() % 31);
@@ -89,14 +90,14 @@ FAULT void bit_flip(void) {
   heap_opaque(node->number + wrong->number);
 }
 
-// Follows a pointer that is off by some reference count increments, as after retains of a freed block. No block is
-// freed here.
+// Follows a pointer to which some increments of a reference count were added, as retains of a freed block do. In this
+// control no block is freed.
 FAULT void distant(void) {
   struct node *node = make_node();
   heap_read((uint64_t)(uintptr_t)node + (heap_random() % 64 + 16) * UINT64_C(0x100000000));
 }
 
-// Follows the lower half of a pointer.
+// Follows a pointer of which only the lower half is left.
 FAULT void truncated(void) {
   heap_read((uint32_t)(uintptr_t)make_node());
 }
@@ -116,7 +117,7 @@ FAULT void jump_to_data(void) {
   heap_jump((uint64_t)(uintptr_t)code);
 }
 
-// Calls a wrong target that is in a live node, while a register has a pointer to the freed block before that node.
+// Calls a function pointer in a live node that is wrong, while a register points to the freed block before that node.
 FAULT void call_beside_freed(void) {
   struct node *freed = make_node();
   struct node *node = make_node();
@@ -127,7 +128,7 @@ FAULT void call_beside_freed(void) {
   heap_opaque((uint64_t)(uintptr_t)stale);
 }
 
-// Reads through a wrong pointer in a live node, while a register has a pointer to the freed block before that node.
+// Reads through a wrong pointer in a live node, while a register points to the freed block before that node.
 FAULT void read_beside_freed(void) {
   struct node *freed = make_node();
   struct node *node = make_node();
@@ -137,7 +138,7 @@ FAULT void read_beside_freed(void) {
   heap_opaque(node->next->number + (uint64_t)(uintptr_t)stale);
 }
 
-// The last link of a list. Its `next` is null, and stays null when the link is freed.
+// Makes the last link of a list. The `next` of this link is null, and stays null when the link is freed.
 struct link {
   uint64_t number;
   char name[8];
@@ -160,7 +161,7 @@ FAULT void null_from_freed(void) {
   heap_opaque(next->more + (uint64_t)(uintptr_t)link);
 }
 
-// Frees a link and reads through the null head of another list.
+// Frees a link, and then reads through the null head of another list.
 FAULT void null_beside_freed(void) {
   static struct link *volatile head;
   struct link *link = make_link();
@@ -168,7 +169,7 @@ FAULT void null_beside_freed(void) {
   heap_opaque(head->more + (uint64_t)(uintptr_t)link);
 }
 
-// Frees a link and reads through the null `next` of a live link.
+// Frees a link, and then reads through the null `next` of a live link.
 FAULT void null_of_neighbour(void) {
   struct link *link = make_link();
   struct link *other = make_link();
@@ -176,7 +177,8 @@ FAULT void null_of_neighbour(void) {
   heap_opaque(other->next->more + (uint64_t)(uintptr_t)link + (uint64_t)(uintptr_t)other);
 }
 
-// Reads through a null head. A load from the freed link is in the code before the fault, but a branch skips it.
+// Reads through the null head of a list. A load from the freed link is in the code before the fault, but a branch skips
+// it.
 FAULT void null_at_join(void) {
   static struct link *volatile head;
   static volatile int is_stale;
@@ -187,7 +189,7 @@ FAULT void null_at_join(void) {
   heap_opaque(next->more + (uint64_t)(uintptr_t)link);
 }
 
-// Follows a pointer of a node that an overlong text has overwritten.
+// Follows a pointer of a node that a string that was too long has overwritten.
 FAULT void overrun_pointer(void) {
   struct node *node = make_node();
   snprintf((char *)&node->number, 24, "%s", "/api/v1/customers/1234");
@@ -205,7 +207,7 @@ static char *block(size_t size) {
   return (char *)(uintptr_t)heap_opaque((uint64_t)(uintptr_t)malloc(size));
 }
 
-// Overwrites the allocator's metadata with an overlong text, which glibc detects.
+// Overwrites the allocator's metadata by a string that is too long. glibc detects this.
 FAULT void overrun_heap(void) {
   char *first = block(1400);
   char *second = block(1400);
@@ -218,7 +220,7 @@ FAULT void overrun_heap(void) {
 }
 FAULT void overrun_top(void) {
   memset(block(40), 0x7f, 72);
-  // If the block was not the last of the heap, the overrun has no effect and the program survives.
+  // If the block was not the last block of the heap, the overrun has no effect and the program survives.
   for (int count = 0; count < 64; count++)
     heap_opaque((uint64_t)(uintptr_t)malloc(60000));
 }
@@ -250,7 +252,7 @@ struct entry {
 FAULT void uninitialised(void) {
   static const size_t sizes[] = {sizeof(struct entry), 200, 1400};
   struct entry *entry = NULL;
-  // The first blocks may come from the top of the heap, which has only zeros.
+  // The first blocks are not used, because they may come from the top of the heap, which has only zeros.
   for (int round = 0; round < 4; round++) {
     entry = malloc(sizes[heap_random() % 3]);
     entry = (struct entry *)(uintptr_t)heap_opaque((uint64_t)(uintptr_t)entry);
@@ -287,7 +289,7 @@ FAULT void divide(void) {
   heap_opaque((uint64_t)((int64_t)heap_opaque(7) / (int64_t)heap_opaque(0)));
 }
 
-// Uses an unchecked index past the end of an array, where another block has random numbers.
+// Uses an unchecked index past the end of an array, where another block contains random numbers.
 FAULT void index_beyond(void) {
   struct node **nodes = malloc(64 * sizeof *nodes);
   uint64_t *numbers = malloc(64 * sizeof *numbers);
@@ -298,7 +300,7 @@ FAULT void index_beyond(void) {
   heap_opaque(nodes[heap_opaque(64 + 8 + heap_random() % 32)]->number);
 }
 
-// Follows a number: a float, a time or a hash.
+// Follows a number as if it were a pointer: a float, a time or a hash.
 FAULT void number_as_pointer(void) {
   union {
     double number;

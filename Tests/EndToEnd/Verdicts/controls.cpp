@@ -86,7 +86,7 @@ FAULT missing_element() {
 }
 FAULT wild_string() {
   std::string name = "a name that is too long to be kept in the string itself";
-  // The first word of a string is its pointer.
+  // The first word of a C++ string is its pointer to the characters.
   const uint64_t address = heap_random() >> 17;
   std::memcpy(static_cast<void *>(hidden(&name)), &address, sizeof address);
   use(static_cast<double>(name[3]));
@@ -96,7 +96,7 @@ struct Node {
   std::unique_ptr<Node> next;
   std::vector<int> numbers{1, 2, 3};
 };
-// Each destructor calls the next one.
+// Each destructor calls the next destructor.
 FAULT deep_destructor() {
   auto list = std::make_unique<Node>();
   for (int count = 0; count < 2000000; count++) {
@@ -106,7 +106,7 @@ FAULT deep_destructor() {
   }
 }
 
-// A destructor that uses its own object, which is not deallocated yet.
+// A destructor that uses its own object, whose memory is not freed yet.
 struct Receipt {
   double *total = reinterpret_cast<double *>(heap_random() >> 18);
   std::string text = "receipt";

@@ -59,7 +59,7 @@ final class Probe {
 
 func random(_ limit: Int) -> Int { Int(heap_random() % UInt64(limit)) }
 
-/// Allocates and frees objects of all these classes before the crash.
+/// Allocates and frees objects of all these classes before the control crashes.
 @inline(never) func trade() {
   var accounts: [Int: Account] = [:]
   var items: [any Priced] = []
@@ -74,7 +74,9 @@ func random(_ limit: Int) -> Int { Int(heap_random() % UInt64(limit)) }
   for account in accounts.values { account.next = nil }
 }
 
-/// Returns a reference to an address, which need not be the address of an object.
+/// Returns a reference to an address.
+///
+/// There need not be an object at this address.
 @inline(never) func account(at address: UInt64) -> Unmanaged<Account> {
   unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: UInt(address)) ?? UnsafeRawPointer(bitPattern: 1 << 20)!)
 }
@@ -95,7 +97,9 @@ func random(_ limit: Int) -> Int { Int(heap_random() % UInt64(limit)) }
   _ = hidden(next)
 }
 
-/// Returns one of many live objects, whose memory may have been a freed object's before.
+/// Returns one of many live objects.
+///
+/// Its memory may have belonged to a freed object before.
 @inline(never) func living() -> Account {
   let accounts = (0..<200).map { Account(number: $0) }
   let account = accounts[random(200)]
@@ -103,7 +107,7 @@ func random(_ limit: Int) -> Int { Int(heap_random() % UInt64(limit)) }
   return account
 }
 
-/// Overwrites memory with text, starting at an offset from the start of an object.
+/// Overwrites memory with the bytes of a string, starting at an offset from the start of an object.
 @inline(never) func write(over account: Account, from offset: Int, bytes: Int) {
   let address = unsafe Unmanaged.passUnretained(account).toOpaque()
   for index in 0..<bytes / 8 {
@@ -164,7 +168,9 @@ struct Label {
   var orders = [Order()]
 }
 
-/// Returns a live block of structs, like the context of a callback, which the caller uses as an object.
+/// Returns a live block of structs, which resemble the context of a callback.
+///
+/// The caller uses the block as an object.
 @inline(never) func structs() -> UInt64 {
   func copy<Value>(_ make: () -> Value) -> UInt64 {
     let count = 1 + random(4)
@@ -225,7 +231,9 @@ struct Entry {
   return unsafe entries
 }
 
-/// Passes the address of a value on the stack, which the callee uses as an object.
+/// Passes the address of a value on the stack.
+///
+/// The callee uses it as an object.
 @inline(never) func withLocal(_ use: (UInt64) -> Void) {
   var order = hidden(Order())
   withUnsafeMutablePointer(to: &order) { use(UInt64(UInt(bitPattern: $0))) }
@@ -301,7 +309,7 @@ let kinds: [(name: String, fault: @convention(c) () -> Void)] = [
   ),
   ("method-of-local", { withLocal { callMethod(at: $0) } }),
   ("release-of-local", { withLocal { release(at: $0) } }),
-  // The next three write past the end of the previous block, or to a wrong address.
+  // The next three functions write past the end of the previous block, or to a wrong address.
   (
     "method-of-overrun",
     {
@@ -347,7 +355,8 @@ let kinds: [(name: String, fault: @convention(c) () -> Void)] = [
     { _ = hidden(Receipt(total: 1, place: 0x1000_0000_0000 + heap_random() % 0x3000_0000_0000).total) }
   ),
   (
-    // The only reference is weak, so the object is deallocated. The program reads nil and does not use the object.
+    // The object has only a weak reference, and is therefore deallocated. The program then reads nil, and does not use
+    // the object.
     "weak-gone",
     {
       weak let account = hidden(Account(number: 1))
@@ -364,7 +373,7 @@ guard CommandLine.arguments.count == 4 else { exit(2) }
 heap_prepare(CommandLine.arguments[2], UInt64(CommandLine.arguments[3]) ?? 0)
 protect([Account.self, SavingsAccount.self, Item.self, Receipt.self])
 trade()
-// New blocks reuse the memory of evicted objects.
+// In the following controls, new blocks reuse the memory of evicted objects.
 if heap_evict() { heap_prepare(CommandLine.arguments[2], UInt64(CommandLine.arguments[3]) ?? 0) }
 for kind in kinds where kind.name == CommandLine.arguments[1] { heap_call(kind.fault) }
 exit(4)

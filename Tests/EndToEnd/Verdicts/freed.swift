@@ -35,7 +35,8 @@ class User {
 
 class Shelf<Element> {
   var elements: [Element]
-  // Makes the size unusual. Otherwise a closure's context would reuse the block at once.
+  // This member makes the size of the class unusual. Otherwise the context of a closure would reuse the block
+  // immediately.
   var rows = (1, 2, 3, 4, 5, 6, 7, 8, 9)
   init(_ elements: [Element]) { self.elements = elements }
   func first() -> Element { elements[0] }
@@ -76,7 +77,7 @@ final class Probe {
 
 @inline(never) func session() -> Session { heap_random() % 2 == 0 ? Session() : LongSession() }
 
-/// Drops the last reference, and then ages the heap.
+/// Drops the last reference, and then allocates and frees other blocks.
 @inline(never) func free(_ address: UnsafeMutableRawPointer) {
   let size = unsafe heap_size(address)
   unsafe heap_make_room(age, address)
@@ -92,7 +93,7 @@ final class Probe {
   return unsafe reference
 }
 
-/// Releases a heap object that has no class of the program: the context of a closure or the storage of an array.
+/// Releases a heap object whose class is not one of the program: the context of a closure or the storage of an array.
 @inline(never) func freeStorage<Value>(of value: Value, word: Int) {
   unsafe withUnsafeBytes(of: value) { bytes in
     let address = unsafe bytes.load(fromByteOffset: 8 * word, as: UInt.self)
@@ -108,7 +109,7 @@ final class Probe {
   while true { pause() }
 }
 
-/// Calls the function with the context, like a C library with a callback.
+/// Calls the function with the context, as a C library calls a callback.
 @inline(never) func callBack(_ function: @convention(c) (UnsafeMutableRawPointer) -> Int, _ context: Unmanaged<Session>)
 {
   _ = hidden(unsafe function(context.toOpaque()))

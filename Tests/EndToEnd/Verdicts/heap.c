@@ -24,7 +24,8 @@ uint64_t heap_random(void) {
   return z ^ z >> 31;
 }
 
-// Returns a size as in real programs: most blocks are small, and a few have several pages.
+// Returns a random block size with the distribution of real programs: most blocks are small, and a few have several
+// pages.
 static size_t random_size(void) {
   const uint64_t kind = heap_random() % 16;
   if (kind < 12) return 16 + heap_random() % 240;
@@ -75,7 +76,8 @@ void heap_protect(const void *metadata, const void *probe, const void *instance,
   if (protect != NULL) protect(metadata, probe, instance, size);
 }
 
-// The constructor looks the function up before any block is freed, because a failing dlsym allocates an error message.
+// The constructor looks up the quarantine's function before any block is freed, because a failing dlsym allocates an
+// error message.
 static void (*evict)(void);
 
 __attribute__((constructor)) static void find_evict(void) {
@@ -98,14 +100,14 @@ void heap_make_room(const char *age, const void *block) {
   if (strcmp(age, "full") != 0) return;
   for (size_t index = 0; index < sizeof others / sizeof *others; index++)
     others[index] = malloc(size);
-  // Frees every second block only, because free() merges neighboring free blocks.
+  // Frees only every second block, because free() merges neighboring free blocks.
   for (size_t index = 0; index < sizeof others / sizeof *others; index += 2)
     free(others[index]);
 }
 
 void heap_age(const char *age, size_t size) {
   if (strcmp(age, "reused") == 0) {
-    // Most blocks of a server contain text and numbers.
+    // Most blocks of a server contain strings and numbers.
     for (int count = 0; count < 4; count++) {
       uint64_t *words = malloc(size);
       if (words == NULL) _exit(3);

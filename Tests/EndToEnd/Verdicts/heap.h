@@ -1,5 +1,5 @@
-// Makes heaps like those of running programs, and leaves pointers to freed blocks in registers and stack frames where
-// crashd could mistake them for the cause of a crash.
+// Creates heap states like those of running programs, and leaves pointers to freed blocks in registers and stack frames
+// where crashd could mistake them for the cause of a crash.
 #ifndef CS_VERDICTS_HEAP_H
 #define CS_VERDICTS_HEAP_H
 
@@ -11,45 +11,46 @@
 
 // Freed blocks that no test code dereferences.
 extern void *heap_stale[STALE_LIMIT];
-// Whether a fault happens with pointers to freed blocks in all registers that it does not use.
+// Whether all registers that the faulting instruction does not use point to freed blocks.
 extern bool heap_fills_registers;
 
-// Brings the heap into a state: fresh, churned, freed, patterned or registers. Another name ends the program with
-// status 2.
+// Brings the heap into the named state: fresh, churned, freed, patterned or registers. An unknown name ends the program
+// with status 2.
 void heap_prepare(const char *state, uint64_t seed);
 
-// Returns the usable bytes of a block.
+// Returns the usable size of a block in bytes.
 size_t heap_size(const void *block);
 
-// Prepares the free of a block. With "full" it frees other blocks of the same size first, which fill the thread's cache
-// of that size. With another age it frees nothing.
+// Is called before a block is freed. With the age "full" this function frees other blocks of the same size first, which
+// fill the thread's cache of that size. With any other age it frees nothing.
 void heap_make_room(const char *age, const void *block);
 
-// Simulates the time between the free of a block and its use. With "fresh" and "full" nothing happens. With "reused"
-// blocks of the same size are allocated. With "aged" the program allocates and frees other blocks.
+// Simulates the time between the free of a block and its use. With the ages "fresh" and "full" this function does
+// nothing. With "reused" it allocates blocks of the same size. With "aged" it allocates and frees other blocks.
 void heap_age(const char *age, size_t size);
 
-// Protects a class if the preloaded library has the quarantine (quarantine.c): its objects stay allocated after their
-// last release. `probe` is the metadata of a class that this process will not protect, `instance` an object of that
-// class and `size` the object's size in bytes.
+// Protects a class if the preloaded library has the quarantine (quarantine.c). Objects of the class then stay allocated
+// after their last release. `probe` is the metadata of a class that this process will not protect, `instance` is an
+// object of that class, and `size` is the object's size in bytes.
 void heap_protect(const void *metadata, const void *probe, const void *instance, uint64_t size);
 
-// Evicts all objects of the quarantine, so that only their freed-object records remain. Returns whether there is a
-// quarantine.
+// Evicts all objects from the quarantine. Only their freed-object records remain. Returns whether the preloaded library
+// has a quarantine.
 bool heap_evict(void);
 
-// Returns the next random number of the seed.
+// Returns the next random number of the generator.
 uint64_t heap_random(void);
 
-// Calls a function while its caller's frame has pointers to freed blocks.
+// Calls a function while its caller's frame contains pointers to freed blocks.
 void heap_call(void (*function)(void));
 
-// Reads, writes or calls an address. In the state "registers", other registers then have pointers to freed blocks.
+// Reads from, writes to or calls an address. In the heap state "registers", all other registers point to freed blocks
+// at that instruction.
 void heap_read(uint64_t address);
 void heap_write(uint64_t address);
 void heap_jump(uint64_t address);
 
-// Returns the value, which the optimizer then cannot predict.
+// Returns the value unchanged, in a way that the optimizer cannot predict.
 static inline uint64_t heap_opaque(uint64_t value) {
   __asm__ volatile("" : "+r"(value));
   return value;

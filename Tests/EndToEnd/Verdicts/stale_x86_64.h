@@ -1,4 +1,4 @@
-// Faults with pointers to freed blocks in every register except rdx, which has the faulting address.
+// Instructions that fault while every register except rdx points to a freed block. rdx contains the faulting address.
 #ifndef CS_VERDICTS_STALE_X86_64_H
 #define CS_VERDICTS_STALE_X86_64_H
 

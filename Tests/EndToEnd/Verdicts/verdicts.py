@@ -47,22 +47,22 @@ ADDRESS_SPACE_BYTES = 8 << 30
 SURVIVED = 4
 PROBABLE_LIMIT = 0.01
 RECALL_GOAL = 0.85
-# A slice has so few crashes that one crash changes the shares by percents.
+# A slice contains so few crashes that one crash changes the shares by several percent.
 SLICE_PROBABLE_LIMIT = 0.03
 SLICE_RECALL_GOAL = 0.5
 CONTROL_STATES = ("fresh", "churned", "freed", "patterned", "registers")
 FREED_AGES = ("fresh", "full", "reused", "aged")
-# At these ages the block has not been allocated again.
+# With these ages the block has not been allocated again when it is used.
 KEPT_AGES = ("fresh", "full")
 # These scenarios use freed memory.
 CRASH_MAKER_FREED = {"use-after-free-call", "c-callback-context", "unowned-dangling", "double-free"}
-# These scenarios do not end by their own crash, or the report describes another process.
+# These scenarios do not end by their own crash, or their report describes another process.
 CRASH_MAKER_OTHERS = {
     "crash-in-user-callback", "double-fork-reattached", "fork-child-restarted", "handler-chained-before",
     "kill-over-namespace", "pid-namespace", "posix_spawn-child", "sa-onstack-missing"}
-# The name of the second build of the Swift programs, which protects their classes.
+# The name of the second build of the Swift programs, in which their classes are protected.
 QUARANTINE = "swift-quarantine"
-# glibc's message about a double free counts as a correct diagnosis.
+# glibc's message about a double free is accepted as a correct diagnosis.
 TWICE = "double free"
 
 
@@ -114,7 +114,7 @@ class Daemon:
         notify.bind(str(folder / "notify"))
         notify.settimeout(PATIENCE_S)
         self.process = subprocess.Popen(
-            # A report is complete when it arrives, even on a busy machine.
+            # crashd waits for symbols here. A report is therefore complete when it arrives, even on a busy machine.
             [binaries / "crashd", "--runtime-directory", folder / "run", "--state-directory", folder / "state",
              "--set", "limits.symbol-wait=600s"],
             env=os.environ | {"NOTIFY_SOCKET": str(folder / "notify")}, stderr=open(folder / "crashd.log", "w"))
@@ -123,7 +123,8 @@ class Daemon:
         self.follower = subprocess.Popen(
             [binaries / "crashctl", "varlink", "call", "--more", "--json=short", "--socket",
              folder / "run" / "io.crashshield.Crashd", "Subscribe"], stdout=subprocess.PIPE, text=True)
-        # The subscriber receives every crash after this line. Without waiting it could miss the first crashes.
+        # The subscriber receives every crash that happens after this line. Without this wait it could miss the first
+        # crashes.
         ready = self.follower.stdout.readline()
         if not json.loads(ready or "{}").get("ready"):
             self.stop()
@@ -136,7 +137,7 @@ class Daemon:
         for line in self.follower.stdout:
             report = json.loads(line)["report"]
             with self.changed:
-                # Keeps the first event of a crash. Later events of the same report add more threads.
+                # Only the first event of a crash is used. Later events of the same report only add more threads.
                 self.reports.setdefault(report["process"]["pid"], report)
                 self.changed.notify_all()
 
@@ -156,7 +157,7 @@ def build(folder: pathlib.Path, is_slice: bool) -> dict[str, dict[str, pathlib.P
     folder.mkdir(parents=True, exist_ok=True)
     c_flags = ["-g", "-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Wextra"]
     heap = folder / "heap.o"
-    # Without -fno-builtin the compiler recognizes malloc and removes blocks that are never read.
+    # Without -fno-builtin the compiler recognizes malloc and removes allocations of blocks that are never read.
     subprocess.run(["clang", *c_flags, "-O1", "-fno-builtin", "-c", HERE / "heap.c", "-o", heap], check=True)
     programs: dict[str, dict[str, pathlib.Path]] = collections.defaultdict(dict)
     for name in ("controls", "freed"):
@@ -176,8 +177,8 @@ def build(folder: pathlib.Path, is_slice: bool) -> dict[str, dict[str, pathlib.P
                 programs[f"{name}-{language}"][kind] = path
                 if language != "swift":
                     continue
-                # The quarantine finds the functions of the dynamic Swift library only. The second build takes long:
-                # a slice leaves it out.
+                # The quarantine finds the runtime's functions only in the dynamic Swift library. The second build takes
+                # a long time. A slice of the crashes therefore leaves it out.
                 if "-static-stdlib" in command:
                     if is_slice:
                         continue
@@ -212,7 +213,7 @@ def cases(programs, rounds: int, seed: int) -> list[Case]:
         for kind, program in builds.items():
             for way in listed(program):
                 for state in FREED_AGES if is_freed else CONTROL_STATES:
-                    # A control runs with one seed in each state of the heap.
+                    # A control is run with one seed in each state of the heap.
                     for _ in range(rounds if is_freed else 1):
                         command = [str(program), way, state, str(seed + len(found) + 1)]
                         found.append(Case(name, kind, command, way, state, is_freed, name.endswith(QUARANTINE)))
@@ -244,7 +245,7 @@ def crash(daemon: Daemon, libraries: dict[bool, pathlib.Path], case: Case) -> Ve
         "SWIFT_BACKTRACE": "enable=no", "CRASHSHIELD_SOCKET": daemon.attach,
         "LD_PRELOAD": str(libraries[case.has_quarantine])}
     with tempfile.TemporaryDirectory() as folder:
-        # A new session, so that the processes that a scenario leaves behind can be killed.
+        # The program gets a new session, because processes that the scenario leaves behind must be killed with it.
         child = subprocess.Popen(
             case.command, env=variables, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=limit_memory)
@@ -348,7 +349,7 @@ def main() -> int:
         libraries = {False: library, True: quarantine_library(folder / "libquarantine.so")}
         wanted = cases(programs, 1 if options.slice else options.rounds, options.seed)
         if options.slice:
-            # A prime step selects every kind and every state.
+            # A step that is a prime number selects every kind of crash and every state of the heap.
             wanted = wanted[::11]
         else:
             for program in [binaries / "crash-maker", *options.crash_maker]:

@@ -1,11 +1,14 @@
-// libFuzzer's entry. An input is an ELF file, from which a cache is made as crash-analyse makes it, for all addresses
-// or for some. The result must be a whole cache, and is queried for addresses. scripts/fuzz/elf builds this target.
+// The entry point that libFuzzer calls for each input. An input is an ELF file. The target builds a symbol cache from
+// it as crash-analyse does, for all addresses and for some addresses. The result must be a complete cache, and the
+// target looks up addresses in it. scripts/fuzz/elf builds this target.
 import CrashSymbolBuilder
 import Glibc
 
 @testable import CrashSymbols
 
-/// Unnamed files that all inputs use in turn, although a cache stays mapped while the next one is made.
+/// Unnamed files, which all inputs use in turn.
+///
+/// There are several, because a cache stays mapped while the next one is made.
 private let image = makeFile()
 private let outputs = (makeFile(), makeFile())
 
@@ -16,7 +19,7 @@ private func makeFile() -> Int32 {
   return descriptor
 }
 
-/// The addresses of the functions in most seeds.
+/// Addresses of the functions in most seed files.
 private let addresses: [UInt64] = [0x1000, 0x1010, 0x1234, 0x2000]
 
 /// Fuzzes one input.
@@ -34,7 +37,7 @@ public func fuzzCacheBuilder(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int3
   return 0
 }
 
-/// Makes the cache, or returns nil if the image is unusable.
+/// Makes the cache, or returns nil if the image cannot be used.
 private func build(_ addresses: [UInt64]?, _ output: Int32) -> SymbolCache? {
   precondition(ftruncate(output, 0) == 0 && lseek(output, 0, SEEK_SET) == 0)
   do throws(SymbolCacheBuilder.Failure) {
@@ -50,7 +53,8 @@ private func build(_ addresses: [UInt64]?, _ output: Int32) -> SymbolCache? {
       let frames = cache.frames(at: address)
       precondition(frames.count <= SymbolCacheFormat.chainLimit)
       precondition(frames.isEmpty || frames.last?.isInline == false)
-      // crashd demangles these names, so the builder must have omitted names that no demangler should process.
+      // crashd demangles these names. The builder must therefore have left out names that a demangler cannot process in
+      // bounded time and memory.
       for frame in frames where !frame.mangled.isEmpty { precondition(Demangler.isReasonable(frame.mangled)) }
     }
     return cache

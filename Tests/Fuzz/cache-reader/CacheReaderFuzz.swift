@@ -1,10 +1,11 @@
-// libFuzzer's entry. An input is a symbol cache whose magic, version, sizes and checksum are corrected, because the
-// reader would refuse a random one at once. scripts/fuzz/elf builds this target.
+// The entry point that libFuzzer calls for each input. An input is a symbol cache whose magic, version, sizes and
+// checksum are corrected, because the reader would refuse a random file at its first check. scripts/fuzz/elf builds
+// this target.
 import Glibc
 
 @testable import CrashSymbols
 
-/// An unnamed file that all inputs use in turn, because no cache outlives its input.
+/// An unnamed file that all inputs use in turn, because a cache is used only while its input is tested.
 private let file = makeFile()
 
 private func makeFile() -> Int32 {
@@ -14,7 +15,9 @@ private func makeFile() -> Int32 {
   return descriptor
 }
 
-/// Opens the cache and queries addresses; a trap, a sanitizer's finding or a failed precondition ends the process.
+/// Opens the cache and looks up addresses.
+///
+/// A trap, a finding of a sanitizer or a failed precondition ends the process.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzCacheReader(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
   var bytes = Array(UnsafeBufferPointer(start: data, count: count))
@@ -37,7 +40,7 @@ public func fuzzCacheReader(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int32
   return 0
 }
 
-/// Sets the strings' length to the file's length and reduces the other counts, so that they can fit.
+/// Sets the length of the string table from the length of the file, and reduces the other counts until they fit.
 private func fit(_ bytes: inout [UInt8]) {
   for offset in stride(from: 28, to: 48, by: 4) {
     bytes[offset + 1] &= 1

@@ -1,4 +1,5 @@
-// libFuzzer's entry. An input is a control message. The target checks the contract of cs_control_read.
+// The entry point that libFuzzer calls for each input. An input is a control message. The target checks the contract of
+// cs_control_read.
 #include "../../../CShim/Handler/Setup/Attach/control.h"
 
 #include <stdlib.h>
@@ -36,7 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
   uint32_t number = 1;
   memset(&control, 0x5a, sizeof control);
   untouched = control;
-  // A copy of the exact size, so that the sanitizer detects the first byte read past the end.
+  // The message is copied to a block of exactly its size, so that the sanitizer detects the first byte read past the
+  // end.
   uint8_t *message = malloc(size > 0 ? size : 1);
   if (message == NULL) return 0;
   memcpy(message, bytes, size);

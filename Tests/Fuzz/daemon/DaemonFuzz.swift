@@ -1,6 +1,7 @@
-// libFuzzer's entry for crashd's external inputs other than rings. A whole crashd runs in this process. The first byte
-// of an input selects its use: a hello on the attach socket, the bytes of a client on the Varlink socket, a settings
-// file, or a pattern of the scrubber with a text. scripts/fuzz/daemon builds this target.
+// The entry point that libFuzzer calls for crashd's external inputs other than rings. A complete crashd runs in the
+// fuzzing process. The first byte of an input selects what the input is: a hello on the attach socket, the bytes of a
+// client on the Varlink socket, a settings file, or a pattern of the scrubber with a text. scripts/fuzz/daemon builds
+// this target.
 import CLinux
 import CShimRing
 import CrashSettings
@@ -14,7 +15,9 @@ import Logging
 
 private let directories = start()
 
-/// Sends the input to its destination; a trap, a sanitizer's finding or a crashd that stops answering ends the process.
+/// Sends the input to its destination.
+///
+/// A trap, a finding of a sanitizer, or a crashd that stops answering ends the process.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzDaemon(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
   let bytes = Array(UnsafeBufferPointer(start: data, count: count))
@@ -28,7 +31,7 @@ public func fuzzDaemon(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
   return 0
 }
 
-/// Starts a crashd with its own directories for all inputs.
+/// Starts one crashd for all inputs, with its own directories.
 private func start() -> Directories {
   // scripts/fuzz/daemon creates and removes the directory.
   guard let path = getenv("TMPDIR") else { fatalError("TMPDIR is not set") }
@@ -56,7 +59,7 @@ private func greet(_ input: [UInt8]) {
   guard let shape = input.first else { return }
   var message = Array(input.dropFirst())
   if shape & 0x80 == 0 {
-    // Written here, because crashd would refuse a random message at its first words.
+    // This header is written by the target, because crashd would refuse a random message at its first words.
     message += [UInt8](repeating: 0, count: max(0, MemoryLayout<cs_attach_hello>.size - message.count))
     message = Array(message.prefix(MemoryLayout<cs_attach_hello>.size))
     put(attachMagic, at: 0, &message)
@@ -68,7 +71,7 @@ private func greet(_ input: [UInt8]) {
   defer { close(socket) }
   let rings = (0..<Int(shape & 7) + 1).map { ring(isSealed: shape & 0x10 == 0, index: $0) }
   defer { for number in rings { close(number) } }
-  // The kernel refuses a message that is too long. crashd then only sees the end of the connection.
+  // The kernel refuses a message that is too long. crashd then only receives the end of the connection.
   _ = cd_socket_send(socket, message, message.count, rings, rings.count)
   _ = shutdown(socket, Int32(SHUT_WR))
   awaitAnswer(socket, patience_ms: 60_000)
@@ -85,14 +88,14 @@ private func ring(isSealed: Bool, index: Int) -> Int32 {
 // MARK: The Varlink socket
 
 private nonisolated(unsafe) var calls = 0
-/// The CPU time that a call may cost for each KiB of its bytes.
+/// The CPU time that crashd may use for a call, for each KiB of the call's bytes.
 ///
-/// It is the limit for hostile clients, and ten times the cost of a call under the sanitizer.
+/// This limit applies to hostile clients. It is ten times the CPU time of a normal call under the sanitizer.
 private let callLimit_ns: UInt64 = 50_000_000
 
-/// Limits the CPU time of a call, independent of the machine's load.
+/// Checks the CPU time of a call, which does not depend on the machine's load.
 ///
-/// A call that takes too long is repeated twice, because crashd may have done other work meanwhile.
+/// A call that takes too long is repeated twice, because crashd may have done other work during the call.
 private func watch(_ bytes: [UInt8]) {
   let limit_ns = callLimit_ns * UInt64(bytes.count / 1024 + 1)
   let isCheap = (0..<3).contains { _ in
@@ -109,13 +112,15 @@ private func processTime_ns() -> UInt64 {
   return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
-/// Sends the bytes unchanged with a NUL; after each 64th call another client must still be answered.
+/// Sends the bytes unchanged, with a NUL at the end.
+///
+/// After every 64th call another client must still get an answer.
 private func call(_ bytes: [UInt8]) {
   let socket = connected(directories.varlinkSocket, SOCK_STREAM)
   defer { close(socket) }
   write(bytes + [0], socket)
   _ = shutdown(socket, Int32(SHUT_WR))
-  // A call may wait for an event that never happens, which is no failure.
+  // A call may wait for an event that never happens. This is not a failure.
   awaitAnswer(socket, patience_ms: 20, mayTakeLonger: true)
   calls += 1
   guard calls % 64 == 0 else { return }
@@ -127,7 +132,7 @@ private func call(_ bytes: [UInt8]) {
 }
 
 private func write(_ bytes: [UInt8], _ socket: Int32) {
-  // crashd may close a client without a call meanwhile.
+  // While this client sends its call, crashd may close the connection.
   _ = bytes.withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
 }
 
@@ -143,7 +148,7 @@ private func readSettings(_ bytes: [UInt8]) {
   }
 }
 
-/// Parses the input as a pattern, a NUL and a text.
+/// Parses the input as a pattern, a NUL, and the text to scrub.
 private func search(_ bytes: [UInt8]) {
   let parts = bytes.split(separator: 0, maxSplits: 1, omittingEmptySubsequences: false)
   guard parts.count == 2 else { return }
@@ -170,7 +175,7 @@ private func connected(_ path: String, _ type: __socket_type) -> Int32 {
   return socket
 }
 
-/// Reads until crashd closes the connection.
+/// Reads the replies until crashd closes the connection.
 private func awaitAnswer(_ socket: Int32, patience_ms: Int32, mayTakeLonger: Bool = false) {
   var buffer = [UInt8](repeating: 0, count: 1 << 16)
   while true {

@@ -1,6 +1,6 @@
-// libFuzzer's entry. An input is an ELF file whose symbols are read as crash-analyse reads them, for all addresses or
-// for some. The target checks the invariants of the tables. scripts/fuzz/elf separates faults of this project from
-// those of libdw and libelf.
+// The entry point that libFuzzer calls for each input. An input is an ELF file whose symbols are read as crash-analyse
+// reads them, for all addresses or for some addresses. The target checks the invariants of the tables. scripts/fuzz/elf
+// separates faults of this project from those of libdw and libelf.
 #include "cs_libdw.h"
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -10,7 +10,7 @@ static void promise(bool kept) {
   if (!kept) abort();
 }
 
-/// Checks that every index is valid, and that every chain and every text ends.
+/// Checks that every index is valid, and that every chain and every string has an end.
 static void check(const struct cs_symbols *symbols) {
   promise(symbols->strings_bytes > 0 && symbols->strings[symbols->strings_bytes - 1] == 0);
   for (size_t i = 0; i < symbols->function_count; i++)

@@ -1,11 +1,14 @@
-// libFuzzer's entry. An input is a list of patches to a valid ring, because a whole ring is too large to mutate.
-// scripts/fuzz/readers builds it together with TestRing.swift of Tests/Unit/CaptureTests.
+// The entry point that libFuzzer calls for each input. An input is a list of patches to a valid ring, because a whole
+// ring is too large to mutate. scripts/fuzz/readers builds this target together with TestRing.swift of
+// Tests/Unit/CaptureTests.
 import CShimRing
 import CrashReport
 import CrashRing
 import Glibc
 
-/// Reads a ring with the patches in `data`; a trap, a sanitizer's finding or a failed precondition ends the process.
+/// Reads a ring with the patches in `data`.
+///
+/// A trap, a finding of a sanitizer or a failed precondition ends the process.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzRingReader(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
   let input = Array(UnsafeBufferPointer(start: data, count: count))
@@ -71,7 +74,9 @@ private struct Patch {
   var thread: Int?
 }
 
-/// Parses patches, each of which has a part, an index, an offset (two bytes), a length and bytes.
+/// Parses the patches of an input.
+///
+/// Each patch has a part, an index, an offset (two bytes), a length and bytes.
 private func parse(_ input: ArraySlice<UInt8>) -> [Patch] {
   var patches: [Patch] = []
   var rest = input
@@ -93,7 +98,8 @@ private func part(_ kind: UInt8, index: Int) -> (range: Range<Int>, slot: Int?, 
     (start..<start + size, slot, thread)
   }
   switch kind % 12 {
-  // After magic, version, architecture and size, which need few inputs to be covered.
+  // Starts after magic, version, architecture and size, because few inputs are enough to cover the checks of these
+  // fields.
   case 0: return part(24, 512)
   case 1: return part(TestRing.image(index), MemoryLayout<cs_ring_image>.size)
   case 2: return part(TestRing.annotation(index % 64), MemoryLayout<cs_ring_annotation>.size)
@@ -111,7 +117,7 @@ private func part(_ kind: UInt8, index: Int) -> (range: Range<Int>, slot: Int?, 
 }
 
 extension TestRing {
-  /// Commits the current bytes, with a CRC over as much of the stack as the record states.
+  /// Commits the current bytes of a slot, with a CRC over as much of the stack as the record states.
   fileprivate func commitAsIs(slot: Int) {
     let at = TestRing.record(slot) + fieldOffset(\cs_ring_record.stack_bytes)
     let wanted = memory.load(fromByteOffset: at, as: UInt32.self)

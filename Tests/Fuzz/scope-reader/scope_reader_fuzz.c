@@ -1,6 +1,6 @@
-// libFuzzer's entry. For an input, an ELF file, it describes the variables at an address and a function's classes, as
-// crash-analyse does. The target checks the invariants of the text. scripts/fuzz/elf separates faults of this project
-// from those of libdw and libelf.
+// The entry point that libFuzzer calls for each input. The input is an ELF file. The target describes the variables at
+// an address, and lists the classes that a function names, as crash-analyse does. The target checks the invariants of
+// the text. scripts/fuzz/elf separates faults of this project from those of libdw and libelf.
 #include "cs_scope.h"
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static void promise(bool kept) {
   if (!kept) abort();
 }
 
-/// Checks that the text consists of whole lines and fits into its limit.
+/// Checks that the text consists of whole lines and is not longer than its limit.
 static void check(const char *text, size_t count) {
   promise(count < CS_SCOPE_TEXT_BYTES && (count == 0 || text[count - 1] == '\n') && !memchr(text, 0, count));
 }

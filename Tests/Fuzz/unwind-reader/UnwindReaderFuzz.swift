@@ -1,6 +1,6 @@
-// libFuzzer's entry. An input is an ELF file whose unwind tables are extracted and used. Otherwise it is a request
-// whose magic, offsets and checksums are corrected, because the reader would refuse a random one at once.
-// scripts/fuzz/elf builds this target.
+// The entry point that libFuzzer calls for each input. An input is either an ELF file, whose unwind tables are
+// extracted and used, or an unwind request. The magic, the offsets and the checksums of a request are corrected,
+// because the reader would refuse a random request at its first check. scripts/fuzz/elf builds this target.
 import CShimRing
 import CrashSymbols
 import Glibc
@@ -15,7 +15,9 @@ private func makeFile() -> Int32 {
   return descriptor
 }
 
-/// Does the work of crash-analyse; a trap, a sanitizer's finding or a failed precondition ends the process.
+/// Does the work of crash-analyse for the input.
+///
+/// A trap, a finding of a sanitizer or a failed precondition ends the process.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzUnwindReader(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
   let bytes = Array(UnsafeBufferPointer(start: data, count: count))
@@ -37,7 +39,8 @@ private func unwindWithTables(of image: [UInt8]) {
       preconditionFailure("the extracted tables are unreadable")
     }
     precondition(header.encoded == Array(tables.prefix(UnwindTablesHeader.size)))
-    // The first entry after the header of 12 bytes: the start of a function, relative to the table's address.
+    // The first entry follows the header of 12 bytes. It begins with the start of a function, relative to the table's
+    // address.
     let index = tables[UnwindTablesHeader.size...].dropFirst(12).prefix(4)
     let start = index.reversed().reduce(0) { $0 << 8 | UInt32($1) }
     let pc = header.index.address &+ UInt64(bitPattern: Int64(Int32(bitPattern: start)))
@@ -60,7 +63,7 @@ private func unwind(_ bytes: [UInt8]) {
   }
 }
 
-/// Creates requests and the unwind files in them.
+/// Creates unwind requests, and the unwind files that they contain.
 private enum Forger {
   private static let threadBytes = UnwindRequest.headerBytes(threads: 1, images: 0) - 24
   private static let imageBytes = UnwindRequest.headerBytes(threads: 0, images: 1) - 24
@@ -84,7 +87,7 @@ private enum Forger {
 
   /// Turns the input into a request with a valid magic, few threads and images, and valid checksums.
   ///
-  /// The lowest bit selects whether its offsets are moved into the input.
+  /// The lowest bit selects whether the offsets are changed to positions inside the input.
   static func request(_ input: [UInt8]) -> [UInt8] {
     var bytes = input
     let isFitted = bytes[0] & 1 == 0
@@ -108,7 +111,7 @@ private enum Forger {
     put(word(at + 8, bytes) % (UInt64(bytes.count) - offset + 1), at: at + 8, &bytes)
   }
 
-  /// Writes the checksum of an unwind file.
+  /// Computes the checksum of an unwind file and writes it into the file.
   private static func seal(_ at: Int, isFitted: Bool, _ bytes: inout [UInt8]) {
     let (offset, size) = (word(at, bytes), word(at + 8, bytes))
     guard size >= UInt64(UnwindTablesHeader.size), offset <= UInt64(bytes.count), size <= UInt64(bytes.count) - offset

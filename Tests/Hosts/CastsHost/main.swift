@@ -1,15 +1,16 @@
-// casts-host: a program with the casts hook. Tests/Unit/HookTests runs it, because the test process has no such hook.
-// Usage: casts-host given NUMBER | refused NUMBER | fraction | threads NUMBER | works | objects | within | status
+// casts-host: a program with the casts hook (`CrashShieldCasts`). Tests/Unit/HookTests runs it, because the test
+// process has no such hook. Usage: casts-host given NUMBER | refused NUMBER | fraction | threads NUMBER | works |
+// objects | within | status
 import CrashShield
 import CrashShieldGuards
 import CrashShieldCasts
 import Foundation
 import TestKit
 
-/// Writes at once, because the process may end.
+/// Writes without a buffer, because the process may end.
 func tell(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
 
-/// Writes the records: kind, mode, count, and the frames as addresses in this program's file.
+/// Writes the records of the shield: kind, mode, count, and the frames as addresses in this program's file.
 func tellRecords() {
   for incident in Shield.guardIncidents {
     let frames = incident.frames.map { "0x" + String($0 &- base &- 1, radix: 16) }
@@ -17,7 +18,7 @@ func tellRecords() {
   }
 }
 
-// The program's file has the lowest address, so its base is the start of the first mapping.
+// The program's file is mapped at the lowest address. Its load address is therefore the start of the first mapping.
 let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
 let base = UInt(maps.prefix { $0 != "-" }, radix: 16) ?? 0
 let arguments = CommandLine.arguments.dropFirst()
@@ -46,7 +47,7 @@ case "works":
 case "objects":
   tell(Objects.complaint() ?? "right")
 case "within":
-  // A cast that fails inside the callback for another failed cast is left to the runtime.
+  // A cast that fails inside the callback for another failed cast is not handled by the hook, but by the runtime.
   Shield.onIncident { _ in tell("within \(CastsFault.given[1].fault.body())") }
   tell("value \(CastsFault.given[0].fault.body())")
 default:

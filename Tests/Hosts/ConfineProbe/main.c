@@ -1,6 +1,6 @@
-// Confines itself and then tries one operation: `confine-probe WHAT [fetch|image]`. It is confined like crash-analyse,
-// with `fetch` like crash-fetch, and with `image` like crash-analyse for an image on its input. Exit status 0: the
-// operation succeeded; 1: it was refused.
+// Confines itself and then tries one operation: `confine-probe WHAT [fetch|image]`. Without a second argument the
+// program is confined like crash-analyse, with `fetch` like crash-fetch, and with `image` like a crash-analyse that
+// reads an image. Exit status 0: the operation succeeded. 1: the kernel refused the operation.
 #include "cs_confine.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static bool stat_path(void) {
   return stat("/etc/passwd", &status) == 0;
 }
 
-// The call that fstat() makes, but with a path. A filter cannot see whether a path is empty.
+// The system call that fstat() makes, but with a path. A filter cannot inspect whether the path is empty.
 static bool stat_path_at(void) {
   struct stat status;
   return syscall(SYS_newfstatat, 0, "/etc/passwd", &status, AT_EMPTY_PATH) == 0;
@@ -87,9 +87,9 @@ static bool make_code(void) {
 }
 
 static bool use_memory(void) {
-  // Small pieces and large ones, because the heap serves small ones and mappings serve large ones.
+  // Allocates small and large blocks, because malloc serves small ones from the heap and large ones by mmap().
   for (uint64_t used = 0; used < 2 * CS_CONFINE_MEMORY_BYTES; used += 1 << 20) {
-    // Volatile, because the compiler may remove memory that is never read.
+    // The memory is volatile, because the compiler may otherwise remove memory that is never read.
     volatile char *piece = malloc(1 << 20);
     if (!piece) return false;
     *piece = 1;

@@ -2,9 +2,10 @@ import CrashShield
 import Foundation
 import Synchronization
 
-/// Correct isolation that the runtime nevertheless checks with the executors, and checks whose answer may be no.
+/// Work with correct isolation that the runtime nevertheless checks through executors, and checks whose answer may be
+/// no.
 enum Correct {
-  /// Runs all of it, then ends the process.
+  /// Runs all checks, then ends the process.
   static func begin() {
     Task.detached {
       await checks()
@@ -24,7 +25,7 @@ enum Correct {
     await Fault.counter.verify()
     await teller.verify()
     await Fault.silent.verify()
-    // Runs without a task, so that only the executor can answer.
+    // Runs without a task. Only the executor can then answer the check.
     await later({ DispatchQueue.main.async(execute: $0) }, assumeMain)
     await later(
       { body in DispatchQueue.main.async { DispatchQueue(label: "in main").sync(execute: body) } }, requireMain)
@@ -34,11 +35,11 @@ enum Correct {
     await later(Fault.silent.executor.loop.execute) { requireSilent(Fault.silent) }
   }
 
-  /// Runs checks whose answer may be no.
+  /// Runs checks that may return "no".
   private static func questions() async {
     await Task.immediate { @MainActor in Screen.shared.draw() }.value
     await Task.immediate { @Telling in Fault.told.changed() }.value
-    // Asks whether conformances of the main actor and of another actor can be used here.
+    // Checks whether conformances of the main actor and of another actor can be used here.
     let values: [Any] = [Window(), Told()]
     if values.contains(where: { $0 is any Shown }) { tell("wrong: a conformance applies off its actor") }
     await withCheckedContinuation { continuation in _ = Leaving { continuation.resume() } }

@@ -1,9 +1,11 @@
-// Failing checks of an ordinary program: it does not depend on the shield. The line of each fault is in the first
-// function of this file that its record names.
+// Failing executor checks of an ordinary program. This file does not depend on the shield. The line of each fault is in
+// the first function of this file that the record's stack contains.
 import Foundation
 import Synchronization
 
-/// Counts the work; atomic, because a plain number would be a data race between threads.
+/// Counts the finished work.
+///
+/// The counter is atomic, because a plain number would be a data race between threads.
 let worked = Atomic(0)
 func work() { worked.add(1, ordering: .relaxed) }
 
@@ -22,7 +24,7 @@ actor Counter {
   func verify() { requireCounter(self) }
 }
 
-/// An actor on an executor that can report whether it runs.
+/// An actor on an executor that can report whether it is the current executor.
 actor Teller {
   nonisolated let executor = Loop()
 
@@ -33,7 +35,7 @@ actor Teller {
   func verify() { requireTeller(self) }
 }
 
-/// An actor on an executor that can only check and trap.
+/// An actor on an executor that can only check whether it is the current one, and trap if it is not.
 actor Silent {
   nonisolated let executor = CheckingLoop()
 
@@ -59,7 +61,7 @@ final class Window: @preconcurrency Delegate {
   func changed() { Screen.shared.draw() }
 }
 
-/// An actor with such a conformance and its own executor.
+/// An actor with an isolated conformance and its own executor.
 @globalActor
 actor Telling {
   static let shared = Telling()
@@ -81,7 +83,7 @@ final class Told: @preconcurrency Delegate {
 @inline(never) func assumeCounter(_ counter: Counter) { counter.assumeIsolated { $0.count() } }
 @inline(never) func requireCounter(_ counter: Counter) { counter.preconditionIsolated() }
 @inline(never) func assumeMainElsewhere() { MainActor.assumeIsolated { work() } }
-// Differs from the functions above, because the optimizer would merge equal functions.
+// This function differs from the functions above, because the optimizer would merge equal functions.
 @inline(never) func assumeCounterElsewhere(_ counter: Counter) {
   counter.assumeIsolated {
     $0.count()
@@ -137,7 +139,9 @@ struct Fault: Sendable {
 }
 
 extension Fault {
-  /// Failing checks at different source locations, which a loop calls from one call site.
+  /// Failing checks at different source locations.
+  ///
+  /// A loop calls all of them from one call site.
   static let places: [@Sendable () -> Void] = [
     { MainActor.preconditionIsolated() },
     { requireMain() },
@@ -148,7 +152,7 @@ extension Fault {
   ]
 }
 
-/// An actor whose work wrongly requires another actor.
+/// An actor whose work wrongly assumes the isolation of another actor.
 actor Other {
   func work() { requireTeller(Fault.teller) }
 }

@@ -4,10 +4,12 @@ import Glibc
 enum Hooks {
   static let names = ["swift_task_checkIsolated_hook", "swift_task_isIsolatingCurrentContext_hook"]
 
-  /// Clears the hooks, so that the runtime works as without the shield.
+  /// Clears the hooks.
+  ///
+  /// The runtime then works as without the shield.
   static func clear() {
     for name in names {
-      // The variables belong to the runtime, and they are written before any other thread runs.
+      // The hook variables belong to the runtime. The write is safe, because no other thread runs yet.
       unsafe dlsym(nil, name)?.storeBytes(of: nil, as: UnsafeRawPointer?.self)
     }
   }

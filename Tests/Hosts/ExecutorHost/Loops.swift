@@ -1,7 +1,9 @@
 import Foundation
 import Synchronization
 
-/// An event loop like SwiftNIO's, with its own thread, that can report whether it runs.
+/// An event loop like SwiftNIO's, with its own thread.
+///
+/// It can report whether it is the current executor.
 final class Loop: SerialExecutor {
   private let queue = DispatchQueue(label: "loop")
   private let thread = Mutex<pthread_t?>(nil)
@@ -27,7 +29,7 @@ final class Loop: SerialExecutor {
   func checkIsolated() { precondition(isInLoop, "not in the loop") }
 }
 
-/// A loop that can only check and trap, like that of SwiftNIO 2.
+/// A loop that can only check whether it is the current executor, and trap, like the loop of SwiftNIO 2.
 final class CheckingLoop: SerialExecutor {
   let loop = Loop()
 

@@ -8,10 +8,12 @@ import CrashShieldGuards
 import CrashShieldExecutorChecks
 import Foundation
 
-/// Writes at once, because the process may end.
+/// Writes without a buffer, because the process may end.
 func tell(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
 
-/// Writes the shield's records, with each frame as an address in this program.
+/// Writes the shield's records.
+///
+/// Each frame is written as an address in this program's file.
 func tellRecords() {
   let base = UInt(cs_test_program_start())
   for incident in Shield.guardIncidents {
@@ -33,7 +35,7 @@ func elsewhere(_ body: @escaping @Sendable () -> Void) {
 }
 
 func setMode(_ word: String) {
-  // Written before the process ends.
+  // This line is written before the process ends.
   Shield.onIncident { tell("met \($0.kind) \($0.mode) \($0.count)") }
   if word == "plain" {
     Hooks.clear()
@@ -67,7 +69,7 @@ case "correct":
   Correct.begin()
   dispatchMain()
 case "served":
-  // The main queue is no longer bound to a thread, so any thread may run its work.
+  // The main queue is no longer bound to a thread. Any thread may therefore run its work.
   setMode(words[2])
   let fault = Fault.all.first { $0.name == words[1] }
   DispatchQueue.main.async {
@@ -99,7 +101,7 @@ case "places":
   elsewhere { for _ in 0..<3 { for body in Fault.places { body() } } }
   tellRecords()
 case "chained":
-  // The executor cannot report whether it runs, so it checks.
+  // The executor cannot report whether it is the current one. The runtime therefore calls its check.
   let done = DispatchSemaphore(value: 0)
   Fault.silent.executor.loop.execute {
     requireSilent(Fault.silent)

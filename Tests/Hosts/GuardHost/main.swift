@@ -1,8 +1,8 @@
-// guard-host: a program in which each line of its standard input causes a fault at a guard, for tests and for trying
-// out `crashctl guards`. The line "self-test" runs a self-test of the guards, "broken" adds a check that fails, and
-// "last-crash" requests the last crash. The program writes "attached" when crashd has accepted it. For each fault it
-// writes the mode in force, and whether it continues. If the guard does not absorb, the process ends as without a
-// guard.
+// guard-host: a program for tests and for trying out `crashctl guards`. Each line of its standard input causes a fault
+// at a guard. The line "self-test" runs a self-test of the guards, "broken" adds a check that fails, and "last-crash"
+// requests the last crash. The program writes "attached" when crashd has accepted the process. For each fault it writes
+// the mode in force, and whether the program continues. If the guard does not absorb the fault, the process ends as
+// without a guard.
 import CrashShield
 import CrashShieldGuards
 import Dispatch
@@ -10,7 +10,7 @@ import Glibc
 
 func say(_ text: String) {
   let line = Array((text + "\n").utf8)
-  // A reader that has ended causes an error, which is ignored.
+  // If the reader of the output has ended, the write fails, and the program ignores the error.
   _ = unsafe write(1, line, line.count)
 }
 
@@ -36,7 +36,7 @@ func selfTest(_ others: [ShieldCheck]) {
   say("asked")
 }
 
-/// Waits for the last crash and writes it.
+/// Waits until the last crash is available and writes it.
 func sayLastCrash() {
   let done = DispatchSemaphore(value: 0)
   Task.detached {
@@ -64,7 +64,7 @@ while let line = readLine() {
     continue
   }
   say("\(Shield.mode(for: .index))")
-  // A value that the compiler does not know.
+  // A value that the compiler cannot compute in advance.
   let place = Int(getpid())
   say("\(parts[shielded: place] == nil)")
 }

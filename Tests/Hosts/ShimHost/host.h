@@ -1,4 +1,4 @@
-// The commands of shim-host; each returns the exit status of the process.
+// The commands of shim-host. Each function returns the exit status of the process.
 #pragma once
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-// shim-host: a program with only the C shim, which tests start and end.
+// shim-host: a program that contains only the C shim. Tests start it and end it.
 // Usage: shim-host ring [together] | memory
 #include "host.h"
 

@@ -1,6 +1,6 @@
-// Writes `attached` when crashd has accepted it, or `alone` without a crashd. Then reads a line and crashes with the
-// line on its stack and on its heap, where a register points. The line comes from outside, so no file of the program
-// contains it.
+// Writes `attached` when crashd has accepted the process, or `alone` if there is no crashd. Then reads a line and
+// crashes. At the crash the line is on the stack, and also on the heap at an address in a register. The line comes from
+// the test, and no file of the program therefore contains it.
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
-// Four threads that write records into a ring with the functions of the signal handler, until a signal kills them. A
-// record's content derives from its ticket, so that a reader can detect a mixed record. The ring's descriptor is
-// printed first.
-// With `together` they write as many records as there are slots, and a fifth thread reads them at the same addresses,
-// so that the thread sanitizer observes both sides. No slot is then written twice: a reader that copies bytes during a
-// write, and discards the copy, is a data race by design.
+// Starts four threads that write records into a ring with the functions of the signal handler, until a signal kills
+// them. The content of a record is computed from its ticket. A reader can therefore detect a record that two writers
+// mixed. The ring's descriptor is printed first.
+// With `together` they write as many records as there are slots. A fifth thread reads these records at the same
+// addresses, and the thread sanitizer observes both sides. In this mode no slot is written twice. A reader that copies
+// bytes during a write, and then discards the copy, would be a data race by design.
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -54,7 +54,7 @@ static void leave_notes(uint64_t ticket) {
 static void write_one(void) {
   const siginfo_t information = {.si_signo = SIGSEGV, .si_code = SEGV_MAPERR};
   ucontext_t context;
-  memset(&context, 0, sizeof context); // getcontext does not set every field
+  memset(&context, 0, sizeof context); // getcontext does not set all fields
   cs_crasher *crasher = cs_crasher_claim(cs_gettid(), SIGSEGV, &information, NULL);
   if (crasher == NULL || getcontext(&context) != 0) return;
   fill(crasher, &context);
@@ -87,7 +87,7 @@ static bool is_right(const cs_ring_slot *slot, uint64_t ticket) {
          record->stack_bytes == ticket % STACK_MODULUS + 1 && record->frame_count > 0;
 }
 
-// Reads by the protocol of a slot. No other synchronization orders the two sides.
+// Reads a slot by the protocol that cs_ring.h defines. Only this protocol orders the writers and the reader.
 static void *read_all(void *ret_is_right) {
   const cs_ring *ring = cs_testing_ring();
   bool is_good = true;
@@ -109,7 +109,7 @@ static int write_together(void) {
   for (int index = 0; index < WRITER_COUNT; index++) {
     if (pthread_create(&writers[index], NULL, write_share, NULL) != 0) return 3;
   }
-  // Joins the reader first, because joining a writer would order that writer's records.
+  // Joins the reader first, because joining a writer would also synchronize that writer's records with this thread.
   pthread_join(reader, NULL);
   for (int index = 0; index < WRITER_COUNT; index++)
     pthread_join(writers[index], NULL);

@@ -1,5 +1,5 @@
 // swift-tools-version: 6.2
-// A program that uses each library of a server, built as on a platform without the shield: see
+// A program that imports each library that a server can use, built as on a platform without support for the shield. See
 // scripts/check/unsupported.
 import PackageDescription
 

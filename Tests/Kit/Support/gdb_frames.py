@@ -20,12 +20,12 @@ last_signal = None
 
 def remember(event):
     global last_signal
-    # gdb names every signal except SIGTRAP, and this script sets no breakpoints.
+    # The script assumes that a SIGTRAP is the crash, because it sets no breakpoints.
     last_signal = getattr(event, "stop_signal", "SIGTRAP")
 
 
 def go_on():
-    # "handle SIGTRAP pass" would also pass on the traps that gdb itself uses.
+    # "handle SIGTRAP pass" is not used, because it would also pass on the traps that gdb itself uses.
     gdb.execute("signal SIGTRAP" if last_signal == "SIGTRAP" else "continue", to_string=True)
 
 
@@ -42,7 +42,7 @@ def stack():
     frame = gdb.newest_frame()
     pcs = []
     while frame is not None and len(pcs) < FRAME_LIMIT:
-        # Frames that gdb only infers from debug information are not on the stack.
+        # The script skips frames that gdb only infers from debug information, because they are not on the stack.
         if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
             pcs.append(hex(frame.pc()))
         frame = frame.older()
@@ -64,7 +64,7 @@ def start():
             gdb.execute("run", to_string=True)
             return
         except gdb.error as error:
-            # gdb still holds the previous process.
+            # At this point gdb still has the previous process.
             print("frames: run", error)
             if attempt + 1 == START_LIMIT:
                 raise
@@ -102,6 +102,7 @@ with open(os.environ["FRAMES_OUTPUT"], "w") as output:
                     break
                 go_on()
         except gdb.error as error:
-            # gdb 13 sometimes reads a thread of a process that has just ended. All output is written by then.
+            # gdb 13 sometimes reads a thread of a process that has just ended, and fails. The complete output has been
+            # written before this line.
             print("frames:", run, error)
             give_up()

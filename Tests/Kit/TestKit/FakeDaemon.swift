@@ -2,14 +2,14 @@ import Foundation
 import Glibc
 import LinuxSystem
 
-/// A listener on its own socket that answers each connection with a closure of the test.
+/// A listener on its own socket that calls a closure of the test for each connection.
 public final class FakeDaemon: Sendable {
-  /// The path of its socket.
+  /// The path of the socket.
   public let socketPath: String
   private let directory: String
   private let listener: Int32
 
-  /// Listens, and runs `answer` on a thread for each connection.
+  /// Starts to listen, and runs `answer` on a separate thread for each connection.
   /// - Throws: `CocoaError` if the directory cannot be created.
   public init(answer: @escaping @Sendable (FakeConnection) -> Void) throws {
     directory = "/tmp/cs-fake-\(UUID().uuidString.prefix(8))"
@@ -33,32 +33,36 @@ public final class FakeDaemon: Sendable {
     }
   }
 
-  /// Stops the daemon; must be called exactly once.
+  /// Stops the listener.
+  ///
+  /// Must be called exactly once.
   public func stop() {
     shutdown(listener, Int32(SHUT_RDWR))
-    // If the directory cannot be removed, the test leaves it behind.
+    // If the directory cannot be removed, it is left behind without an error.
     do { try FileManager.default.removeItem(atPath: directory) } catch { print("leaving \(directory): \(error)") }
   }
 }
 
-/// A connection to the fake daemon, closed at its deinit.
+/// A connection to the fake daemon, which is closed in its deinit.
 public final class FakeConnection {
   private let descriptor: Int32
 
   init(descriptor: Int32) { self.descriptor = descriptor }
 
   deinit {
-    // Ends the connection even if a child of another test has a copy of the descriptor.
+    // Ends the connection, even if a child process of another test has a copy of the descriptor.
     shutdown(descriptor, Int32(SHUT_RDWR))
     close(descriptor)
   }
 
-  /// Reads the next call without its NUL, or returns nil if the client hung up.
+  /// Reads the next call and returns it without its NUL.
+  ///
+  /// Returns nil if the client hung up.
   public func call() -> String? {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 64 << 10)
     while bytes.last != 0 {
-      // The pointer covers the array and is used during the call only.
+      // The pointer is valid, because it covers the array's storage and is used only during the call.
       let count = unsafe recv(descriptor, &chunk, chunk.count, 0)
       if count < 0 && errno == EINTR { continue }
       if count <= 0 { return nil }
@@ -72,7 +76,7 @@ public final class FakeConnection {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
       let piece = Array(rest.prefix(size))
-      // The pointer covers the array and is used during the call only.
+      // The pointer is valid, because it covers the array's storage and is used only during the call.
       let count = unsafe Glibc.send(descriptor, piece, piece.count, Int32(MSG_NOSIGNAL))
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { return }
@@ -80,7 +84,7 @@ public final class FakeConnection {
     }
   }
 
-  /// Sends a reply with these parameters in JSON.
+  /// Sends a reply with these parameters, which are JSON.
   public func reply(_ parameters: String, continues: Bool = false, error: String? = nil, piecesOf size: Int = .max) {
     let name = error.map { #","error":"\#($0)""# } ?? ""
     send(#"{"parameters":\#(parameters)\#(continues ? #","continues":true"# : "")\#(name)}"# + "\0", piecesOf: size)
@@ -90,6 +94,6 @@ public final class FakeConnection {
   public func waitForHangup() { while call() != nil {} }
 }
 
-// Unavailable, because each connection is used only by the thread that serves it.
+// `Sendable` is unavailable, because each connection is used only by the thread that serves it.
 @available(*, unavailable)
 extension FakeConnection: Sendable {}

@@ -1,8 +1,8 @@
-// Tests write the word of the wire format. Code in Sources uses a named member.
+// Lets tests write a value as its word in the wire format. Code in Sources uses the named members instead.
 public import CrashReport
 
 extension OpenEnum where Self: ExpressibleByStringLiteral {
-  /// Creates the value for any word.
+  /// Creates the value for any word, also an unknown one.
   public init(stringLiteral word: String) { self.init(word) }
 }
 

@@ -7,7 +7,9 @@ public enum SampleJSON: Sendable {
     "state":"regressed","report":"bb22"}
     """#.split(separator: "\n").joined()
 
-  /// A whole report, where `more` contains further keys, each followed by a comma.
+  /// A complete report.
+  ///
+  /// `more` contains further keys, each followed by a comma.
   public static func report(id: String, more: String = "") -> String {
     #"""
     {\#(more)"schema":1,"id":"\#(id)","time":"2026-11-21T08:10:11.000123Z","process":{"pid":4711,"uid":1000,
@@ -21,7 +23,9 @@ public enum SampleJSON: Sendable {
     """#.split(separator: "\n").joined()
   }
 
-  /// The summary of a report in the reply of `List`, with a `name` that must be escaped for JSON already.
+  /// The summary of a report in the reply of `List`.
+  ///
+  /// The caller must already have escaped `name` for JSON.
   public static func summary(id: String, cursor: String, name: String = "shop") -> String {
     #"""
     {"cursor":"\#(cursor)","id":"\#(id)","time":"2026-11-21T08:10:11Z","pid":4711,"uid":1000,"name":"\#(name)",

@@ -1,11 +1,13 @@
-/// A generator with a seed, so that a failure can be reproduced.
+/// A random number generator with a seed.
+///
+/// With the same seed a failure can be reproduced.
 public struct SplitMix64: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
   /// Creates a generator with this seed.
   public init(state: UInt64) { self.state = state }
 
-  /// The next number.
+  /// Returns the next number.
   public mutating func next() -> UInt64 {
     state &+= 0x9e37_79b9_7f4a_7c15
     var mixed = state

@@ -2,12 +2,14 @@ import FoundationEssentials
 public import Glibc
 public import LinuxSystem
 
-/// A directory with a short path (sockets need one), removed at its deinit.
+/// A directory with a short path (which sockets need).
+///
+/// The directory is removed in the deinit.
 public final class TestDirectory: Sendable {
   /// The path of the directory.
   public let path: String
 
-  /// Creates the directory under a unique name.
+  /// Creates the directory with a unique name.
   /// - Throws: An error of the file system.
   public init() throws {
     path = "/tmp/cs-\(String(UInt32.random(in: .min ... .max), radix: 36))"
@@ -15,11 +17,13 @@ public final class TestDirectory: Sendable {
   }
 
   deinit {
-    // A deinit cannot throw.
+    // Errors are ignored here, because a deinit cannot throw.
     do { try FileManager.default.removeItem(atPath: path) } catch {}
   }
 
-  /// Creates a subdirectory unless it exists, and returns its path.
+  /// Creates a subdirectory unless it exists.
+  ///
+  /// Returns its path.
   /// - Throws: `SystemError`.
   public func directory(_ name: String, mode: mode_t = 0o700) throws(SystemError) -> String {
     let path = path + "/" + name
@@ -27,11 +31,14 @@ public final class TestDirectory: Sendable {
     return path
   }
 
-  /// Writes a file that no process has open for writing if it is executable, and returns its path.
+  /// Writes a file and returns its path.
+  ///
+  /// After the return no process has an executable file open for writing.
   /// - Throws: `SystemError`.
   public func write(_ bytes: [UInt8], to name: String, mode: UInt16 = 0o600) throws -> String {
     let file = "\(path)/\(name)"
-    // Does not use Data.write: its descriptor is not close-on-exec, so children of other tests would keep it open.
+    // Does not use Data.write, because its descriptor is not close-on-exec, and children of other tests would keep it
+    // open.
     let number = unsafe open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     guard number >= 0 else { throw SystemError("create '\(file)'") }
     try Self.fill(Descriptor(owning: number), bytes, mode: mode, file)
@@ -39,11 +46,11 @@ public final class TestDirectory: Sendable {
     return file
   }
 
-  /// Consumes the descriptor, which is closed when this function returns.
+  /// Takes ownership of the descriptor, and closes it before it returns.
   private static func fill(_ descriptor: consuming Descriptor, _ bytes: [UInt8], mode: UInt16, _ file: String) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
-      // write() reads as many bytes as the slice has.
+      // write() reads at most as many bytes as the slice has.
       let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor.number, $0.baseAddress, $0.count) }
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { throw SystemError("write '\(file)'") }
@@ -52,14 +59,16 @@ public final class TestDirectory: Sendable {
     guard fchmod(descriptor.number, mode_t(mode)) == 0 else { throw SystemError("chmod '\(file)'") }
   }
 
-  /// Waits until no process has the file open for writing, because such a file cannot be executed (ETXTBSY).
+  /// Waits until no process has the file open for writing, because the kernel refuses to execute a file that is open
+  /// for writing (ETXTBSY).
   ///
   /// This process has closed the file, but a child of another test may hold a copy of the descriptor until its exec.
   private static func awaitLastWriter(of file: String) throws {
     let number = unsafe open(file, O_RDONLY | O_CLOEXEC)
     guard number >= 0 else { throw SystemError("open '\(file)'") }
     let reader = Descriptor(owning: number)
-    // The kernel grants a read lease only on a file without writers. Bounded, in case a writer never closes the file.
+    // The kernel grants a read lease only for a file that no process has open for writing. The number of attempts is
+    // bounded, in case a process never closes the file.
     for _ in 0..<60_000 {
       if fcntl(reader.number, setLease, F_RDLCK) == 0 { return }
       guard errno == EAGAIN else { throw SystemError("lease '\(file)'") }
@@ -69,5 +78,5 @@ public final class TestDirectory: Sendable {
   }
 }
 
-// From <linux/fcntl.h>, because Swift's Glibc module does not import it.
+// This constant is copied from <linux/fcntl.h>, because Swift's Glibc module does not import it.
 private let setLease: Int32 = 1024

@@ -1,20 +1,22 @@
 import Dispatch
 public import Foundation
 
-/// Runs programs that are built together with the tests.
+/// Runs the programs that are built together with the tests.
 public enum TestProgram: Sendable {
-  /// The folder of this test program, which contains the products under test.
+  /// The directory of this test program.
+  ///
+  /// It also contains the products under test.
   public static let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     .deletingLastPathComponent()
 
-  /// This process's environment with Swift's own backtracer disabled.
+  /// A copy of this process's environment, with Swift's own backtracer disabled.
   ///
-  /// The backtracer needs operations that a confined process may not perform.
+  /// The backtracer needs system calls that a confined process may not perform.
   public static var environment: [String: String] {
     ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
   }
 
-  /// Returns the URL of a product.
+  /// Returns the URL of a built product.
   public static func url(_ name: String) -> URL { folder.appendingPathComponent(name) }
 
   /// The exit status and the output of a program.
@@ -26,16 +28,16 @@ public enum TestProgram: Sendable {
     /// The standard error.
     public var error: String
 
-    /// The output as text.
+    /// The standard output as a string.
     public var text: String { String(decoding: output, as: UTF8.self) }
   }
 
-  /// Runs a program to its end.
+  /// Runs a program until it ends.
   ///
-  /// Its streams are files, because a pipe can fill up.
+  /// The streams of the program are files, because a pipe could fill up and block the program.
   ///
-  /// `leavesCore`: false if the program crashes on purpose. Without an input the program reads the null device.
-  /// - Throws: Errors of Foundation.
+  /// Pass false for `leavesCore` if the program crashes on purpose. Without an input the program reads /dev/null.
+  /// - Throws: The errors of Foundation's `Process` and file functions.
   public static func run(
     _ program: URL, _ arguments: [String] = [], environment: [String: String] = TestProgram.environment,
     input: URL? = nil,
@@ -65,7 +67,7 @@ public enum TestProgram: Sendable {
       output: try Data(contentsOf: output), error: try String(contentsOf: error, encoding: .utf8))
   }
 
-  /// Runs a closure on a thread that it may block.
+  /// Runs a closure on a separate thread, because the closure may block.
   /// - Throws: The errors of the closure.
   public static func onThread<Result: Sendable>(
     _ body: @escaping @Sendable () throws -> Result

@@ -15,7 +15,8 @@ struct MetricsListenerTests {
     limits: Limits = .patient, _ body: @escaping @Sendable (UInt16, TestDaemon) throws -> Void
   ) async throws {
     try await TestDaemon.run(limits: limits, configure: { $0.settings.metricsListen = "127.0.0.1:0" }) { daemon in
-      // crashd binds the port while it starts. Each iteration yields, so that the pool of threads can run that task.
+      // crashd binds the port while it starts. Each iteration yields the thread, because the task must run in the same
+      // pool of threads.
       var port: UInt16?
       while port == nil {
         await Task.yield()
@@ -31,7 +32,7 @@ struct MetricsListenerTests {
     }
   }
 
-  @Test("a scrape gets what crashctl metrics prints, as OpenMetrics, and then the connection ends")
+  @Test("a scrape gets the output of crashctl metrics, as OpenMetrics, and then the connection ends")
   func scrape() async throws {
     try await withListener { port, daemon in
       _ = try daemon.store.put(.sample(id: "aa"), raw: [])
@@ -60,7 +61,7 @@ struct MetricsListenerTests {
     }
   }
 
-  @Test("a request that is longer than a scraper's ends without an answer")
+  @Test("a request that is longer than a scraper's request ends the connection without an answer")
   func long() async throws {
     try await withListener { port, _ in
       let header = "X: " + String(repeating: "x", count: MetricsScrapes.requestLimitBytes)
@@ -74,7 +75,8 @@ struct MetricsListenerTests {
     try await withListener { port, _ in
       var open: [Descriptor] = []
       for _ in 0..<MetricsScrapes.connectionLimit { open.append(try TestScraper.connect(port)) }
-      // A separate event loop counts the connections. Until it has counted them, further connections are answered.
+      // A separate event loop counts the connections. Until this loop has counted them, further connections are
+      // answered.
       var answer = "not refused yet"
       while !answer.isEmpty { answer = try TestScraper.answer(port, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n") }
       open.removeAll()

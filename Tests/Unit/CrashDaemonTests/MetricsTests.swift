@@ -43,7 +43,7 @@ struct MetricsTests {
     var metrics = OpenMetrics()
     metrics.add("m", .gauge, "h", by: "l", [value: 1])
     let sample = metrics.text.unicodeScalars.drop { $0 != "{" }
-    // The comparison is by scalars, because equal strings may differ in their scalars.
+    // The comparison is by scalars, because strings that Swift treats as equal may have different scalars.
     #expect(sample.elementsEqual("{l=\"\(escaped)\"} 1\n".unicodeScalars))
   }
 
@@ -64,8 +64,8 @@ struct MetricsTests {
         lines.contains("crashd_reports 1")
           && lines.contains("crashd_reports_removed_total{reason=\"asked\"} 1"))
       #expect(lines.last == "# EOF")
-      // The file is rewritten each second and renamed. Each rename is an event, and the watch misses no event from here
-      // on.
+      // The file is rewritten each second and renamed. Each rename is an event, and after this line the watch misses no
+      // event.
       let renames = try SpoolWatch(directory: directory.path)
       while !Self.read(path).contains("crashd_reports 1\n") {
         try await onThread {
@@ -108,7 +108,7 @@ struct MetricsTests {
       ])
   }
 
-  @Test("a user's metrics have the user's crashes and groups and the version; all users' metrics have all of them")
+  @Test("a user's metrics have the user's crashes and groups and the version; the metrics of all users have everything")
   func users() async throws {
     try await TestDaemon.run(configure: { $0.commit = "0123abcd" }) { daemon in
       var report = try CrashReport.sample(id: "aa")

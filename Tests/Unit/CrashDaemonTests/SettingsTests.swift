@@ -15,7 +15,7 @@ struct SettingsTests {
     return reader.settings
   }
 
-  @Test("a settings file sets its own keys only")
+  @Test("a settings file sets only the keys that it contains")
   func file() throws {
     let settings = try read(
       """
@@ -279,7 +279,7 @@ struct SettingsTests {
     #expect(!reader.settings.protectsAutomatically && reader.settings.fetchPath == "/usr/bin/crash-fetch")
     try reader.read(option: "debuginfod-urls", "https://option.example.org")
     #expect(reader.settings.debuginfodURLs == ["https://option.example.org"])
-    // An empty variable means no servers, whatever the file contains.
+    // An empty variable means no servers, even if the file names servers.
     try reader.read(environment: ["CRASHD_DEBUGINFOD_URLS": ""])
     #expect(reader.settings.debuginfodURLs.isEmpty)
     let takes = "debuginfod-urls takes at most 8 URLs that begin with http:// or https://, not "
@@ -308,7 +308,8 @@ struct SettingsTests {
     var reader = SettingsReader()
     try reader.read(yaml: text, at: path)
     #expect(reader.settings == Settings())
-    // The test also reads the file with its examples: `#key`, without a space, is an example.
+    // The test also reads the file with its examples enabled. A line `#key`, without a space after the `#`, is an
+    // example.
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line -> String in
       let indent = line.prefix { $0 == " " }
       let rest = line.dropFirst(indent.count)

@@ -30,7 +30,8 @@ struct StatusLineTests {
       interval_ms: 1)
     let running = Task { try await line.run() }
     #expect(try await systemd.next() == "STATUS=No process attached, no crash kept")
-    // The same counts again cause no message. The next message received is the one that follows.
+    // Sending the same counts again causes no message. The next message that is received is therefore the following
+    // one.
     line.note(processes: 0)
     line.note(processes: 2)
     var next = try await systemd.next()

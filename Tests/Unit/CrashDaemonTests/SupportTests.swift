@@ -78,7 +78,7 @@ struct SupportTests {
     #expect(log.lines.count == 2)
   }
 
-  @Test("a ring survives its excerpt, which omits empty parts")
+  @Test("a ring is read back unchanged from its excerpt, which omits empty parts")
   func excerpt() throws {
     var ring = TestRing()
     ring.addImage(0)
@@ -178,7 +178,7 @@ struct StartTests {
     defer { unsafe unlink(path) }
     var left: DirectoryLock? = try DirectoryLock(path: path)
     #expect(throws: DaemonError.locked(path: path)) { try DirectoryLock(path: path, patience_ms: 30) }
-    // The child has a copy of the descriptor, so that the lock ends only when both are closed.
+    // The child has a copy of the descriptor. The lock is therefore released only when both copies are closed.
     try Thread.start(named: "child") { [left] in withExtendedLifetime(left) { _ = usleep(50_000) } }
     left = nil
     let next = try DirectoryLock(path: path, patience_ms: 600_000)

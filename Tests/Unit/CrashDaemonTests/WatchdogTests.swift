@@ -9,7 +9,7 @@ import Testing
 
 @Suite("systemd's watchdog")
 struct WatchdogTests {
-  @Test("the heartbeat book reports progress only if each loop has moved since the last report")
+  @Test("the heartbeats report progress only if each loop has moved since the last report")
   func book() {
     let (one, two) = (Heartbeat("one"), Heartbeat("two"))
     var book = HeartbeatBook([one, two])
@@ -18,7 +18,7 @@ struct WatchdogTests {
     one.beat()
     #expect(!look())
     #expect(book.late == ["two"])
-    // Many heartbeats of one loop do not compensate for a stuck loop.
+    // Many heartbeats of one loop do not compensate for a loop that hangs.
     one.beat()
     #expect(!look())
     two.beat()
@@ -40,7 +40,7 @@ struct WatchdogTests {
     #expect(!look())
     heartbeat.rest()
     #expect(look())
-    // A rest since the last report counts as progress.
+    // A loop that has rested since the last report is treated as if it had made progress.
     heartbeat.beat()
     #expect(look())
   }
@@ -61,7 +61,7 @@ struct WatchdogTests {
     let pid: Int32 = 4711
     let read = { (environment: [String: String]) in Watchdog.Request(environment: environment, pid: pid) }
     #expect(read(["WATCHDOG_USEC": "120000000"])?.period_ms == 30_000)
-    // A heartbeat at the last moment still reaches systemd in time.
+    // A heartbeat shortly before the deadline still reaches systemd in time.
     #expect(read(["WATCHDOG_USEC": "120000000"])?.lateStep_ms == 3_750)
     #expect(read(["WATCHDOG_USEC": "120000000", "WATCHDOG_PID": "4711"])?.limit_us == 120_000_000)
     #expect(read(["WATCHDOG_USEC": "1"])?.period_ms == 1)
@@ -96,7 +96,7 @@ struct WatchdogTests {
       ], logger: log.logger)
     defer { watchdog.end() }
     let running = Task { try await watchdog.run() }
-    // The watchdog has checked many times before its sixteenth turn starts.
+    // Before its sixteenth turn starts, the watchdog has checked the loops many times.
     for await number in turns where number == 16 { break }
     #expect(try systemd.receive() == nil)
     #expect(log.lines.count { $0.contains("loops without progress: standing;") } == 1)
@@ -161,11 +161,11 @@ struct WatchdogTests {
     _ = await running.result
   }
 
-  @Test("while a set-aside database is read, the store keeper's thread is free and its heartbeat rests")
+  @Test("while a set-aside database is read, the store keeper's thread is free, and no heartbeat is expected")
   func rescue() async throws {
     let daemon = try TestDaemon(TestDirectory())
     let path = "\(daemon.directories.state)/aside"
-    // The file is a pipe: opening it for reading blocks until a writer opens it.
+    // The file is a pipe, because opening a pipe for reading blocks until a writer opens it.
     try #require(unsafe mkfifo(path, 0o600) == 0)
     let heartbeat = Heartbeat("store")
     let keeper = StoreKeeper(
@@ -233,7 +233,7 @@ struct WatchdogTests {
       while messages < 3 {
         if try await systemd.next() == "WATCHDOG=1" { messages += 1 }
       }
-      // Otherwise the queue would be full when crashd sends its stop message.
+      // The messages must be read, because otherwise the queue would be full when crashd sends its stop message.
       try systemd.readOn()
     }
     withExtendedLifetime(directory) {}
@@ -241,6 +241,6 @@ struct WatchdogTests {
 }
 
 extension StoreKeeper {
-  /// Answers in a separate turn.
+  /// The answer is sent in a separate turn of the loop.
   fileprivate var isFree: Bool { true }
 }

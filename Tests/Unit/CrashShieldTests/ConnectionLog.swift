@@ -13,7 +13,9 @@ final class ConnectionLog: Sendable {
     arrival.signal()
   }
 
-  /// Waits for the first change; nil if none came in five minutes, which only a failing test reaches.
+  /// Waits for the first change.
+  ///
+  /// Returns nil if there was none in five minutes, which happens only in a failing test.
   func first() -> Shield.Connection? {
     guard arrival.wait(timeout: .now() + .seconds(300)) == .success else { return nil }
     return changes.withLock { $0.first }

@@ -21,7 +21,7 @@ private func meetFaults(_ sites: Range<UInt>, times: Int = 1) {
   }
 }
 
-/// Runs each job at once, on the thread that enqueues it.
+/// An executor that runs each job immediately, on the thread that enqueues it.
 private final class InlineExecutor: TaskExecutor {
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
@@ -48,7 +48,7 @@ struct IncidentStreamTests {
     }
   }
 
-  @Test("a fault from before the start of the shield is in the stream after the start")
+  @Test("a fault that occurred before the start of the shield is in the stream after the start")
   func beforeStart() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       var iterator = Shield.incidents.makeAsyncIterator()
@@ -90,7 +90,7 @@ struct IncidentStreamTests {
         meetFaults(sites, times: times)
         for _ in sites { _ = await fast.next() }
       }
-      // The slow one may get the last batch after the fast one.
+      // The slow reader may get the last batch after the fast reader.
       let dropped = 4 * sites.count - IncidentReader.bufferLimit
       while Shield.incidents.droppedCount < dropped { await Task.yield() }
       #expect(Shield.incidents.droppedCount == dropped)
@@ -117,11 +117,11 @@ struct IncidentStreamTests {
     }
   }
 
-  @Test("a reader whose executor runs it during the delivery may end its iteration and begin another")
+  @Test("a reader that resumes during the delivery may end its iteration and begin another")
   func inlineExecutor() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       start()
-      // The task runs here until it waits for an incident. Afterwards the delivery runs it.
+      // The task runs on this thread until it waits for an incident. After that, the delivery resumes it.
       let reading = Task(executorPreference: InlineExecutor()) {
         var lines: [Int?] = []
         for _ in 0..<2 {
@@ -138,7 +138,7 @@ struct IncidentStreamTests {
     }
   }
 
-  @Test("each source and kind of the ring maps to a kind of the stream, and an unknown one maps to unknown")
+  @Test("each source and kind of the ring maps to a kind of the stream, and an unknown source or kind maps to unknown")
   func kinds() {
     func kind(_ source: cs_ring_incident_source, _ kind: UInt32) -> Shield.Incident.Kind {
       var entry = cs_ring_incident()

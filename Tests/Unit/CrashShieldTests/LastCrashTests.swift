@@ -5,13 +5,13 @@ import Testing
 
 /// Tests crashd's messages about the last crash over a real socket.
 ///
-/// The test process plays crashd.
+/// The test process takes the part of crashd.
 @Suite("Shield.lastCrash")
 struct LastCrashTests {
   private static let crash = ControlMessage.lastCrash(
     time_ns: 1_795_248_611_000_000_000, id: "3f2a9c54", sentence: Array("Index out of range".utf8))
 
-  @Test("the last crash is nil until crashd sends it, and available at once afterwards")
+  @Test("the last crash is nil until crashd sends it, and is then available at once")
   func told() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()
@@ -32,7 +32,7 @@ struct LastCrashTests {
     }
   }
 
-  @Test("a program without an earlier crash receives that answer, and does not wait longer")
+  @Test("a program without an earlier crash receives that answer from crashd, and does not wait longer")
   func none() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()
@@ -95,7 +95,7 @@ struct LastCrashTests {
     }
   }
 
-  @Test("a limit beyond the range of the clock does not trap: it waits for crashd, or does not wait if it is negative")
+  @Test("a limit beyond the range of the clock does not trap; with a negative limit there is no wait")
   func limits() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()
@@ -108,7 +108,7 @@ struct LastCrashTests {
       }
       async let seconds = Shield.lastCrash(within: .seconds(Int64.max))
       async let attoseconds = Shield.lastCrash(within: Duration(_high: .max, low: .max))
-      // After this call, both tasks are waiting.
+      // After this call returns, both tasks are waiting.
       check(await Shield.lastCrash(within: .milliseconds(100)) == nil)
       daemon.send(LastCrashTests.crash)
       let crashes = await [seconds, attoseconds]

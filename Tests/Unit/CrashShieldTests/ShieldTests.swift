@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 import Testing
 
-/// A process starts the shield once, therefore each test that starts it runs in its own process.
-// The default handle searches all linked libraries; the result is nil if the name does not exist.
+/// A process starts the shield once. Each test that starts it therefore runs in its own process.
+// The default handle searches all linked libraries. The result is nil if the name does not exist.
 private let isUnderThreadSanitizer = unsafe dlsym(nil, "__tsan_init") != nil
 
 @Suite
@@ -21,7 +21,7 @@ struct ShieldTests {
     }
   }
 
-  @Test("a start without crashd succeeds and reports this once, through the callback")
+  @Test("a start without crashd succeeds, and the callback reports once that crashd is unreachable")
   func unreachable() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       let changes = ConnectionLog()
@@ -67,7 +67,7 @@ struct ShieldTests {
   @Test("a failed start returns its error, passes it to the callback, and prints nothing")
   func failedStart() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
-      // The testing library also prints, but not during the call.
+      // The testing library also prints, but not during this call.
       let output = unsafe tmpfile().map { unsafe fileno($0) } ?? -1
       guard dup2(output, STDOUT_FILENO) >= 0, dup2(output, STDERR_FILENO) >= 0 else { Glibc.exit(2) }
       let reported = Mutex<[Shield.Status]>([])
@@ -95,7 +95,7 @@ struct ShieldTests {
   @Test("CRASHSHIELD_DISABLE takes precedence: the call of start returns and the shield is not started")
   func disabled() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
-      // No other thread runs in this process yet.
+      // No other thread runs in this process yet. The environment can therefore be changed.
       unsafe setenv("CRASHSHIELD_DISABLE", "1", 1)
       try Shield.startOrThrow(Shield.Configuration(socket: "/nonexistent/attach"))
       Glibc.exit(Shield.isStarted ? 1 : ShieldTests.right)
@@ -105,14 +105,14 @@ struct ShieldTests {
   @Test("CRASHSHIELD_DISABLE=0 does not disable the shield")
   func notDisabled() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
-      // No other thread runs in this process yet.
+      // No other thread runs in this process yet. The environment can therefore be changed.
       unsafe setenv("CRASHSHIELD_DISABLE", "0", 1)
       try Shield.startOrThrow(Shield.Configuration(socket: "/nonexistent/attach"))
       Glibc.exit(Shield.isStarted ? ShieldTests.right : 1)
     }
   }
 
-  @Test("tags are set, replaced and removed; tags that are too long are cut, and the result states this")
+  @Test("tags are set, replaced and removed; tags that are too long are cut, and the result of the call states that")
   func tags() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       try Shield.startOrThrow(Shield.Configuration(socket: "/nonexistent/attach"))

@@ -23,7 +23,7 @@ struct AccessTests {
         check(stack.frames.count >= 4 && stack.thread == incident.use.thread && stack.thread != nil)
       }
       check(incident.release.frames != incident.allocation.frames)
-      // The access counts once, because the page is open afterwards.
+      // The access is counted once, because the page is open afterwards.
       check(unsafe dead._withUnsafeGuaranteedRef { $0.number } == 7 && GuardPages.statistics.incidents == 1)
       Glibc.exit(right)
     }
@@ -86,7 +86,7 @@ struct AccessTests {
     }
   }
 
-  @Test("each use of another object at one call site counts, and none shows another object's release stack")
+  @Test("each use of another object at one call site is counted, and shows the release stack of its own object")
   func slotReuse() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self, slots: 64)
@@ -158,7 +158,7 @@ struct AccessTests {
 @inline(never)
 private func dropDeeper() {
   drop()
-  // The statement prevents a tail call.
+  // This statement prevents a tail call.
   unsafe counter &+= 1
 }
 

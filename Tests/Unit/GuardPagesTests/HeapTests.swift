@@ -25,7 +25,8 @@ struct HeapTests {
       check(incidents[1].kind == .invalidFree && incidents[1].offset == 16 && incidents[1].age == nil)
       check(incidents[1].className == "GuardPagesTests.Session" && !incidents[1].allocation.frames.isEmpty)
       check(incidents[2].kind == .invalidFree)
-      // A block of another type is in a slot too. Its accesses are not guarded, but its frees are.
+      // A block of another type is also in a slot. Accesses to this block are not checked after its free, but its frees
+      // are checked.
       guard let block = unsafe malloc(Self.size) else { Glibc.exit(1) }
       unsafe free(block)
       unsafe free(block)
@@ -127,13 +128,14 @@ struct HeapTests {
       unsafe free(page)
       free(nil)
       check(usableSize(nil) == 0)
-      // The size is too large to allocate. errno must keep its value before each success.
+      // The size of this call is too large to allocate, which sets errno. Before each success errno must keep its value
+      // before each success.
       errno = 0
       check(unsafe malloc(Int.max) == nil && errno == ENOMEM)
       errno = 77
       unsafe free(malloc(Self.size))
       check(errno == 77 && GuardPages.incidents().isEmpty)
-      // The block is a freed slot: the call is recorded and returns new memory.
+      // The block of this call is a freed slot. The call is recorded and returns new memory.
       guard let stale = unsafe malloc(Self.size) else { Glibc.exit(1) }
       unsafe free(stale)
       guard let fresh = unsafe realloc(stale, 80) else { Glibc.exit(1) }

@@ -60,11 +60,12 @@ struct RunTimeTests {
       GuardPages.configure(slots: 100, oneIn: 10)
       for _ in 0..<10_000 { _ = unsafe dangling { Wide() } }
       let drawn = GuardPages.statistics.allocated
-      // The mean is 1,000, because each interval is drawn uniformly from 1...19.
+      // The expected value is 1,000, because each interval is drawn uniformly from 1...19.
       check(drawn > 800 && drawn < 1200)
       let dead = unsafe (0..<300).map { _ in unsafe dangling { Wide() } }
       GuardPages.configure(slots: 10, oneIn: 1)
-      // The record of a freed object still exists. The object's fields are overwritten, but not its class.
+      // The record of a freed object still exists. The object's fields have been overwritten, but not its class
+      // pointer.
       GuardPages.configure(slots: 0, oneIn: 1)
       unsafe dead.forEach { _ = unsafe $0._withUnsafeGuaranteedRef { $0.numbers.8 } }
       let incidents = GuardPages.statistics.incidents
@@ -109,7 +110,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("the quarantine writes no byte after an object whose size is not a multiple of a word", arguments: [1, 2])
+  @Test("the quarantine writes no byte behind an object whose size is not a multiple of a word", arguments: [1, 2])
   func edge(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       start(Odd.self)
@@ -185,7 +186,7 @@ struct RunTimeTests {
     }
   }
 
-  @Test("guarded memory outlives its allocating thread, even during the thread's destructors")
+  @Test("guarded memory stays valid after its allocating thread has ended, even during the thread's destructors")
   func threadEnds() async {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Wide.self)
@@ -212,7 +213,7 @@ struct RunTimeTests {
       let before = residentPages()
       for _ in 0..<20_000 { _ = unsafe dangling { Wide() } }
       let after = residentPages()
-      // There are 512 pages of objects, and 170 pages of their records.
+      // There are 512 pages for objects, and 170 pages for the records of slots.
       check(after - before < 512 + 256)
       GuardPages.configure(slots: 0, oneIn: 1)
       check(after - residentPages() > 400)

@@ -1,4 +1,4 @@
-// Shared code of the guard slot tests. Each test accesses freed or foreign memory, therefore it runs in its own
+// Shared code of the guard slot tests. Each test accesses freed or foreign memory and therefore runs in its own
 // process.
 import CrashShield
 import CrashShieldGuardPages
@@ -40,7 +40,7 @@ final class Elements: ManagedBuffer<Int, Int> {}
 /// An exit status that means "the child reached its end and all checks passed".
 let right: Int32 = 42
 
-/// Ends this child if the condition is false, and prints which check failed and what the records contain.
+/// Ends this child if the condition is false, and prints which check failed and the contents of the records.
 func check(_ condition: Bool, column: Int = #column, line: Int = #line) {
   if condition { return }
   let text = Array("check in \(line):\(column) failed: \(GuardPages.statistics), \(GuardPages.incidents())\n".utf8)
@@ -85,7 +85,9 @@ func held<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
   return unsafe Unmanaged.passUnretained(object)
 }
 
-/// An address for `free` that is not the start of an object, unless `offset` is 0.
+/// Returns an address for `free`.
+///
+/// It is not the start of an object, unless `offset` is 0.
 func address(_ pointer: UnsafeMutableRawPointer, plus offset: Int = 0) -> UnsafeMutableRawPointer {
   unsafe pointer + offset
 }
@@ -94,7 +96,7 @@ func address(_ pointer: UnsafeMutableRawPointer, plus offset: Int = 0) -> Unsafe
 @_silgen_name("fork")
 func forkProcess() -> pid_t
 
-/// `malloc_usable_size`, whose header Swift does not import.
+/// The function `malloc_usable_size`, whose header Swift does not import.
 @_silgen_name("malloc_usable_size")
 func usableSize(_ memory: UnsafeMutableRawPointer?) -> Int
 

@@ -4,17 +4,17 @@ import Testing
 /// Tests that the compiler refuses the operations for which there is no guard.
 @Suite
 struct CompileTests {
-  /// The compiler refuses each line with the error next to it.
+  /// The compiler refuses each line, with the error that is stated next to the line.
   ///
-  /// It accepts the lines before them.
+  /// It accepts the lines before these.
   private static let refused: [(line: String, error: String)] = [
     // T29: a transition queue belongs to the main actor.
     ("nonisolated func fromElsewhere(_ queue: TransitionQueue<Window>) { queue.push(Page()) }", "main actor"),
     ("func fromTask(_ queue: TransitionQueue<Window>) { Task.detached { queue.pop() } }", "main actor"),
-    // Comparing indices of these collections can trap, therefore there is no guard for them.
+    // Comparing indices of these collections can trap. There is therefore no guard for these collections.
     ("func ofDictionary(_ items: [String: Int]) { _ = items[shielded: items.startIndex] }", "subscript"),
     ("func ofSet(_ items: Set<String>) { _ = items[shielded: items.startIndex] }", "subscript"),
-    // The compiler refuses nil, which the iOS shields skip.
+    // The iOS shields skip nil at run time; here the compiler refuses it.
     ("func intoCache(_ cache: NSCache<NSString, NSString>) { cache.setObject(nil, forKey: \"key\") }", "nil"),
     ("func intoSet(_ items: NSMutableSet) { items.add(nil) }", "nil"),
     ("func asPrefix(_ text: String) { _ = text.hasPrefix(nil) }", "nil"),
@@ -45,7 +45,7 @@ struct CompileTests {
     #expect(found.count == Self.refused.count, "\(found)")
   }
 
-  /// Returns the compiler's errors for a source text, one per line.
+  /// Returns the compiler's errors for a source text, one error per line.
   private func errors(of source: String) throws -> [String] {
     let folder = FileManager.default.temporaryDirectory.appending(path: "compile-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -74,7 +74,7 @@ struct CompileTests {
     process.waitUntilExit()
     let lines = try String(contentsOf: output, encoding: .utf8).split(separator: "\n")
     let errors = lines.filter { $0.contains("error:") }.map(String.init)
-    // A compiler that was killed, or that printed nothing, gives no result.
+    // A compiler that was killed, or that printed nothing, is treated as no result.
     try #require(process.terminationReason == .exit && (process.terminationStatus == 0) == errors.isEmpty)
     return errors
   }

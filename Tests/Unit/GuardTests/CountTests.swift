@@ -86,7 +86,7 @@ struct CountTests {
   func timers() async {
     await #expect(processExitsWith: .exitCode(right)) {
       // One thread at a time changes the array until all timers exist. A Mutex would not help, because ThreadSanitizer
-      // does not detect it (Tests/tsan-suppressions).
+      // does not recognize the lock of a Mutex (Tests/tsan-suppressions).
       let made = DispatchQueue(label: "made")
       nonisolated(unsafe) var timers: [ShieldedTimer] = []
       DispatchQueue.concurrentPerform(iterations: 4) { _ in
@@ -94,7 +94,7 @@ struct CountTests {
           // If this thread stalls, the first tick still finds its target.
           ShieldedTimer(every: .milliseconds(1), target: Target(), line: 7) { _ in }
         }
-        // The queue runs one closure at a time, which is the only access to the array.
+        // The queue runs one closure at a time, and only these closures access the array.
         made.sync { unsafe timers += own }
       }
       let all = made.sync { unsafe timers }
@@ -192,7 +192,7 @@ struct CountTests {
   }
 }
 
-/// Expects one record of that call site and with that count, then ends the process.
+/// Expects one record with the given call site and count, and then ends the process.
 private func expect(_ kind: ShieldKind, _ line: Int, _ count: Int) -> Never {
   let incidents = Shield.guardIncidents
   guard incidents.count == 1, incidents[0].kind == kind, incidents[0].line == line, incidents[0].count == count,

@@ -38,7 +38,7 @@ struct DecodingTests {
     }
   }
 
-  @Test("decoding anything other than an array or an object gives nothing, and is counted")
+  @Test("decoding anything other than an array or an object gives no elements, and is counted")
   func containers() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let order = try decoded(#"{"id": 5, "lines": "x", "prices": [1], "note": "n"}"#, line: 1)

@@ -67,8 +67,10 @@ struct GuardTableTests {
     var isDocumentedValue: Bool { status == .exitCode(documented) }
   }
 
-  /// Checks a row: `off` and `observe` end as without the guard, or have a reason; only `off` records nothing; `absorb`
-  /// gives its value.
+  /// Checks a row of the table.
+  ///
+  /// `off` and `observe` must end as without the guard, or state a reason. Only `off` records nothing. `absorb` must
+  /// give its documented value.
   private func expectSound(_ row: Row, of scene: GuardScene) {
     let name: Comment = "G\(scene.number) \(row)"
     #expect(row.off.records == 0 && row.observe.records == 1 && row.absorb.records == 1, name)
@@ -85,7 +87,9 @@ struct GuardTableTests {
     if case .signal = status { true } else { false }
   }
 
-  /// Runs the fault in its own process; without a mode, without the guard.
+  /// Runs the fault in its own process.
+  ///
+  /// If no mode is given, the fault runs without the guard.
   private func seen(_ index: Int, _ mode: ShieldMode?) async throws -> Outcome {
     let number = mode.map { Int($0.rawValue) } ?? -1
     let result = await #expect(
@@ -98,7 +102,7 @@ struct GuardTableTests {
         exit(documented)
       }
       Shield.setMode(mode)
-      // Only the first fault of a call site counts, because the table has each fault once.
+      // Only the first fault of a call site is used, because the table has each fault once.
       Shield.onIncident { if $0.count == 1 { tell($0.mode == mode ? "[record]" : "[mode]") } }
       guard await scene.guarded() else { complain("another value") }
       exit(documented)
@@ -113,9 +117,11 @@ struct GuardTableTests {
     [SIGILL: "SIGILL", SIGABRT: "SIGABRT", SIGSEGV: "SIGSEGV", SIGPIPE: "SIGPIPE"][signal] ?? "signal \(signal)"
   }
 
-  /// Compares the lines with the table, which is between marks in the document.
+  /// Compares the lines with the table.
   ///
-  /// GUARD_TABLE_WRITE makes the test write it.
+  /// The table is between two marks in the document.
+  ///
+  /// If GUARD_TABLE_WRITE is set, the test writes the table instead.
   private func compare(_ lines: [String]) throws {
     let document = URL(filePath: #filePath).appending(path: "../../../../docs/guards.md").standardizedFileURL
     let text = try String(contentsOf: document, encoding: .utf8)

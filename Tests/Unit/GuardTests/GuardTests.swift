@@ -74,7 +74,7 @@ struct GuardTests {
   func harmless(number: Int) async {
     await #expect(processExitsWith: .exitCode(right), "\(GuardCase.all[number].name)") { [number] in
       let this = GuardCase.all[number]
-      // A memory fault is excluded here: in the modes off and observe the guard reads the memory outside the buffer.
+      // Memory faults are excluded, because in the modes off and observe the guard reads the memory outside the buffer.
       if this.kind != .memory {
         Shield.setMode(.off)
         guard this.guarded(), Shield.guardIncidents.isEmpty else { complain("off: \(Shield.guardIncidents)") }
@@ -87,13 +87,15 @@ struct GuardTests {
     }
   }
 
-  /// The child's output after a mark, without the output of the testing library.
+  /// The child's output after a mark, which excludes the output of the testing library.
   private func text(_ result: ExitTest.Result?) -> String? {
     result.map { String(decoding: $0.standardOutputContent, as: UTF8.self) }
   }
 }
 
-/// Prepares a deliberate crash: without a core file, without Swift's own report, and with the same end under a
+/// Prepares a deliberate crash.
+///
+/// The process then writes no core file and no report of Swift's backtracer, and ends in the same way under a
 /// sanitizer.
 func beginCrash() {
   for number in [SIGILL, SIGABRT, SIGSEGV] { signal(number, SIG_DFL) }
@@ -104,13 +106,13 @@ func beginCrash() {
 
 func tell(_ text: String) {
   let bytes = Array(text.utf8)
-  // write() reads as many bytes as the array has.
+  // write() reads at most as many bytes as the array has.
   _ = unsafe write(STDOUT_FILENO, bytes, bytes.count)
 }
 
 func complain(_ text: String) -> Never {
   let bytes = Array("\(text)\n".utf8)
-  // write() reads as many bytes as the array has.
+  // write() reads at most as many bytes as the array has.
   _ = unsafe write(STDERR_FILENO, bytes, bytes.count)
   Glibc.exit(1)
 }

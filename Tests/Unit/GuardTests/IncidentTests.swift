@@ -10,7 +10,7 @@ private let right: Int32 = 42
 /// Tests the call site and the task of an incident.
 @Suite
 struct IncidentTests {
-  @Test("an incident has its task's number")
+  @Test("an incident has the number of its task")
   func task() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let reader = Reader()

@@ -53,7 +53,7 @@ struct IsolationTests {
     #expect(inTask == 5 && onQueue == 5)
   }
 
-  @Test("shieldedAssumeIsolated accepts the answer of an executor that reports another executor")
+  @Test("shieldedAssumeIsolated uses the answer of an executor which reports that another executor is current")
   func telling() async {
     await #expect(processExitsWith: .exitCode(right)) {
       guard Queued(Telling()).callback() == nil, Shield.guardIncidents.map(\.kind) == [.isolation] else {
@@ -99,7 +99,7 @@ private actor Counter {
 
   func failing() throws { try fail() }
 
-  /// A function without static isolation to the actor.
+  /// A function that is not statically isolated to the actor.
   nonisolated func fromOutside() -> Int? {
     shieldedAssumeIsolated { counter in
       counter.count += 1
@@ -112,7 +112,7 @@ private actor Counter {
   }
 }
 
-/// An executor that cannot report where it runs without ending the process.
+/// An executor that can only check whether it is the current one, by ending the process if it is not.
 private class Silent: SerialExecutor, @unchecked Sendable {
   // The key is set once, before any other code can use it.
   fileprivate static let key = DispatchSpecificKey<Bool>()
@@ -131,7 +131,7 @@ private class Silent: SerialExecutor, @unchecked Sendable {
   func isIsolatingCurrentContext() -> Bool? { nil }
 }
 
-/// An executor that can report where it runs.
+/// An executor that can report whether it is the current one.
 private final class Telling: Silent, @unchecked Sendable {
   override func isIsolatingCurrentContext() -> Bool? { DispatchQueue.getSpecific(key: Self.key) == true }
 }

@@ -89,7 +89,7 @@ struct JSONTests {
     #expect(throws: (any Error).self) { try ShieldedJSON(data: Data("{".utf8)) }
   }
 
-  @Test("JSON that is nested too deeply counts as another type, and does not overflow the stack")
+  @Test("JSON that is nested too deeply is treated as another type, and does not overflow the stack")
   func deep() async {
     await #expect(processExitsWith: .exitCode(right)) {
       var value: [Any] = []

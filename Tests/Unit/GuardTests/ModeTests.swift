@@ -23,7 +23,7 @@ struct ModeTests {
       for _ in 0..<2 {
         DispatchQueue.global().async(group: group) {
           while !isDone.load(ordering: .acquiring) {
-            // `notes` has no unguarded operation, so that the program continues in every mode.
+            // `notes` has no unguarded operation. The program therefore continues in every mode.
             if Shield.handleFault(.gate, at: ShieldSite(line: 1), { "one" }) {
               absorbed.add(1, ordering: .relaxed)
             }
@@ -44,8 +44,8 @@ struct ModeTests {
   @Test("guards of each kind on their own threads lose no record and add none during mode changes")
   func togglingGuards() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      // The queue runs one closure at a time. ThreadSanitizer does not detect the lock of a Mutex
-      // (Tests/tsan-suppressions).
+      // The queue runs one closure at a time, which protects the state. ThreadSanitizer does not recognize the lock of
+      // a Mutex (Tests/tsan-suppressions).
       let sums = DispatchQueue(label: "sums")
       nonisolated(unsafe) var expected: [ShieldKind: Int] = [:]
       DispatchQueue.concurrentPerform(iterations: 4) { thread in
@@ -66,7 +66,7 @@ struct ModeTests {
     }
   }
 
-  @Test("a guard switched between observe and absorb counts every fault, and a guard in off counts none")
+  @Test("a guard switched between observe and absorb counts every fault; a guard in mode off counts no fault")
   func togglingOthers() async {
     await #expect(processExitsWith: .exitCode(right)) {
       Shield.setMode(.off, for: .message)
@@ -96,7 +96,7 @@ struct ModeTests {
     }
   }
 
-  @Test("the incident handler is called at the 1st, 10th and 100th fault, and not for its own faults")
+  @Test("the incident handler is called at the 1st, 10th and 100th fault, and not for faults inside the handler")
   func observer() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let counts = Mutex<[Int]>([])
@@ -146,7 +146,7 @@ struct ModeTests {
   func environment(text: String, modes: [ShieldMode]) async {
     let numbers: [Int] = modes.map { Int($0.rawValue) }
     await #expect(processExitsWith: .exitCode(right)) { [text, numbers = numbers as [Int]] in
-      // No other thread exists, and nothing has read the variable yet.
+      // No other thread exists, and no code has read the variable yet.
       unsafe setenv("CRASHSHIELD_GUARDS", text, 1)
       let found = [Shield.mode(for: .index), Shield.mode(for: .cast)].map { Int($0.rawValue) }
       Glibc.exit(found == numbers ? right : 1)
@@ -169,7 +169,8 @@ struct ModeTests {
   }
 }
 
-/// A fault with its own call site: within `#expect`, every line is the line of the macro.
+/// A function for a fault that needs its own call site, because within `#expect` every line number is that of the
+/// macro.
 private func fault(line: UInt) {
   _ = [Int]()[shielded: 0, line: line]
 }

@@ -4,11 +4,11 @@ import CrashShieldFoundation
 import Foundation
 import Testing
 
-/// The counterparts of faults that other shields hook and that no other test here covers.
+/// The counterparts of faults that other shields hook, and that no other test of this package covers.
 ///
-/// docs/guards-suites.md has the mapping.
+/// docs/guards-suites.md maps these faults to the tests.
 ///
-/// Serialized, because the tests find their own incidents by file.
+/// The suite is serialized, because the tests find their own incidents by file.
 @Suite(.serialized)
 struct OtherSuitesTests {
   @Test("objectsAtIndexes: of several indices, the valid ones are returned")

@@ -8,7 +8,7 @@ private let right: Int32 = 42
 /// Tests guards of collections that are not random access, with valid and with invalid arguments.
 @Suite
 struct PlacesTests {
-  @Test("guarded index steps and slices within a string equal the plain operations")
+  @Test("guarded index steps and slices within a string give the same results as the plain operations")
   func within() {
     same("a\u{E9}\r\n🇪🇺e\u{301}z")
     same("a\u{E9}\r\n🇪🇺e\u{301}z".unicodeScalars)
@@ -37,9 +37,10 @@ struct PlacesTests {
 
   @Test("a guarded change of an element is in place, without a copy of its buffer")
   func inPlace() {
-    // The lists are created at run time: the buffers of constants are shared, and the first change copies them.
+    // The lists are created at run time, because the buffers of constants are shared and would be copied by the first
+    // change.
     var lists = (0..<opaque(2)).map { list in (1...opaque(2)).map { 2 * list + $0 } }
-    // The addresses are only compared; no memory is read through them.
+    // The addresses are only compared, and no memory is read through them.
     let before = unsafe lists[1].withUnsafeBufferPointer { unsafe $0.baseAddress.map(UInt.init(bitPattern:)) }
     let old = lists.shieldedUpdate(at: 1) { list in
       list[0] += 7
@@ -103,7 +104,7 @@ struct PlacesTests {
     #expect(text.contains(pattern), "\(text)")
   }
 
-  // The line is computed outside the macro, because all lines in the macro are the same.
+  // The line is computed outside the macro, because all line numbers in the macro are the same.
   private static var endLine: Int { 4 + #line }
   private static func end(_ which: Int) {
     let no = opaque(false)

@@ -69,7 +69,7 @@ struct QueueTests {
   }
 }
 
-/// A body that creates a task, and a second body.
+/// Runs a body that creates a task, and a second body.
 ///
 /// The task must not run at the same time as the second body.
 private final class Scene: Sendable {
@@ -90,8 +90,8 @@ private final class Scene: Sendable {
     isTaken.store(true, ordering: .releasing)
     isGo.signal()
     isWaiting.wait()
-    // The task has reached the queue, or is about to. A task that may run at the same time as this body would do so at
-    // once.
+    // At this point the task has reached the queue, or is about to reach it. If the task could run at the same time as
+    // this body, it would do so immediately.
     _ = isIn.wait(timeout: .now() + .milliseconds(200))
     isTaken.store(false, ordering: .releasing)
     isOver.signal()
@@ -119,7 +119,7 @@ private final class Scene: Sendable {
 
 private func event() -> DispatchSemaphore { DispatchSemaphore(value: 0) }
 
-/// Checks that only one body at a time is inside.
+/// Checks that only one body at a time runs.
 private final class Place: Sendable {
   private let inside = Atomic<Int>(0)
 

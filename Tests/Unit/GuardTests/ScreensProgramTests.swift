@@ -10,7 +10,7 @@ struct ScreensProgramTests {
     let (process, output, errors) = try run("--without", "pp.b")
     #expect(process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGILL)
     #expect(errors.contains("Can't add self as subview"))
-    // The stack and the window disagree.
+    // In this state the stack and the window have different screens.
     #expect(output.contains { $0.hasPrefix("all is still home > 1 > 2 shown: 1") })
   }
 
@@ -27,7 +27,7 @@ struct ScreensProgramTests {
       ])
   }
 
-  @Test("taps of one input line arrive at once, and impossible transitions are printed and recorded")
+  @Test("taps in one input line arrive at the same time, and impossible transitions are printed and recorded")
   func lines() throws {
     let (process, output, errors) = try run(input: "b\np.\nhbp.\nq\n")
     #expect(process.terminationReason == .exit && process.terminationStatus == 0, "\(errors)")
@@ -38,7 +38,7 @@ struct ScreensProgramTests {
 
   /// Runs the example without crashd.
   ///
-  /// Returns how it ended, its output lines without column padding, and its errors.
+  /// Returns how the process ended, its output lines without column padding, and its error output.
   private func run(_ arguments: String..., input: String = "") throws -> (Process, [String], String) {
     let folder = FileManager.default.temporaryDirectory.appending(path: "screens-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -6,7 +6,7 @@ import Testing
 
 private let right: Int32 = 42
 
-/// Tests the results of `Shield.selfTest`, and that its faults do not appear as incidents.
+/// Tests the results of `Shield.selfTest`, and that the faults of a self-test do not appear as incidents.
 @Suite
 struct SelfTestTests {
   @Test(
@@ -70,7 +70,7 @@ struct SelfTestTests {
       ])
   }
 
-  @Test("concurrent self-tests see only their own faults, not those of the program")
+  @Test("concurrent self-tests count only their own faults, not those of the program")
   func together() async {
     await #expect(processExitsWith: .exitCode(right)) {
       await withTaskGroup { group in

@@ -29,7 +29,7 @@ struct ServiceModeTests {
     try expect(result, number, "[continuation observe GuardTests/ServiceModeTests.swift:7]")
   }
 
-  @Test("a lost continuation waits forever: in off without a record, in observe with one", arguments: 1..<3)
+  @Test("a lost continuation waits forever, without a record in off and with a record in observe", arguments: 1..<3)
   func lost(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       begin(number)
@@ -37,7 +37,7 @@ struct ServiceModeTests {
       let gone = DispatchSemaphore(value: 0)
       Task {
         _ = try? await withShieldedContinuation(of: Int.self, line: 7) { continuation in
-          // The continuation is deallocated with its last copy, on that queue.
+          // The continuation is deallocated on that queue, together with its last copy.
           DispatchQueue(label: "last").async {
             withExtendedLifetime(continuation) {}
             DispatchQueue.global().async { gone.signal() }
@@ -123,7 +123,7 @@ struct ServiceModeTests {
       let timer = ShieldedTimer(every: .milliseconds(1), target: Target(), on: queue) { _ in }
       while count() < 2 { await Task.yield() }
       guard !timer.isCancelled, Shield.guardIncidents.map(\.mode) == [.observe] else { complain("cancelled") }
-      // No tick runs while the mode changes.
+      // No timer tick runs while the mode is changed.
       queue.sync { Shield.setMode(.off) }
       let before = count()
       let later = DispatchSemaphore(value: 0)
@@ -145,14 +145,16 @@ struct ServiceModeTests {
     }
   }
 
-  /// Checks the child's output after a mark, without the output of the testing library.
+  /// Checks the child's output after a mark, which excludes the output of the testing library.
   private func expect(_ result: ExitTest.Result?, _ number: Int, _ record: String) throws {
     let text = String(decoding: try #require(result).standardOutputContent, as: UTF8.self)
     #expect(number == observe ? text.hasSuffix(record) : !text.contains("["))
   }
 }
 
-/// The number 0 stands for the operation without a guard; other numbers are modes.
+/// The number 0 means the operation without a guard.
+///
+/// The other numbers are modes.
 private let plain = 0
 private let observe = 2
 

@@ -139,7 +139,7 @@ struct ServiceTests {
     #expect(registry.count == 0)
   }
 
-  @Test("a second resumption is absorbed, and of two racing threads exactly one is the first")
+  @Test("a second resumption is absorbed, and of two threads that resume at once exactly one is the first")
   func continuation() async throws {
     let firsts = Atomic<Int>(0)
     for round in 0..<200 {
@@ -236,7 +236,7 @@ struct ServiceTests {
     }
   }
 
-  @Test("a message of the wrong type converts its receiver between text and number, with a record")
+  @Test("a message of the wrong type converts its receiver between string and number, with a record")
   func convertedMessages() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let texts: [String: (String, [Any?]) -> Any?] = ["shout": { text, _ in text + "!" }]
@@ -290,7 +290,8 @@ private final class Flag {
 
 /// Collects numbers in their order of arrival.
 ///
-/// All access is under the lock. It is a pthread lock, because ThreadSanitizer does not detect the lock of a `Mutex`.
+/// All accesses are made while the lock is held. It is a pthread lock, because ThreadSanitizer does not recognize the
+/// lock of a `Mutex`.
 private final class Order: @unchecked Sendable {
   private let lock = NSLock()
   private var all: [Int] = []
@@ -315,7 +316,7 @@ private func started(_ ticks: DispatchSemaphore) -> ShieldedTimer {
   return timer
 }
 
-/// An observer whose own callback causes its deallocation.
+/// An observer that is deallocated by its own callback.
 private final class Lives {
   private var target: Target? = Target()
 

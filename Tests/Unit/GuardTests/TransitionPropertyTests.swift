@@ -51,9 +51,9 @@ struct TransitionPropertyTests {
     #expect(queue.isIdle && queue.pendingCount == 0 && timeouts == 40)
   }
 
-  /// Lets a transition end by its timeout, because its driver never ends it.
+  /// Lets a transition end by its timeout, because its driver never reports the end.
   ///
-  /// Waiting transitions end as well.
+  /// Transitions that wait in the queue end as well.
   private func expire(_ navigation: Navigation) async {
     await navigation.settle()
     let queue = navigation.queue

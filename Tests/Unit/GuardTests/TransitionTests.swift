@@ -113,7 +113,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home"] && navigation.driver.mostRunning == 1)
   }
 
-  @Test("T10: a pop checks whether there is a screen to pop when its turn comes")
+  @Test("T10: a pop checks whether there is a screen to pop when the pop starts")
   func popAtRoot() async {
     let navigation = Navigation()
     #expect(navigation.queue.pop() == .dropped(.atRoot) && navigation.queue.popToRoot() == .dropped(.atRoot))
@@ -143,7 +143,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home", "b"])
   }
 
-  @Test("T13: a pop to a screen checks for that screen when its turn comes")
+  @Test("T13: a pop to a screen checks for that screen when the pop starts")
   func targetLeft() async {
     let navigation = Navigation()
     navigation.queue.push(a)
@@ -301,7 +301,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home", "a", "b", "c"])
   }
 
-  @Test("T24: the next transition starts in its own turn, after didShow")
+  @Test("T24: the next transition starts in a separate turn of the main actor, after didShow")
   func nextTurn() async {
     let navigation = Navigation()
     var wasTransitioning: [Bool] = []
@@ -326,7 +326,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home", "a", "b"])
   }
 
-  @Test("T26: with the policy replace, the last transition wins, and each replaced one is reported once")
+  @Test("T26: with the policy replace, the last transition is performed, and each replaced one is reported once")
   func replace() async {
     let navigation = Navigation(.replace)
     navigation.queue.push(a)

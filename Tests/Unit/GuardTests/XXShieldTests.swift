@@ -4,11 +4,11 @@ import CrashShieldFoundation
 import Foundation
 import Testing
 
-/// The counterparts of XXShield's 18 tests and of the faults in its demo.
+/// Tests the counterparts of XXShield's 18 tests and of the faults in its demo.
 ///
-/// docs/guards-suites.md has the mapping.
+/// docs/guards-suites.md maps the faults to the tests.
 ///
-/// Serialized, because the tests find their own incidents by file.
+/// The suite is serialized, because the tests find their own incidents by file.
 @Suite(.serialized)
 struct XXShieldTests {
   @Test("NSCache: setting nil changes nothing")

@@ -5,7 +5,9 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests of crashes in restricted processes while crashd is absent: the ring is spooled, or crashd counts the loss.
+/// Tests of crashes in restricted processes while crashd is not running.
+///
+/// Each ring is spooled, or crashd counts the loss.
 @Suite(.enabled("only root can restrict a process in these ways") { geteuid() == 0 })
 struct AbsentDaemonTests {
   @Test(
@@ -59,7 +61,7 @@ struct AbsentDaemonTests {
     let place = try PrivateDaemon.Place()
     let spool = try Self.makeSpool(place)
     let small = try place.root.directory("small")
-    // Mounts a small file system in a new mount namespace, which ends with the shell.
+    // Mounts a small file system in a new mount namespace. The mount ends with the shell.
     let script = #"""
       mount -t tmpfs -o size=64k,nr_inodes=16 small "$1" || exit 1
       if [ "$4" = full ]; then cat /dev/zero >"$1/filler" 2>/dev/null; else mount -o remount,ro "$1" || exit 2; fi
@@ -77,7 +79,7 @@ struct AbsentDaemonTests {
     #expect(left.map { $0.hasSuffix(".ring") } == (kind == "full" ? [true] : []))
     for name in left { #expect(try contents(of: "\(spool)/\(name)").isEmpty) }
     let daemon = try await PrivateDaemon.start(in: place)
-    // crashd has read and removed every spool file when it has stopped.
+    // When crashd has stopped, it has read and removed every spool file.
     try await daemon.stop()
     #expect(try entries(of: spool).isEmpty)
     #expect(try contents(of: place.logPath).contains("spool 1") == (kind == "full"))

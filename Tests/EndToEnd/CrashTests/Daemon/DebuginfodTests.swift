@@ -51,7 +51,7 @@ struct DebuginfodTests {
   private func withLines(_ id: String, _ daemon: PrivateDaemon) async throws -> CrashReport {
     let client = daemon.client
     return try await blocking {
-      // Subscribes before it reads, so it misses no change.
+      // Subscribes before it reads the report, and therefore misses no change of the report.
       let events = try client.subscribe()
       while let event = try events.next(timeout: .seconds(Patience.slices)) {
         var report: CrashReport?

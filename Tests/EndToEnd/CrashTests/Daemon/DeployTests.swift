@@ -5,7 +5,7 @@ import Testing
 
 /// Tests of a program whose file is replaced or deleted before crashd starts.
 ///
-/// crashd can then read the program only through the descriptor that the process sends.
+/// crashd can then read the program's file only through the descriptor that the process sends.
 @Suite
 struct DeployTests {
   @Test("the report of a crash after a deploy has the lines of the running build", arguments: ["replaced", "deleted"])
@@ -16,7 +16,7 @@ struct DeployTests {
     let program = directory.path + "/shop"
     try await Self.compile(newLines: 0, to: program, in: directory)
 
-    // crashd does not run yet, so nothing can have been read from the file before the deploy.
+    // crashd is not running yet, and can therefore not have read the file before the deploy.
     let place = try PrivateDaemon.Place()
     let (ours, theirs) = try FileDescriptor.pair()
     let process = try ChildProcess.start(
@@ -28,7 +28,7 @@ struct DeployTests {
       let line = try await blocking { try ours.readLine() }
       try #require(line == "ready")
       let old = try #require(Self.inode(of: program))
-      // A line is inserted, and the program is built again and replaces the old one.
+      // Inserts a line into the source, builds the program again, and replaces the old file.
       try await Self.compile(newLines: 23, to: program + ".new", in: directory)
       #expect(unsafe rename(program + ".new", program) == 0)
       if how == "deleted" { #expect(unsafe unlink(program) == 0) }
@@ -79,7 +79,7 @@ struct DeployTests {
 
       """
     try Self.save(text, to: source)
-    // crashd identifies an image by its build id, which clang's default options omit.
+    // crashd identifies an image by its build id, and clang adds a build id only on request.
     try await ChildProcess.run(
       "/usr/bin/env", ["clang", "-g", "-O1", "-Wl,--build-id", source, "-o", output], in: directory)
   }

@@ -33,7 +33,9 @@ struct EarlyStartTests {
     #expect(reports.map { $0.annotations["scenario"] } == ["null-write"])
   }
 
-  /// Returns the path of the toolchain's swift-backtrace, which a program with a static Swift library cannot find.
+  /// Returns the path of the toolchain's swift-backtrace.
+  ///
+  /// A program with a static Swift library cannot find the program without this path.
   private func backtracerPath() throws -> String {
     for directory in Environment.value(of: "PATH")?.split(separator: ":") ?? [] {
       var target = [CChar](repeating: 0, count: Int(PATH_MAX))
@@ -42,7 +44,7 @@ struct EarlyStartTests {
       let swift = String(decoding: target.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
       let path = swift.split(separator: "/").dropLast(2).map { "/" + $0 }.joined()
       let backtracer = path + "/libexec/swift/linux/swift-backtrace"
-      // The string is valid during the call.
+      // The string is valid, because it is used only during the call.
       if unsafe access(backtracer, X_OK) == 0 { return backtracer }
     }
     throw SystemError("no swift-backtrace beside the 'swift' of PATH", ENOENT)

@@ -66,7 +66,7 @@ struct ForwardingTests {
 
     func acknowledge(_ line: Line) {
       let bytes = Array("{\"ack\":\"\(line.cursor)\"}\n".utf8)
-      // write reads as many bytes as the array has.
+      // The access is in bounds, because write() reads at most as many bytes as the array has.
       #expect(unsafe Glibc.write(descriptor.number, bytes, bytes.count) == bytes.count)
     }
   }
@@ -74,7 +74,7 @@ struct ForwardingTests {
   private func write(_ text: String, to path: String) throws {
     let file = try FileDescriptor(unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600), from: "open '\(path)'")
     let bytes = Array(text.utf8)
-    // write reads as many bytes as the array has.
+    // The access is in bounds, because write() reads at most as many bytes as the array has.
     guard unsafe Glibc.write(file.number, bytes, bytes.count) == bytes.count else {
       throw SystemError("write '\(path)'", errno)
     }
@@ -87,7 +87,7 @@ struct ForwardingTests {
     return victim.process.pid
   }
 
-  @Test("a collector gets a scrubbed crash, gets it again after crashd's SIGKILL, but not after acknowledging it")
+  @Test("a collector gets a scrubbed crash, again after crashd's SIGKILL, but not again after acknowledging it")
   func acknowledged() async throws {
     let place = try PrivateDaemon.Place()
     let (config, socket) = (place.root.path + "/crashd.yaml", place.root.path + "/collector")
@@ -103,8 +103,8 @@ struct ForwardingTests {
     var daemon = try await PrivateDaemon.start(in: place, options: ["--config", config])
     do {
       let first = try await crash(in: daemon)
-      // The connection stays open until its crashd has ended. Otherwise that crashd would connect again, and the next
-      // accept() would return its connection.
+      // The connection stays open until its crashd process has ended. Otherwise the same crashd process would connect
+      // again, and the next accept() would return that connection.
       let connection = try await collector.accept()
       let line = try await connection.line()
       #expect(line.report.process.pid == Int(first) && line.report.id == line.id)
@@ -126,7 +126,7 @@ struct ForwardingTests {
       daemon = try await PrivateDaemon.start(in: place, options: ["--config", config])
       let second = try await crash(in: daemon)
       let third = try await collector.accept()
-      // A later completion of a report is a new event. No event may be one that was acknowledged.
+      // A later addition to a report is a new event. No event may be one that the collector has already acknowledged.
       var next = again
       while next.report.process.pid != Int(second) {
         next = try await third.line()
@@ -134,7 +134,8 @@ struct ForwardingTests {
         third.acknowledge(next)
       }
     } catch {
-      // The daemon may have been reaped already. The test throws the earlier error.
+      // This stop may fail, because the daemon may have been reaped already. In that case the test throws the earlier
+      // error.
       try? await daemon.kill()
       throw error
     }
@@ -144,7 +145,7 @@ struct ForwardingTests {
   /// Waits until crashd has counted an acknowledgement in its metrics file, which it renames each second.
   private func awaitCount(in metrics: String, below directory: String) async throws {
     let renames = try FileDescriptor(inotify_init1(Int32(IN_CLOEXEC)), from: "inotify_init1")
-    // The watch starts before the first read, so it misses no rename.
+    // The watch starts before the first read, and therefore misses no rename.
     guard unsafe inotify_add_watch(renames.number, directory, UInt32(IN_MOVED_TO)) >= 0 else {
       throw SystemError("watch '\(directory)'", errno)
     }

@@ -51,7 +51,7 @@ struct LossTests {
     let after = try await blocking { try second.client.list() }
     #expect(after.map(\.id) == before.map(\.id))
     var (same, kept) = (try await blocking { try second.client.report().report }, try #require(before.first))
-    // The unwind cross-check may have ended after the report was first read.
+    // The unwind cross-check may have ended after the report was first read, and may have changed it.
     (same.unwinding, kept.unwinding) = (nil, nil)
     #expect(same == kept && before.count == 1)
     try await second.stop()
@@ -82,7 +82,7 @@ struct LossTests {
       var victims: [Victim] = []
       for name in ["array-index", "null-write", "abort"] { victims.append(try await Victim.start(name, in: daemon)) }
       for victim in victims { victim.goOn() }
-      // At the kill, each crash may be in its ring, in the socket or in the store.
+      // When crashd is killed, each crash may be in its ring, in the socket or in the store.
       try await daemon.kill()
       for victim in victims {
         #expect([SIGILL, SIGSEGV, SIGABRT].contains(try await victim.process.wait().signal))
@@ -92,7 +92,7 @@ struct LossTests {
     let last = try await PrivateDaemon.start(in: place)
     let crash = try await Crasher.run("raise", ["--wait-attached"], environment: place.environment)
     #expect(try await last.reports(of: crash.pid).count == 1)
-    // crashd has read and removed every spool file when it has stopped.
+    // When crashd has stopped, it has read and removed every spool file.
     try await last.stop()
     #expect(try entries(of: place.runtime + "/spool").isEmpty)
     let after = try await PrivateDaemon.start(in: place)
@@ -179,7 +179,7 @@ struct LossTests {
   func leftovers() async throws {
     let daemon = try await PrivateDaemon.start()
     let client = daemon.client
-    // The first crash makes crashd open the store's files, which stay open.
+    // The first crash makes crashd open the store's files. These files stay open.
     let warmUp = try await Crasher.run("raise", ["--wait-attached"], environment: daemon.place.environment)
     _ = try await daemon.reports(of: warmUp.pid)
     let before = try await daemon.settledDescriptorCount(at: nil)
@@ -190,7 +190,7 @@ struct LossTests {
     #expect(try await daemon.settledDescriptorCount(at: before) <= before)
     #expect(try await blocking { try client.processes() }.isEmpty)
     try await daemon.stop()
-    // A child of crashd has crashd's command line, which contains the path, until it executes its own program.
+    // A child of crashd has crashd's command line, and therefore the path in it, until it executes its own program.
     let root = daemon.place.root.path
     try await blocking {
       try Patience.wait(for: "processes of \(root) were left") { slice -> Void? in
@@ -200,7 +200,7 @@ struct LossTests {
       }
     }
     let spool = daemon.place.runtime + "/spool"
-    // crashd does not remove its sockets, because a socket at the same path may be its successor's.
+    // crashd does not remove its sockets, because a socket at the same path may belong to the next crashd.
     let names: Set = ["attach", "crashd.lock", "io.crashshield.Crashd", "spool"]
     #expect(try entries(of: daemon.place.runtime).filter { !names.contains($0) } == [])
     #expect(try entries(of: spool).isEmpty)

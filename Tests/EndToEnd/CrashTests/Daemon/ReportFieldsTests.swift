@@ -60,7 +60,7 @@ struct ReportFieldsTests {
   func commandLine() async throws {
     let daemon = try SharedDaemon.current
     // crashd reads the command line on another thread after the attach. Some of the processes may end before crashd
-    // reads it, but not all of them.
+    // reads their command line, but not all of them.
     for _ in 0..<20 {
       let victim = try await Victim.start("sigkill", in: daemon, options: ["--annotate", "password=hunter2"])
       victim.process.signal(SIGKILL)

@@ -10,7 +10,7 @@ struct SettingsReloadTests {
     guard file >= 0 else { throw SystemError("open '\(path)'", errno) }
     defer { close(file) }
     let bytes = Array(text.utf8)
-    // write reads as many bytes as the array has.
+    // The access is in bounds, because write() reads at most as many bytes as the array has.
     guard unsafe Glibc.write(file, bytes, bytes.count) == bytes.count else {
       throw SystemError("write '\(path)'", errno)
     }
@@ -20,7 +20,8 @@ struct SettingsReloadTests {
   private func await(_ text: String, in daemon: PrivateDaemon) async throws {
     try await blocking {
       try Patience.wait(for: "crashd did not log '\(text)'") { _ -> Void? in
-        // The log file sends no event, so each slice polls the file a hundred times.
+        // There is no event for a change of the log file. Each slice of the time limit therefore polls the file a
+        // hundred times.
         for _ in 0..<100 {
           if try contents(of: daemon.place.logPath).contains(text) { return () }
           usleep(10_000)
@@ -51,7 +52,7 @@ struct SettingsReloadTests {
     try await daemon.stop()
   }
 
-  @Test("--check-config prints every setting, or prints the error and exits with 2")
+  @Test("--check-config prints every setting, or prints the settings file's error and exits with 2")
   func check() async throws {
     let place = try PrivateDaemon.Place()
     let path = place.root.path + "/crashd.yaml"

@@ -21,8 +21,8 @@ struct AttributionTests {
   ]
   /// The crashes whose function or line is wrong in an optimized program, because the debug information is incomplete.
   ///
-  /// "chain": the end of a closure is missing, so the `!` in `}!` is attributed to the closure. "first": a check in a
-  /// runtime function has line 0, so the report shows the line of the call.
+  /// "chain": the debug information lacks the end of a closure, and the `!` in `}!` is therefore attributed to the
+  /// closure. "first": a check in a runtime function has line 0, and the report therefore shows the line of the call.
   private static let limits = [
     "chain": (function: "closure #1 in unwrapChain", mark: "chain"), "first": ("unwrapFirst", "first-call"),
   ]
@@ -40,7 +40,7 @@ struct AttributionTests {
       "/usr/bin/env",
       [
         "swiftc", "-g", "-swift-version", "6", "-parse-as-library", "-module-name", "shop", optimization,
-        // SwiftPM passes the same option.
+        // SwiftPM passes the same option to the compiler.
         "-Xcc", "-fno-omit-frame-pointer", Self.source, "-o", program,
       ], in: directory)
     try await PrivateDaemon.run { daemon in
@@ -50,7 +50,7 @@ struct AttributionTests {
           program, [crash.argument],
           ChildProcess.Options(environment: environment, errorPath: directory.path + "/error"))
         try #require(try await process.wait().signal != 0)
-        // The shell that executes the program has the shield too, but its exec must not be reported.
+        // The shell that executes the program also has the shield, but its exec must not be reported as an exit.
         let reports = try await daemon.reports(of: process.pid)
         #expect(reports.count == 1, "\(crash.argument)")
         let report = try #require(reports.first, "\(crash.argument)")

@@ -31,7 +31,7 @@ struct DanglingTests {
     let mark = try SourceMark.find("use-after-free-call")
     #expect(use.file?.hasSuffix(mark.file) == true && use.line == mark.line)
     let object = try #require(incident.object)
-    // In optimized code the compiler gives the release no source line, so the report has the nearest line.
+    // In optimized code the compiler gives the release no source line, and the incident therefore has the nearest line.
     let release = try #require(
       object.release.first { $0.function.contains("faultUseAfterFreeCall") }, "\(object.release)")
     #expect(object.release.prefix { $0 != release }.allSatisfy { !$0.isOwn })
@@ -68,7 +68,8 @@ struct DanglingTests {
     #expect(run.status.signal == SIGSEGV, "\(run.status) \(run.error)")
     let report = try #require(try await daemon.reports(of: run.pid).first)
     #expect(report.diagnosis.cause == "dangling", "\(report.diagnosis)")
-    // The use is part of the crash report, so it is not a survived use with an incident.
+    // The report of the crash already contains this access. It is therefore not also an incident that the process
+    // survived.
     let client = daemon.client
     #expect(try await blocking { try client.incidents() }.allSatisfy { $0.process.pid != Int(run.pid) })
   }
@@ -104,19 +105,20 @@ struct DanglingTests {
     #expect(run.status.signal == SIGSEGV, "\(run.status) \(run.error)")
     let report = try #require(try await daemon.reports(of: run.pid).first)
     let diagnosis = report.diagnosis
-    // A string has reused the object's memory, so the memory does not show that the object was freed.
+    // A string has reused the object's memory. The memory itself therefore does not show that the object was freed.
     #expect(diagnosis.cause == "dangling" && (0.8..<1).contains(diagnosis.confidence), "\(diagnosis)")
     #expect(diagnosis.className == "dangling_maker.Session", "\(diagnosis)")
     let object = try #require(report.guardedObject)
     #expect(object.className == "dangling_maker.Session" && object.age_ns.map { $0 >= 0 } == true)
     #expect(object.release.contains { $0.function.hasPrefix("drop()") }, "\(object.release.map(\.function))")
     #expect(report.crashedThread?.topOwnFrame?.function.hasPrefix("greet(") == true)
-    // The use is part of the crash report, so it is not a survived use with an incident.
+    // The report of the crash already contains this access. It is therefore not also an incident that the process
+    // survived.
     let client = daemon.client
     #expect(try await blocking { try client.incidents() }.allSatisfy { $0.process.pid != Int(run.pid) })
   }
 
-  @Test("a program in a crash loop gets automatic protection, survives the use, and the incident has the release stack")
+  @Test("a program in a crash loop gets protection, then survives the use and records the release stack")
   func closedLoop() async throws {
     let daemon = try await PrivateDaemon.start(options: ["--automatic-protection"])
     let client = daemon.client
@@ -133,7 +135,7 @@ struct DanglingTests {
       }
       #expect(run.status.signal == SIGSEGV && reports.map { $0.diagnosis.cause } == ["dangling"], "\(run.status)")
       guard lives == 1 else { continue }
-      // With the default rules a restart loop counts as one crash an hour.
+      // The test changes the rules, because with the default rules a restart loop counts as one crash an hour.
       try await blocking {
         var rules = DanglingRules()
         rules.crashLoopSeconds = 0
@@ -148,19 +150,19 @@ struct DanglingTests {
     let incident = try #require(incidents.first { $0.process.pid == Int(pid) })
     #expect(incident.subject == Self.victim && incident.mode == "zero")
     #expect(incident.object?.release.contains { $0.function.contains("faultUseAfterFreeCall") } == true)
-    // Five crashes of a program without history are above its usual rate.
+    // Five crashes are above the usual rate of a program without history.
     let decision = try #require(events.first { $0.decision.action == .switched }?.decision)
     #expect(decision.from == .base && decision.to == .raised && decision.text.contains("use-after-free crashes"))
     let policy = try #require(policies.first)
     #expect(policy.level == .raised && policy.days.map(\.crashes).reduce(0, +) == lives - 1)
     #expect(policy.includesOwnClasses || policy.classes.map(\.name) == [Self.victim])
 
-    // The decision outlives crashd: the next crashd protects the program from its start.
+    // The decision is stored, and the next crashd protects the program from its start.
     try await daemon.stop()
     let next = try await PrivateDaemon.start(in: daemon.place, options: ["--automatic-protection"])
     let again = try await Crasher.run(Self.scenario, ["--wait-attached"], environment: next.place.environment)
     #expect(again.status.code == 70, "\(again.status) \(again.error)")
-    // The operator's override takes precedence.
+    // The operator's override takes precedence over crashd's decision.
     let pinned = next.client
     try await blocking {
       var rules = DanglingRules()
@@ -179,8 +181,8 @@ struct DanglingTests {
     let victim = try await Victim.start(Self.scenario, in: daemon)
     let change = try await blocking { try client.protect(class: Self.victim, name: "crash-maker") }
     #expect(change.services == ["crash-maker"] && change.processes == 1)
-    // On a slow machine the process can answer after crashd's timeout. Setting the same policy again has no further
-    // effect.
+    // On a slow machine the process may answer only after crashd's timeout. Repeating the call is safe, because setting
+    // the same policy again has no further effect.
     var applied = change.applied
     for _ in 0..<Patience.slices where applied == 0 {
       applied = try await blocking { try client.protect(class: Self.victim, name: "crash-maker") }.applied
@@ -196,7 +198,7 @@ struct DanglingTests {
 
   /// Runs crashctl and returns its output.
   ///
-  /// Another exit status than `wanted` fails the test.
+  /// The test fails if the exit status is not `wanted`.
   static func crashctl(_ arguments: [String], status wanted: Int32 = 0) async throws -> String {
     let directory = try TestDirectory()
     let path = directory.path + "/output"

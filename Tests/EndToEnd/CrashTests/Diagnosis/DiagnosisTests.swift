@@ -3,7 +3,7 @@ import CrashReport
 import TestKit
 import Testing
 
-/// Tests that each crash scenario's report has the right cause.
+/// Tests that the report of each crash scenario has the right cause.
 @Suite(.sharedDaemon, .serialized)
 struct DiagnosisTests {
   @Test(

@@ -6,7 +6,7 @@ import Testing
 /// Tests that one crash has the same group in different builds, and that different crashes have different groups.
 @Suite
 struct GroupingBuildTests {
-  /// One way to build the program.
+  /// The options of one build of the program.
   private struct Build {
     var name: String
     var options: [String]
@@ -42,7 +42,7 @@ struct GroupingBuildTests {
       }
       return keys
     }
-    // The group of a crash is the group that most of its builds have.
+    // The group of a crash is the group key that most of its builds have.
     var groups: [Int: String] = [:]
     var equal = 0
     for (crash, found) in keys {

@@ -8,7 +8,7 @@
   /// re-raises the signal.
   @Suite
   struct RaisedAgainTests {
-    /// A crash, how the handler re-raises its signal, and the cause and function of the report.
+    /// A crash, the way in which the handler re-raises its signal, and the expected cause and function of the report.
     private static let crashes: [(kind: String, handler: String, cause: CrashReport.Cause, function: String)] =
       [
         ("null-write", "null-pointer", "null_write"), ("wild-read", "wild-pointer", "wild_read"),
@@ -25,7 +25,7 @@
         ("breakpoint", "unmasked", "breakpoint", "breakpoint"),
         ("truncated", "unmasked", "truncated-mapping", "truncated"),
         ("null-call", "unmasked", "null-call", "null_call"),
-        // The program survives the fault in these crashes and later sends itself a signal.
+        // In these crashes the program survives the fault and later sends itself a signal.
         ("survived", "return", "raised-signal", "survived"), ("touched", "return", "abort", "touched"),
       ]
 

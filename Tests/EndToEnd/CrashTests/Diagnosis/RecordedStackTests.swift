@@ -20,7 +20,7 @@ struct RecordedStackTests {
     let stack = try #require(stacks.first)
     let pointer = try #require(thread.registers["rsp"]).rawValue
     #expect(stack.start.rawValue <= pointer && pointer - stack.start.rawValue < UInt64(stack.bytes.count))
-    // The recorded stack contains the return addresses.
+    // The recorded stack contains the return addresses of the frames.
     let callers = thread.stackFrames.dropFirst().prefix(3).map(\.address.rawValue)
     try #require(!callers.isEmpty)
     for caller in callers { #expect(Self.has(caller, in: stack.bytes), "\(Address(caller))\n\(thread.listing)") }

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// Finds the programs that are tested.
+/// Finds the programs under test.
 enum Binaries {
   /// Returns the path of a program in the directory `CRASHSHIELD_BINARIES`, or beside the test bundle if the variable
   /// is unset.
@@ -16,9 +16,9 @@ enum Binaries {
   /// The programs beside a test bundle are debug builds.
   static var areInstalled: Bool { Environment.value(of: "CRASHSHIELD_BINARIES") != nil }
 
-  /// Returns the path of the Makefile's crash-maker that is optimized and links the dynamic Swift library.
+  /// Returns the path of the optimized crash-maker that the Makefile builds with the dynamic Swift library.
   ///
-  /// Returns nil in a plain `swift test`, which does not build that crash-maker. In CI this fails the test.
+  /// Returns nil in a plain `swift test`, which does not build that crash-maker. In CI a nil path fails the test.
   static func optimizedCrashMaker() throws -> String? {
     if let directory = Environment.value(of: "CRASH_MAKER_RELEASE") { return directory + "/crash-maker" }
     if Environment.value(of: "CI") == "true" {

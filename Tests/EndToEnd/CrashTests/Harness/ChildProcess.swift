@@ -5,7 +5,7 @@ import TestKit
 
 /// A child process of the test.
 ///
-/// It is always reaped, and killed when it runs longer than its limit.
+/// The test always reaps the child, and kills it if it runs longer than its limit.
 final class ChildProcess: Sendable {
   /// The size limit of the core file in the child's directory.
   enum CoreLimit: String {
@@ -13,30 +13,38 @@ final class ChildProcess: Sendable {
     case unlimited = "unlimited"
   }
 
-  /// The settings that a child is started with.
+  /// The settings with which a child is started.
   struct Options {
     var environment: [String: String] = [:]
     var directory = "/"
     var coreLimit = CoreLimit.none
-    /// The limit of open descriptors; nil inherits the test's limit.
+    /// The limit of open descriptors.
+    ///
+    /// The value nil inherits the test's limit.
     var descriptorLimit: Int?
-    /// Standard input; the null device when nil.
+    /// Standard input.
+    ///
+    /// The value nil means the null device.
     var input: Int32?
-    /// Standard output; the null device when nil.
+    /// Standard output.
+    ///
+    /// The value nil means the null device.
     var output: Int32?
     /// The file to which standard error is appended.
     var errorPath = "/dev/null"
   }
 
   let pid: pid_t
-  /// The raw wait status; nil until the child is reaped.
+  /// The raw wait status.
+  ///
+  /// The value is nil until the child is reaped.
   private let status = Mutex<Int32?>(nil)
 
   private init(pid: pid_t) { self.pid = pid }
 
   /// Starts the program at a path.
   static func start(_ path: String, _ arguments: [String] = [], _ options: Options = Options()) throws -> ChildProcess {
-    // posix_spawn cannot set resource limits, so a shell sets them and then executes the program.
+    // posix_spawn cannot set resource limits. A shell therefore sets them and then executes the program.
     let descriptors = options.descriptorLimit.map { "ulimit -n \($0) && " } ?? ""
     let script = descriptors + #"ulimit -c "$1" && cd "$2" && shift 2 && exec "$@""#
     let words = ["/bin/sh", "-c", script, "sh", options.coreLimit.rawValue, options.directory, path] + arguments
@@ -59,7 +67,7 @@ final class ChildProcess: Sendable {
     unsafe posix_spawn_file_actions_addopen(
       &actions, STDERR_FILENO, options.errorPath, O_WRONLY | O_CREAT | O_APPEND, 0o600)
 
-    // The test's own thread may block signals, which a child would inherit.
+    // The signal mask is set to empty, because the test's own thread may block signals, and a child would inherit this.
     var attributes = posix_spawnattr_t()
     unsafe posix_spawnattr_init(&attributes)
     defer { unsafe posix_spawnattr_destroy(&attributes) }
@@ -71,7 +79,7 @@ final class ChildProcess: Sendable {
     unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
 
     var pid: pid_t = 0
-    // Each array ends with nil and is freed after the call.
+    // Each array of C strings ends with nil, and is freed after the call.
     var argumentVector = unsafe words.map { unsafe strdup($0) } + [nil]
     var environmentVector = unsafe environment.map { unsafe strdup("\($0)=\($1)") } + [nil]
     defer { unsafe (argumentVector + environmentVector).forEach { unsafe free($0) } }
@@ -80,19 +88,21 @@ final class ChildProcess: Sendable {
     return ChildProcess(pid: pid)
   }
 
-  /// Sends a signal if the child is not reaped yet.
+  /// Sends a signal, unless the child has been reaped.
   func signal(_ number: Int32) {
     status.withLock { status in
       if status == nil { kill(pid, number) }
     }
   }
 
-  /// Whether the child has ended; it need not be reaped yet.
+  /// Whether the child has ended.
+  ///
+  /// It may not have been reaped yet.
   var hasEnded: Bool {
     status.withLock { status in
       if status != nil { return true }
       var information = unsafe siginfo_t()
-      // waitid writes one siginfo_t; with WNOHANG it stays zero while the child runs.
+      // waitid writes one siginfo_t. With WNOHANG this stays zero while the child runs.
       return unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOHANG | WNOWAIT) == 0
         && information.si_signo == SIGCHLD
     }
@@ -100,8 +110,8 @@ final class ChildProcess: Sendable {
 
   /// Waits until the child has ended and reaps it.
   ///
-  /// Kills the child and throws after `slices` slices, or when `isHopeless`, which is called in each slice, returns
-  /// true.
+  /// Kills the child and throws after `slices` time slices. Calls `isHopeless` in each slice, and does the same if it
+  /// returns true.
   @discardableResult
   func wait(
     slices: Int = Patience.slices, isHopeless: @escaping @Sendable () -> Bool = { false }
@@ -129,7 +139,7 @@ final class ChildProcess: Sendable {
 
   /// Runs a program to its end.
   ///
-  /// Throws its standard error if the exit status is not 0.
+  /// Throws an error with the program's standard error if the exit status is not 0.
   static func run(_ program: String, _ arguments: [String], in directory: TestDirectory) async throws {
     let errorPath = directory.path + "/error"
     let process = try start(program, arguments, Options(directory: directory.path, errorPath: errorPath))
@@ -138,7 +148,8 @@ final class ChildProcess: Sendable {
   }
 
   private func reap() throws -> ExitStatus {
-    // Waits first without reaping, so the pid cannot be reused before the lock is held: `signal` hits no other process.
+    // First waits without reaping. The pid can then not be reused before the lock is held, and `signal` cannot reach
+    // another process.
     var information = unsafe siginfo_t()
     while unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0 {
       guard errno == EINTR else { throw SystemError("waitid", errno) }
@@ -157,9 +168,13 @@ final class ChildProcess: Sendable {
 struct ExitStatus: Equatable, CustomStringConvertible {
   var raw: Int32
 
-  /// The signal that ended the process; 0 when it exited.
+  /// The signal that ended the process.
+  ///
+  /// The value is 0 if the process exited.
   var signal: Int32 { raw & 0x7f }
-  /// The exit code; nil when a signal ended the process.
+  /// The exit code.
+  ///
+  /// The value is nil if a signal ended the process.
   var code: Int32? { signal == 0 ? (raw >> 8) & 0xff : nil }
   /// Whether the process left a core file.
   var dumpedCore: Bool { raw & 0x80 != 0 }

@@ -6,10 +6,10 @@ import Testing
 
 /// Runs crash-maker.
 enum Crasher {
-  /// The result of a run.
+  /// The result of a run of crash-maker.
   struct Outcome {
     var pid: pid_t
-    /// The child whose pid crash-maker printed.
+    /// The child process of crash-maker, whose pid crash-maker printed.
     var child: pid_t?
     var status: ExitStatus
     /// The time from the start of the process to its end.
@@ -41,7 +41,7 @@ enum Crasher {
       duration: start.duration(to: .now), error: try contents(of: errorPath))
   }
 
-  /// The number of the signal that a scenario ends with.
+  /// The number of the signal with which a scenario ends.
   static func signalNumber(_ name: String) throws -> Int32 {
     let numbers = [
       "SIGILL": SIGILL, "SIGTRAP": SIGTRAP, "SIGABRT": SIGABRT, "SIGBUS": SIGBUS, "SIGFPE": SIGFPE,
@@ -52,7 +52,7 @@ enum Crasher {
 }
 
 extension Crasher.Outcome {
-  /// Returns the pid of the process that a report of the scenario describes.
+  /// Returns the pid of the process that the report of the scenario describes.
   func reportedPid(of scenario: Scenario) throws -> pid_t {
     scenario.isChildReported ? try #require(child, "\(scenario.name) named no child: \(status): \(error)") : pid
   }
@@ -72,7 +72,7 @@ extension CrashReport.CrashedThread {
   /// The frames on the stack, without inlined frames and async callers.
   var stackFrames: [CrashReport.Frame] { frames.filter { !$0.isInline && !$0.isAsync } }
 
-  /// The frames as text, for the message of a failed expectation.
+  /// Formats the frames for the message of a failed expectation.
   var listing: String {
     frames.map { frame in
       let place = frame.file.map { " at \($0):\(frame.line ?? 0)" } ?? ""

@@ -8,17 +8,19 @@ import Testing
 enum Debugger {
   /// The stack that gdb unwound in one run.
   struct Truth {
-    /// The comma-separated arguments of the run.
+    /// The comma-separated arguments of the program in this run.
     var run: String
     var pid: Int32
     var pcs: [UInt64]
 
-    /// Describes the difference from a report's thread; nil when the frames are equal.
+    /// Describes the difference from a report's thread.
+    ///
+    /// Returns nil if the frames are equal.
     func difference(from thread: CrashReport.CrashedThread) -> String? {
       var ours = thread.stackFrames.map(\.address.rawValue)
       var theirs = pcs
       if thread.framesOmitted != nil {
-        // The report omits frames of a deep recursion, so only the innermost 100 frames are compared.
+        // The report omits frames of a deep recursion. Only the innermost 100 frames are therefore compared.
         ours = Array(ours.prefix(100))
         theirs = Array(theirs.prefix(100))
         if ours.count < 100 { return "only \(ours.count) frames before the gap" }
@@ -29,10 +31,10 @@ enum Debugger {
     }
   }
 
-  /// Runs a program several times in one gdb session, because gdb takes long to read the program's symbols.
+  /// Runs a program several times in one gdb session, because gdb takes a long time to read the program's symbols.
   ///
   /// gdb 13 sometimes waits forever for a process that has ended, or fails with an internal error. A new gdb session
-  /// then repeats the runs that have no answer yet.
+  /// then repeats the runs for which gdb has not answered yet.
   static func unwind(_ runs: [String], of program: String, under daemon: PrivateDaemon) async throws -> [Truth] {
     var truths: [Truth] = []
     var failures = 0
@@ -47,10 +49,10 @@ enum Debugger {
     return truths
   }
 
-  /// The number of times that gdb may fail at one run.
+  /// How often gdb may fail at one run.
   private static let failureLimit = 4
 
-  /// The number of slices after which gdb is considered to have missed the end of a process.
+  /// The number of slices after which gdb is assumed to have missed the end of a process.
   private static let deadLimit = 10
 
   /// Whether all threads of gdb's child are dead.
@@ -59,7 +61,8 @@ enum Debugger {
       let child = children.split(separator: " ").first, let threads = try? entries(of: "/proc/\(child)/task")
     else { return false }
     return threads.allSatisfy { thread in
-      // The state follows the name, which is in parentheses. If the file is gone, the thread has ended.
+      // In /proc/PID/stat the state follows the name, which is in parentheses. If the file does not exist, the thread
+      // has ended.
       let stat = try? contents(of: "/proc/\(child)/task/\(thread)/stat")
       return stat?.split(separator: ")").last?.hasPrefix(" Z") ?? true
     }
@@ -67,7 +70,7 @@ enum Debugger {
 
   /// Runs one gdb session.
   ///
-  /// Returns the stacks, and the failure if gdb did not answer every run.
+  /// Returns the stacks, and the failure if gdb did not answer for every run.
   private static func unwindOnce(
     _ runs: [String], of program: String, under daemon: PrivateDaemon
   ) async throws -> (truths: [Truth], failure: String?) {
@@ -95,7 +98,7 @@ enum Debugger {
     } catch let error as SystemError where error.errno == ETIMEDOUT {
       failure = "\(error)"
     }
-    // A last line without a newline belongs to an unfinished run.
+    // A last line without a newline belongs to a run that is not finished.
     let text = try contents(of: output)
     let lines = text.split(separator: "\n").dropLast(text.isEmpty || text.hasSuffix("\n") ? 0 : 1)
     let truths = try lines.map { line in
@@ -104,7 +107,8 @@ enum Debugger {
       let pcs = words.dropFirst(3).compactMap { UInt64($0.dropFirst(2), radix: 16) }
       return Truth(run: String(words[0]), pid: pid, pcs: pcs)
     }
-    // After a failure the last process may not have reached the shield's handler, because the kernel kills it with gdb.
+    // After a failure, the last process may have ended before the shield's handler ran, because the kernel kills it
+    // with gdb.
     return (failure == nil ? truths : truths.dropLast(), failure)
   }
 }

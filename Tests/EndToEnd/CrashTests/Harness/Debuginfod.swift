@@ -21,9 +21,9 @@ final class Debuginfod: Sendable {
 
   /// Waits until debuginfod has indexed the debug information of a build.
   ///
-  /// debuginfod listens before it reads its files.
+  /// debuginfod begins to listen before it has read its files.
   func awaitBuild(_ buildID: String) async throws {
-    // crash-fetch truncates its output first, so the output must be a file.
+    // The output must be a file, because crash-fetch first truncates it.
     let path = place.path + "/fetched"
     let output = try FileDescriptor(
       unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600), from: "open '\(path)'")
@@ -34,7 +34,7 @@ final class Debuginfod: Sendable {
         ChildProcess.Options(output: output.number, errorPath: logPath))
       let status = try await fetch.wait()
       if status.code == 0 { return }
-      // 66: debuginfod does not have the build yet. 69: debuginfod does not listen yet.
+      // Status 66: debuginfod does not have the build yet. Status 69: debuginfod does not listen yet.
       guard [66, 69].contains(status.code), !process.hasEnded else {
         throw SystemError("crash-fetch ended with \(status): \(try contents(of: logPath))", 0)
       }
@@ -53,7 +53,7 @@ final class Debuginfod: Sendable {
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    // Both calls read or write one sockaddr_in, as `length` says.
+    // Both calls read or write one sockaddr_in, whose size is in `length`.
     let code = unsafe withUnsafeMutablePointer(to: &address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         unsafe bind(descriptor.number, $0, length) == 0 ? unsafe getsockname(descriptor.number, $0, &length) : -1

@@ -3,10 +3,10 @@ import CrashReport
 import TestKit
 
 extension Expectation {
-  /// The scenarios that use freed memory.
+  /// The scenarios in which the program uses freed memory.
   static let freed = ["use-after-free-call", "c-callback-context"]
 
-  /// The scenarios whose names determine their cause.
+  /// The scenarios whose names state their cause.
   private static let named: [CrashReport.Cause: [String]] = [
     "swift-fatal-error": [
       "fatal-error", "fatal-error-long", "precondition-message", "forced-cast-any", "forced-cast-class", "forced-try",
@@ -47,13 +47,13 @@ extension Expectation {
 
   /// Returns the causes that a report of the scenario may have.
   static func causes(of scenario: Scenario) -> Set<CrashReport.Cause> {
-    // A failed Swift check has a message or an inlined reason, depending on the build. An optimized precondition has no
-    // message.
+    // A failed Swift check has a message or an inlined reason, depending on the build. An optimized `precondition` has
+    // no message.
     if let cause = named.first(where: { $0.value.contains(scenario.name) }) {
       return swiftFailures.contains(cause.key) && scenario.reportedSignal == "SIGILL" ? swiftFailures : [cause.key]
     }
     if scenario.reportedSignal == "SIGILL" { return swiftFailures }
-    // The other scenarios crash in different functions, each by an access through a null pointer.
+    // The other scenarios crash by an access through a null pointer, each in its own function.
     return ["null-pointer"]
   }
 }

@@ -1,9 +1,9 @@
 import CrashReport
 
 extension Expectation {
-  /// Texts that a report must contain, by scenario.
+  /// Strings that a report must contain, by scenario.
   ///
-  /// The scenario's `reason` does not contain them.
+  /// The scenario's own field `reason` does not contain these strings.
   static let words: [String: [String]] = [
     "forced-cast-any": ["to 'Swift.Int'"],
     "forced-cast-class": ["'CrashMaker.Bicycle'", "to 'CrashMaker.Lorry'"],
@@ -62,7 +62,7 @@ extension Expectation {
     private static let seccomp = ["seccomp-sys": ["system call"]]
   #endif
 
-  /// Scenarios whose message begins with file and line in each build.
+  /// Scenarios whose message begins with file and line in debug builds and in optimized builds.
   ///
   /// The other scenarios have no message in an optimized program.
   static let placedAlways = [
@@ -76,7 +76,8 @@ extension Expectation {
     "seccomp-strict-profile": ["threadList": 1], "kill-over-namespace": ["threadList": 1],
   ]
 
-  /// The number of threads: the crashing thread and the threads that the scenario starts, without the shield's threads.
+  /// The expected number of threads: the crashing thread and the threads that the scenario starts, but not the shield's
+  /// threads.
   static let threadCounts = [
     "many-threads": 1001, "spinning-threads": 101, "blocked-signals-thread": 2, "uninterruptible-thread": 2,
     "loader-lock-held-by-other": 2, "stdio-lock-held": 2, "thread-list-lock": 2, "malloc-lock-held": 2,

@@ -6,26 +6,30 @@ import TestKit
 struct Expectation {
   /// The causes that the report may have.
   var causes: Set<CrashReport.Cause>
-  /// The names of the values that `si_code` may have.
+  /// The symbolic names of the values that `si_code` may have.
   var codes: Set<String>
-  /// The sender of the signal.
+  /// The kind of process that sent the signal.
   var sender: Sender
-  /// The texts that the reason or the diagnosis must contain.
+  /// The strings that the reason or the diagnosis must contain.
   var words: [String]
-  /// The exact losses of the report.
+  /// The exact losses that the report must state.
   ///
-  /// The count `silentThreads` is ignored, because a thread may still be answering at the sweep's deadline.
+  /// The loss `silentThreads` is not compared, because a thread may still be answering at the sweep's deadline.
   var losses: [String: Int]
-  /// The least number of threads.
+  /// The minimum number of threads.
   var threadCount: Int
-  /// The reason why a thread does not answer; nil when the scenario does not determine one.
+  /// The expected reason why a thread does not answer the sweep.
+  ///
+  /// The value is nil if the scenario does not determine it.
   var silence: CrashReport.Silence?
-  /// The name of the crashing thread's task; nil when the scenario does not determine one.
+  /// The expected name of the crashing thread's task.
+  ///
+  /// The value is nil if the scenario does not determine it.
   var taskName: String?
 
   enum Sender {
     case kernel, itself, another
-    /// A process outside of the crashing process's pid namespace.
+    /// The sender is a process outside of the crashing process's pid namespace.
     case invisible
   }
 
@@ -42,7 +46,9 @@ struct Expectation {
     taskName = scenario.name == "task-named" ? "restock the shelves" : nil
   }
 
-  /// Describes how a report differs from the expectation; nil when the report matches.
+  /// Describes how a report differs from the expectation.
+  ///
+  /// Returns nil if the report matches.
   func complaint(about report: CrashReport) -> String? {
     let said = [report.reason, report.diagnosis.sentence, report.diagnosis.evidence ?? ""].joined(separator: "\n")
     if let missing = words.first(where: { !said.contains($0) }) { return "'\(missing)' is not in '\(said)'" }
@@ -56,9 +62,11 @@ struct Expectation {
     return complaint(about: report.threads)
   }
 
-  /// Describes how the report of an unreported exit differs from the expectation; nil when the report matches.
+  /// Describes how the report of an unreported exit differs from the expectation.
   ///
-  /// That report has neither threads nor `si_code`.
+  /// Returns nil if the report matches.
+  ///
+  /// The report of an unreported exit has neither threads nor `si_code`.
   func complaint(aboutDeath report: CrashReport) -> String? {
     let said = report.diagnosis.sentence + "\n" + (report.diagnosis.evidence ?? "")
     if let missing = words.first(where: { !said.contains($0) }) { return "'\(missing)' is not in '\(said)'" }

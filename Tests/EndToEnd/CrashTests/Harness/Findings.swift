@@ -7,13 +7,13 @@ import TestKit
 ///
 /// A nil field means that there is no error.
 struct Findings {
-  /// An error in the number of reports, the signal or the crashed threads.
+  /// The error in the number of reports, in the signal or in the crashed threads.
   var capture: String?
   /// Whether there is a report whose contents can be checked.
   var isReported = false
-  /// An error in a crashed thread's topmost in-app function, that function's line, or the awaiting functions.
+  /// The error in a crashed thread's topmost in-app function, in that function's line, or in the awaiting functions.
   var frames: String?
-  /// An error in the runtime error message or in the contents that `Expectation` requires.
+  /// The error in the runtime error message, or in the contents that `Expectation` requires.
   var reason: String?
 
   var all: [String] { [capture, frames, reason].compactMap(\.self) }
@@ -73,7 +73,8 @@ struct Findings {
 }
 
 extension Scenario {
-  /// Returns the scenarios that this machine can run in such a build, without those that are part of another scenario.
+  /// Returns the scenarios that this machine can run in a build of this kind, except those that are part of another
+  /// scenario.
   static func runnable(isOptimized: Bool, isStatic: Bool) -> [Scenario] {
     all.filter { $0.obstacle == nil && !$0.isOfMany && $0.isPossible(isOptimized: isOptimized, isStatic: isStatic) }
   }
@@ -83,12 +84,14 @@ extension Scenario {
     runnable(isOptimized: Binaries.areInstalled, isStatic: Binaries.areInstalled)
   }
 
-  /// Whether such a build can run the scenario.
+  /// Whether a build of this kind can run the scenario.
   func isPossible(isOptimized: Bool, isStatic: Bool) -> Bool {
     !(needsDebug && isOptimized) && !(needsDynamicLibrary && isStatic)
   }
 
-  /// The reason why the scenario cannot run here; nil when it can.
+  /// The reason why the scenario cannot run here.
+  ///
+  /// Returns nil if the scenario can run.
   var obstacle: String? {
     if needsMemoryLimit { return "needs a temporary control group: SilentDeathTests" }
     return needsRoot && geteuid() != 0 ? "needs root" : nil
@@ -97,15 +100,17 @@ extension Scenario {
   /// Whether the report's frames must equal gdb's frames.
   var isComparable: Bool { isReported && withoutDebugger == nil && gap?.threads.contains(threads[0]) != true }
 
-  /// Whether a report on this thread is known to lack something.
+  /// Whether a known gap exists: the report on this kind of thread lacks something.
   func hasGap(on thread: CrashRun.Thread) -> Bool { gap?.threads.contains(thread) == true }
 
-  /// Ends a child that outlives its parent on purpose.
+  /// Kills a child process that outlives its parent on purpose.
   func endChild(of crash: Crasher.Outcome) {
     if !isChildReported, let child = crash.child { kill(child, SIGKILL) }
   }
 
-  /// Describes the error in the end of a run; nil when the run ended as expected.
+  /// Describes the error in the way the run ended.
+  ///
+  /// Returns nil if it ended as expected.
   func complaint(about crash: Crasher.Outcome) throws -> String? {
     let isRight =
       signal.isEmpty ? crash.status.code == exitCode : crash.status.signal == (try Crasher.signalNumber(signal))

@@ -8,14 +8,14 @@ final class NotificationSocket: Sendable {
 
   init(path: String) throws {
     self.path = path
-    // A daemon that was killed before may have left a socket file at this path.
+    // An earlier daemon that was killed may have left a socket file at this path.
     unsafe unlink(path)
     socket = try NotifySocket(path: path)
   }
 
   /// Waits for the notification `READY=1`.
   ///
-  /// Throws when the process ends before it sends one.
+  /// Throws if the process ends before it sends the notification.
   func awaitReady(of process: ChildProcess) throws {
     while true {
       try FileDescriptor.awaitInput(of: socket.descriptor.number) { process.hasEnded }

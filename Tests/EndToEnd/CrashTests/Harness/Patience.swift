@@ -4,17 +4,17 @@ import Glibc
 
 /// The time limit for events that a test waits for.
 ///
-/// It is so long that only a failing test reaches it.
+/// The limit is so long that only a failing test reaches it.
 ///
-/// The limit is a number of slices of one second, not a clock time. When CI's machine stalls for minutes, the stall
-/// uses up only one slice and fails no test.
+/// The limit is a number of slices of one second each, not a time on the clock. When CI's machine stalls for minutes,
+/// the stall uses up only one slice, and does not make the test fail.
 enum Patience {
   static let slices = 300
   static let slice = Duration.seconds(1)
 
-  /// Calls `body` with the length of a slice until it returns an answer.
+  /// Calls `body` with the length of a slice, repeatedly, until it returns an answer.
   ///
-  /// Throws after the last slice.
+  /// Throws an error after the last slice.
   static func wait<Answer>(
     for what: @autoclosure () -> String, slices: Int = Patience.slices, _ body: (Duration) throws -> Answer?
   ) throws -> Answer {

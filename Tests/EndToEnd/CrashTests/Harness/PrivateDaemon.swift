@@ -4,15 +4,17 @@ import CrashReport
 import Glibc
 import TestKit
 
-/// A crashd process of one test, in its own directory.
+/// A crashd process that belongs to one test, with its own directories.
 final class PrivateDaemon: Sendable {
   /// The daemon's directories.
   ///
-  /// They outlive the daemon, so that another daemon can start in them.
+  /// They outlive the daemon. Another daemon can therefore start in them.
   let place: Place
   let process: ChildProcess
 
-  /// The directories of a daemon, which need not run yet.
+  /// The directories of a daemon.
+  ///
+  /// The daemon does not have to run yet.
   final class Place: Sendable {
     let root: TestDirectory
     let runtime: String
@@ -24,8 +26,10 @@ final class PrivateDaemon: Sendable {
       state = try root.directory("state")
     }
 
-    /// The environment of a shielded process: the daemon's socket, and timeouts of the sweep and the handler that are
-    /// long enough for a machine that stalls.
+    /// The environment of a process with the shield.
+    ///
+    /// It names the daemon's socket, and has timeouts of the sweep and the handler that are long enough for a machine
+    /// that stalls.
     var environment: [String: String] {
       [
         "CRASHSHIELD_SOCKET": runtime + "/attach", "CRASHSHIELD_SWEEP_MS": "800",
@@ -53,7 +57,8 @@ final class PrivateDaemon: Sendable {
       [
         "--runtime-directory", place.runtime, "--state-directory", place.state,
         "--analyse-path", Binaries.path("crash-analyse"), "--fetch-path", Binaries.path("crash-fetch"),
-        // A report is complete when it arrives, even if reading symbols takes minutes.
+        // The daemon waits for symbols without a limit. A report is therefore complete when it arrives, even if reading
+        // symbols takes minutes.
         "--set", "limits.symbol-wait=600s",
       ] + options,
       ChildProcess.Options(
@@ -98,7 +103,7 @@ final class PrivateDaemon: Sendable {
     }
   }
 
-  /// Kills the daemon by SIGKILL, which prevents an orderly stop.
+  /// Kills the daemon by SIGKILL, without an orderly stop.
   func kill() async throws {
     process.signal(SIGKILL)
     try await process.wait()
@@ -110,7 +115,7 @@ final class PrivateDaemon: Sendable {
     let pid = process.pid
     try await blocking {
       var information = unsafe siginfo_t()
-      // waitid writes one siginfo_t; it returns when the last thread has stopped.
+      // waitid writes one siginfo_t. It returns when the last thread has stopped.
       while unsafe waitid(P_PID, id_t(pid), &information, WSTOPPED) != 0 {
         guard errno == EINTR else { throw SystemError("waitid", errno) }
       }
@@ -129,7 +134,7 @@ final class PrivateDaemon: Sendable {
   func firstReport(of pid: pid_t) async throws -> CrashReport {
     let client = client
     return try await blocking {
-      // Subscribes before it lists the reports, so it misses no report.
+      // Subscribes before it lists the reports, and therefore misses no report.
       let events = try client.subscribe()
       while let event = try events.next(timeout: .seconds(Patience.slices)) {
         switch event {
@@ -147,24 +152,25 @@ final class PrivateDaemon: Sendable {
     }
   }
 
-  /// Returns the number of the daemon's open descriptors, without the store's.
+  /// Returns the number of the daemon's open descriptors, not counting those of the store.
   ///
   /// The store opens another descriptor when several clients query at once.
   func descriptorCount() throws -> Int {
     try entries(of: "/proc/\(process.pid)/fd").count { name in
       var target = [CChar](repeating: 0, count: 4_096)
-      // readlink writes at most `target.count - 1` characters and no NUL terminator.
+      // readlink writes at most `target.count - 1` characters and no NUL.
       let count = unsafe readlink("/proc/\(process.pid)/fd/\(name)", &target, target.count - 1)
-      // The descriptor may have been closed since the directory was read.
+      // The descriptor may have been closed after the directory was read.
       if count < 0 { return false }
       return !String(decoding: target.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
         .hasPrefix(place.state + "/reports.")
     }
   }
 
-  /// Waits until the descriptor count is at most `limit`, or stays the same over some calls, and returns the count.
+  /// Waits until the descriptor count is at most `limit`, or until it stays the same for some calls, and returns the
+  /// count.
   ///
-  /// The count can fall below its first value, for example when crashd has read the symbols of an image and closes it.
+  /// The count can fall below its first value, for example when crashd closes an image after it has read its symbols.
   func settledDescriptorCount(at limit: Int?) async throws -> Int {
     let client = client
     var last = -1
@@ -173,7 +179,7 @@ final class PrivateDaemon: Sendable {
       let answer = try await blocking { () throws -> DaemonStatus? in
         usleep(5_000)
         do throws(ClientError) { return try client.status() } catch {
-          // A crashd without free descriptors closes this connection too.
+          // If crashd has no free descriptor, it closes this connection too.
           guard case .closed = error else { throw error }
           return nil
         }

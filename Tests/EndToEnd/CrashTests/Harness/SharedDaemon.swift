@@ -1,10 +1,12 @@
 import Testing
 
-/// One crashd for all tests of a suite: `@Suite(.sharedDaemon)`, then `SharedDaemon.current`.
+/// One crashd for all tests of a suite.
+///
+/// The suite has the trait `@Suite(.sharedDaemon)`, and its tests use `SharedDaemon.current`.
 struct SharedDaemon: SuiteTrait, TestScoping {
   @TaskLocal private static var daemon: PrivateDaemon?
 
-  /// The suite's daemon.
+  /// The daemon of the suite.
   static var current: PrivateDaemon {
     get throws { try #require(daemon, "the suite lacks the trait .sharedDaemon") }
   }

@@ -2,13 +2,15 @@ import Glibc
 
 /// The source line of this package that ends with the comment `// fault: NAME`.
 struct SourceMark: Equatable, CustomStringConvertible {
-  /// The last component of the path.
+  /// The file name of the source file, without its directory.
   var file: String
   var line: Int
 
   var description: String { "\(file):\(line)" }
 
-  /// Finds the mark in directories below `Sources/Examples`; throws when no line has it.
+  /// Finds the mark in directories below `Sources/Examples`.
+  ///
+  /// Throws if no line has the mark.
   static func find(
     _ name: String, in directories: [String] = ["CrashMaker", "CCrashMaker", "CCrashMaker/Waits"]
   ) throws -> SourceMark {

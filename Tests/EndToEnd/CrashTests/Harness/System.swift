@@ -11,29 +11,31 @@ struct SystemError: Error, CustomStringConvertible {
     self.errno = errno
   }
 
-  // glibc's strerror returns a constant or storage of this thread.
+  // glibc's strerror returns a constant string or storage of this thread.
   var description: String { unsafe "\(what): \(String(cString: strerror(errno)))" }
 }
 
-/// Runs blocking work on its own thread, so that it blocks no thread of the cooperative pool.
+/// Runs blocking work on a separate thread, because it must not block a thread of the cooperative pool.
 func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
   try await withCheckedThrowingContinuation { continuation in
-    // A new serial queue gets a thread at once. A global queue would wait for an idle thread.
+    // A new serial queue gets a thread immediately. Work on a global queue would wait for an idle thread.
     DispatchQueue(label: "blocking").async { continuation.resume(with: Swift.Result { try body() }) }
   }
 }
 
 enum Environment {
-  /// An environment variable of the test process; nil when it is unset or empty.
+  /// An environment variable of the test process.
+  ///
+  /// Returns nil if the variable is unset or empty.
   static func value(of name: String) -> String? {
-    // The test process does not change its environment, so the string stays valid.
+    // The test process does not change its environment, and the string therefore stays valid.
     guard let value = unsafe getenv(name) else { return nil }
     let text = unsafe String(cString: value)
     return text.isEmpty ? nil : text
   }
 }
 
-/// Reads a whole file as text.
+/// Reads a whole file as a string.
 func contents(of path: String) throws -> String {
   let file = try FileDescriptor(opening: path, O_RDONLY)
   return String(decoding: try file.readToEnd(), as: UTF8.self)
@@ -71,8 +73,8 @@ final class FileDescriptor: Sendable {
 
   /// Returns the two ends of a socket pair.
   ///
-  /// A pipe would need pipe2, which Swift does not import: without O_CLOEXEC another thread's child could inherit the
-  /// pipe.
+  /// A pipe is not used, because it would need pipe2, which Swift does not import. Without O_CLOEXEC a child that
+  /// another thread starts could inherit the pipe.
   static func pair() throws -> (FileDescriptor, FileDescriptor) {
     var ends: [Int32] = [-1, -1]
     guard unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
@@ -83,7 +85,7 @@ final class FileDescriptor: Sendable {
 
   /// Waits until there is data to read or the other end is closed.
   ///
-  /// Throws when `isInVain` returns true.
+  /// Throws if `isInVain` returns true.
   func awaitInput(unless isInVain: () -> Bool = { false }) throws {
     try Self.awaitInput(of: number, unless: isInVain)
   }
@@ -92,7 +94,7 @@ final class FileDescriptor: Sendable {
   static func awaitInput(of number: Int32, unless isInVain: () -> Bool) throws {
     try Patience.wait(for: "nothing came") { slice -> Void? in
       var wanted = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
-      // poll reads and writes one pollfd, as the count says.
+      // poll reads and writes one pollfd, as the count argument states.
       let ready = unsafe poll(&wanted, 1, Int32(slice.components.seconds * 1_000))
       if ready < 0 && errno != EINTR { throw SystemError("poll", errno) }
       if ready <= 0, isInVain() { throw SystemError("the process that should write has ended", ECHILD) }
@@ -100,12 +102,14 @@ final class FileDescriptor: Sendable {
     }
   }
 
-  /// Reads at most `count` bytes; returns no bytes at the end of the file.
+  /// Reads at most `count` bytes.
+  ///
+  /// Returns no bytes at the end of the file.
   func read(_ count: Int) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     var got = -1
     repeat {
-      // read writes at most as many bytes as the array has.
+      // The access is in bounds, because read() writes at most as many bytes as the array has.
       got = unsafe Glibc.read(number, &bytes, count)
     } while got < 0 && errno == EINTR
     guard got >= 0 else { throw SystemError("read", errno) }

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// A crash-maker process that is attached and waits for a line of input.
+/// A crash-maker process that is attached to a daemon and crashes when it receives a line of input.
 struct Victim {
   var process: ChildProcess
   /// The process's standard input.
@@ -9,12 +9,12 @@ struct Victim {
 
   /// Starts crash-maker and waits until it is attached.
   /// - Parameters:
-  ///   - scenario: The scenario that the process runs when it receives a line.
+  ///   - scenario: The scenario that the process runs when it receives a line of input.
   ///   - daemon: The daemon that the process attaches to.
   ///   - options: Further options of crash-maker.
   ///   - through: A command that executes crash-maker.
   /// - Returns: The attached process.
-  /// - Throws: When the process could not be started or did not attach.
+  /// - Throws: An error if the process could not be started or did not attach.
   static func start(
     _ scenario: String, in daemon: PrivateDaemon, options: [String] = [], through: [String] = []
   ) async throws -> Victim {

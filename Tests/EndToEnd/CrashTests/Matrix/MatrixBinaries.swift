@@ -3,7 +3,7 @@ import CrashReport
 import Glibc
 import TestKit
 
-/// The rows of the matrix that change the program's file before or after its start.
+/// The rows of the matrix in which the program's file is changed before or after its start.
 enum MatrixBinary: String, CaseIterable {
   case replaced = "binary-replaced-after-start"
   case deleted = "binary-deleted"
@@ -12,7 +12,7 @@ enum MatrixBinary: String, CaseIterable {
 
   private static let crash = "array-index"
 
-  /// Crashes a copy of the build's program after the change to its file.
+  /// Crashes a copy of the build's program, after the given change to its file.
   func run(in build: MatrixBuild, under daemon: PrivateDaemon) async throws -> MatrixCell {
     var cell = MatrixCell(row: rawValue, build: build.name, thread: .main, gap: nil)
     let directory = try TestDirectory()
@@ -32,7 +32,8 @@ enum MatrixBinary: String, CaseIterable {
     case .replaced, .deleted:
       reports = try await crash(program, in: directory, under: daemon, &cell)
     case .debugLink, .noDebugInformation:
-      // This daemon has never read the whole program, which has the same build id, so it has no cached symbols of it.
+      // This daemon has never read the unchanged program, which has the same build id. It therefore has no cached
+      // symbols for it.
       let fresh = try await PrivateDaemon.start()
       reports = try await crash(program, in: directory, under: fresh, &cell)
       try await fresh.stop()
@@ -43,7 +44,8 @@ enum MatrixBinary: String, CaseIterable {
       scenario.mark = ""
       scenario.optimizedReason = ""
     }
-    // Only debug information has the message of an optimized check, as the name of an inlined function.
+    // In an optimized build, only the debug information contains the message of a check, as the name of an inlined
+    // function.
     let more: Set = self == .noDebugInformation && build.isOptimized ? ["trap"] : []
     let findings = try Findings(reports, of: scenario, isOptimized: build.isOptimized, moreCauses: more)
     cell.results[.captured] = .some(findings.capture)

@@ -7,10 +7,12 @@ struct MatrixBuild {
   var isOptimized: Bool
   /// Whether the program links the Swift library statically.
   var isStatic: Bool
-  /// The preloaded library of a program that does not link the shield; nil when the program links the shield.
+  /// The library that is preloaded into a program that does not link the shield.
+  ///
+  /// The value is nil if the program links the shield.
   var preload: String?
 
-  /// Returns the six builds.
+  /// Returns the six builds of crash-maker.
   ///
   /// `make matrix` builds five of them and passes their paths. SwiftPM builds the debug program that links the shield.
   static func all() throws -> [MatrixBuild] {
@@ -37,9 +39,9 @@ struct MatrixBuild {
   }
 
   var isPreloaded: Bool { preload != nil }
-  /// The additional environment of a run with the shield.
+  /// The additional environment variables of a run with the shield.
   var environment: [String: String] { preload.map { ["LD_PRELOAD": $0] } ?? [:] }
-  /// The options of a run with the shield.
+  /// The additional options of a run with the shield.
   ///
   /// A program that does not link the shield cannot query whether it is attached.
   var options: [String] { isPreloaded ? [] : ["--wait-attached"] }

@@ -2,7 +2,9 @@ import CrashMaker
 import CrashReport
 import Glibc
 
-/// One scenario on one kind of thread in one build: the smallest part of the matrix.
+/// One scenario on one kind of thread in one build.
+///
+/// This is one cell of the matrix.
 struct MatrixCell {
   /// The checks of a cell, in the order of the table's columns.
   enum Check: String, CaseIterable {
@@ -20,7 +22,7 @@ struct MatrixCell {
     }
   }
 
-  /// The additional time that a process may take to end with the shield, on a busy machine.
+  /// The additional time that a process with the shield may take to end, on a busy machine.
   static let hangLimit = Duration.seconds(2)
   /// The number of slices after which a process is killed.
   static let outerSlices = 60
@@ -28,11 +30,13 @@ struct MatrixCell {
   var row: String
   var build: String
   var thread: CrashRun.Thread
-  /// The known gap of the scenario on this thread; nil when every check must succeed.
-  var gap: String?
-  /// The results by check.
+  /// The known gap of the scenario on this thread.
   ///
-  /// A skipped check is absent, and nil means success.
+  /// The value is nil if every check must succeed.
+  var gap: String?
+  /// The results of the checks.
+  ///
+  /// A check that was skipped is not in the dictionary. The value nil means that the check succeeded.
   var results: [Check: String?] = [:]
 
   var complaints: [(Check, String)] {
@@ -82,7 +86,7 @@ extension MatrixCell {
 
   /// Records the findings.
   ///
-  /// A missing report that is a known gap is recorded as a failure.
+  /// A missing report is recorded as a failure even if it is a known gap.
   private mutating func judge(_ findings: Findings, _ scenario: Scenario) {
     results[.captured] = .some(findings.capture ?? (scenario.silence == gap ? gap : nil))
     if !findings.isReported { return }
@@ -90,13 +94,15 @@ extension MatrixCell {
     results[.reason] = .some(findings.reason)
   }
 
-  /// Returns the processes that a cell leaves behind, after waiting for processes that end with their parent.
+  /// Returns the processes that a cell leaves behind.
+  ///
+  /// First waits for processes that end with their parent.
   private static func remains(of token: String) throws -> [String] {
     for _ in 0..<500 where try processes(with: token).isEmpty { return [] }
     return try processes(with: token)
   }
 
-  /// Returns the processes with a cell's token in their environment.
+  /// Returns the processes whose environment contains the cell's token.
   private static func processes(with token: String) throws -> [String] {
     try entries(of: "/proc").filter { pid in
       // Reading fails if the process has just ended or belongs to another user.

@@ -9,11 +9,11 @@ import Testing
 ///
 /// Only `make matrix` enables this suite, because it takes minutes.
 ///
-/// `CRASHSHIELD_MATRIX` names the file for the table. `CRASHSHIELD_MATRIX_ONLY` is a list of words: only scenarios
-/// whose name contains one of them are run.
+/// `CRASHSHIELD_MATRIX` names the file for the table. `CRASHSHIELD_MATRIX_ONLY` is a list of words. If it is set, only
+/// scenarios whose name contains one of the words are run.
 @Suite(.enabled(if: Environment.value(of: "CRASHSHIELD_MATRIX") != nil))
 struct MatrixTests {
-  /// The scenarios that are not in this matrix, with the tests that have them or the reason.
+  /// The scenarios that are not in this matrix, each with the tests that cover it or with the reason.
   private static let elsewhere = [
     ("shift", "Swift's shifts do not trap"),
     (
@@ -91,7 +91,9 @@ struct MatrixTests {
       + elsewhere.map { (name: $0.0, reason: $0.1) }
   }
 
-  /// Crashes each program once, so that crashd has its symbols and no cell waits for them.
+  /// Crashes each program once.
+  ///
+  /// crashd then has its symbols, and no cell has to wait for them.
   private func warmUp(_ builds: [MatrixBuild], _ daemon: PrivateDaemon) async throws {
     for build in builds {
       let crash = try await Crasher.run(

@@ -1,6 +1,7 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// Replaces the module CrashShield in a crash-maker that does not link the library (scripts/build/unshielded). The
-// preloaded library shields that program, so the functions here start and record nothing.
+// The replacement of the module CrashShield in a crash-maker that does not link the shield's library
+// (scripts/build/unshielded). The preloaded library provides the shield for that program. The functions in this file
+// therefore start and record nothing.
 import Glibc
 
 public enum Shield {
@@ -34,7 +35,9 @@ public enum Shield {
   public static func startInForkedChild() throws(StartError) {}
   public static func protect(_ selection: Selection) throws(ProtectionError) -> Protection { Protection() }
   public static func setTag(_ key: String, to value: String) {}
-  /// Makes a call that the optimizer cannot remove, so that the preceding call does not become a tail call.
+  /// Makes a call that the optimizer cannot remove.
+  ///
+  /// The preceding call therefore does not become a tail call.
   public static func addBreadcrumb(_ message: String) { _ = getpid() }
   public static func isolated(_ body: () -> Void) throws(Containment) { body() }
   public static func isolated(_ body: () async -> Void) async throws(Containment) { await body() }

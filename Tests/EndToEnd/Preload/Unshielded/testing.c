@@ -1,4 +1,5 @@
-// The handler's test functions that crash-maker calls. Without a linked handler they inject nothing.
+// The handler's test functions that crash-maker calls. Without the shield's handler in the program, these functions
+// inject nothing.
 #include "cs_testing.h"
 
 bool cs_testing_claim_and_abandon(void) {

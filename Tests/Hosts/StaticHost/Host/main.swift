@@ -2,13 +2,12 @@ import CrashShield
 import Dispatch
 import Glibc
 
-// static-host SHIELD FAULT: starts the shield unless SHIELD is "without", and then causes FAULT on a thread of
-// Dispatch.
+// static-host SHIELD FAULT: starts the shield unless SHIELD is "without", and then causes FAULT on a Dispatch thread.
 
 @inline(never) func trapOnThread(_ numbers: [Int]) -> Int { numbers[numbers.count] }
 
 @inline(never) func overflowOnThread(_ depth: Int) -> Int {
-  // Not a tail call, so that the frame stays on the stack.
+  // The call is not a tail call, and this frame therefore stays on the stack.
   withUnsafeTemporaryAllocation(byteCount: 512, alignment: 8) { $0.count + overflowOnThread(depth + 1) }
 }
 

@@ -1,5 +1,5 @@
 // The libc declarations that the portable C of the shield needs. scripts/check/unsupported compiles that C for
-// platforms whose headers are not installed here.
+// platforms whose headers are not installed on the build machine.
 #include <stddef.h>
 
 void *memcpy(void *to, const void *from, size_t bytes);

@@ -1,4 +1,5 @@
-// unsupported-host: calls each library on an unsupported platform. Exits with 0, or names the first wrong result.
+// unsupported-host: calls each library on an unsupported platform. Exits with 0 if all results are right. Otherwise
+// names the first wrong result.
 import CrashReport
 import CrashShield
 import CrashShieldCasts
@@ -26,7 +27,7 @@ final class Session: Sendable {
 LoggingSystem.bootstrap { BreadcrumbLogHandler(label: $0) }
 let logger = Logger(label: "host")
 
-// The capture has no effect.
+// A capture has no effect on an unsupported platform.
 let status = Shield.start(name: "host", release: "host@1", environment: "test") { $0.log(to: logger) }
 check("the start", !status.isStarted && status.startError == .unsupportedPlatform && status.connection == nil)
 do throws(Shield.StartError) {
@@ -41,7 +42,7 @@ check("the last crash", Shield.lastCrash == nil)
 let lastCrash = await Shield.lastCrash(within: .seconds(60))
 check("the awaited last crash", lastCrash == nil)
 
-// Protection reports why it is unavailable.
+// Protection of a class fails and reports why it is unavailable.
 check("the quarantine", Shield.danglingUnavailableReason != nil && Shield.danglingBytes == 0)
 do throws(Shield.ProtectionError) {
   try Shield.protect(Session.self)
@@ -56,14 +57,14 @@ check("guard pages", GuardPages.unavailableReason != nil && GuardPages.statistic
 check("casts", Shield.castsUnavailableReason != nil)
 check("executor checks", Shield.executorChecksUnavailableReason != nil)
 
-// Work runs, and its traps are not contained.
+// Isolated work runs, but its traps are not contained.
 check("containment", Shield.containmentUnavailableReason != nil && Shield.containedFaultCount == 0)
 let sum = try await Shield.isolated { () async -> Int in [1, 2, 3].reduce(0, +) }
 check("isolated work", sum == 6)
 func synchronousSum() throws -> Int { try Shield.isolated { [1, 2, 3].reduce(0, +) } }
 check("synchronous isolated work", try synchronousSum() == 6)
 
-// Guards work as on supported platforms, because they need no handler.
+// Guards work as on supported platforms, because they do not need a signal handler.
 let parts = ["a", "b"]
 check("a guard", (parts[shielded: 2] ?? "none") == "none")
 check("its record", Shield.guardIncidents.map(\.kind) == [.index])
@@ -78,7 +79,7 @@ reading.cancel()
 let incidents = await reading.value
 check("incidents", incidents == 0)
 
-// The libraries that integrate with other packages.
+// The libraries that integrate the shield with other packages.
 ShieldMetrics().update()
 let shield = ShieldService(metrics: ShieldMetrics(), logger: logger)
 let group = ServiceGroup(services: [shield], logger: logger)

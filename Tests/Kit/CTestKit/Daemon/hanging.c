@@ -1,4 +1,5 @@
-// A file system that answers until a test makes it hang. It speaks the FUSE protocol without a library.
+// A FUSE file system that answers requests until a test makes it hang. It implements the FUSE protocol without a
+// library.
 #include "cd_test_support.h"
 
 #include <errno.h>
@@ -70,7 +71,8 @@ static void close_between(int first, int last) {
   if (first <= last) syscall(SYS_close_range, (unsigned)first, (unsigned)last, 0u);
 }
 
-// Closes all other descriptors, so that sockets and pipes of other tests end when their owners close them.
+// Closes all other descriptors. Otherwise sockets and pipes of other tests would stay open after their owners close
+// them.
 static void keep_two(int one, int other) {
   const int low = one < other ? one : other;
   const int high = one < other ? other : one;
@@ -79,7 +81,7 @@ static void keep_two(int one, int other) {
   syscall(SYS_close_range, (unsigned)high + 1, ~0U, 0u);
 }
 
-// Answers until a byte arrives from `control`. Then answers nothing until `control` hangs up.
+// Answers requests until a byte arrives from `control`. After that byte, answers nothing until `control` hangs up.
 static void run(int device, int control) {
   static char bytes[BUFFER_BYTES];
   for (;;) {

@@ -9,19 +9,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// The code of the child. It only makes system calls, because locks of the parent's other threads may be held forever.
+// The code of the child. The child only makes system calls, because another thread of the parent may have held a lock
+// of libc at the fork.
 static _Noreturn void be(int socket, const struct sockaddr_un *address, uint32_t uid, uint32_t gid, const gid_t *groups,
                          size_t group_count, bool is_restricted, int link) {
   int code = 0;
-  // glibc's functions would change the credentials of all threads.
+  // glibc's functions would change the credentials of all threads. The system calls change only the calling thread.
   if (syscall(SYS_setgroups, group_count, groups) != 0 || syscall(SYS_setresgid, gid, gid, gid) != 0 ||
       syscall(SYS_setresuid, uid, uid, uid) != 0 ||
-      // 1 as in a program that this user has started, 0 as in a program that has changed its user.
+      // 1 as in a program that this user has started, 0 as in a program that has changed its user
       prctl(PR_SET_DUMPABLE, is_restricted ? 0 : 1) != 0 ||
-      // The parent has the same socket, so it is connected there too.
+      // The socket is shared with the parent. Connecting it here therefore connects it there, too.
       connect(socket, (const struct sockaddr *)address, sizeof *address) != 0)
     code = errno;
-  // Closes all other descriptors, so that sockets and pipes of other tests end when their owners close them.
+  // Closes all other descriptors. Otherwise sockets and pipes of other tests would stay open after their owners close
+  // them.
   if (dup2(link, 0) != 0 || syscall(SYS_close_range, 1, ~0U, 0) != 0) code = errno;
   if (write(0, &code, sizeof code) != sizeof code || code != 0) _exit(1);
   char byte;

@@ -1,4 +1,4 @@
-// A child that connects repeatedly, like a process that executes one program after the other.
+// A child that connects sockets repeatedly, like a process that executes one program after the other.
 #include "cd_test_support.h"
 
 #include <errno.h>
@@ -8,7 +8,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-// Closes all other descriptors, so that sockets and pipes of other tests end when their owners close them.
+// Closes all other descriptors. Otherwise sockets and pipes of other tests would stay open after their owners close
+// them.
 static void close_others(const int *sockets, size_t count, int link) {
   int last = link;
   for (size_t index = 0; index < count; index++)
@@ -22,13 +23,14 @@ static void close_others(const int *sockets, size_t count, int link) {
   syscall(SYS_close_range, last + 1, ~0U, 0);
 }
 
-// The code of the child. It only makes system calls, because locks of the parent's other threads may be held forever.
+// The code of the child. The child only makes system calls, because another thread of the parent may have held a lock
+// of libc at the fork.
 static _Noreturn void be(const struct sockaddr_un *address, const int *sockets, size_t count, int link) {
   close_others(sockets, count, link);
   char byte;
   for (size_t index = 0; recv(link, &byte, 1, 0) == 1; index++) {
     int code = ENOENT;
-    // The parent has the same socket, so it is connected there too.
+    // The socket is shared with the parent. Connecting it here therefore connects it there, too.
     if (index < count)
       code = connect(sockets[index], (const struct sockaddr *)address, sizeof *address) == 0 ? 0 : errno;
     if (send(link, &code, sizeof code, MSG_NOSIGNAL) != sizeof code) break;

@@ -29,14 +29,14 @@ uint32_t cs_test_early_checked(void) {
   return atomic_load(&checked);
 }
 
-// Defined by the linker: the ELF header of the program.
+// The linker defines this symbol: the ELF header of the program.
 extern const char __ehdr_start __attribute__((visibility("hidden")));
 
 uintptr_t cs_test_program_start(void) {
   return (uintptr_t)&__ehdr_start;
 }
 
-// Runs before constructors without a priority.
+// Constructors with a priority run before constructors without a priority.
 __attribute__((constructor(101))) static void set_hooks(void) {
   if (getenv("ISOLATION_HOST_EARLY_HOOKS") == NULL) return;
   swift_task_isIsolatingCurrentContext_hook = count_question;

@@ -22,7 +22,7 @@ static volatile uint32_t *const nowhere = (volatile uint32_t *)(uintptr_t)NOWHER
 
 static cs_test_chance_way way_now;
 static __thread sigjmp_buf before_fault;
-static volatile uint8_t *pages[2]; // one for each thread
+static volatile uint8_t *pages[2]; // one page for each thread
 static int problem;                // atomic: the first problem that a handler found
 static volatile double vector;     // the handler's last value in vector registers
 
@@ -49,7 +49,7 @@ static void check(int signal_number, siginfo_t *information, void *context) {
   sigprocmask(SIG_SETMASK, NULL, &mask);
   sigaltstack(NULL, &stack);
   const bool is_on_alternate = (stack.ss_flags & SS_ONSTACK) != 0;
-  // AddressSanitizer installs an alternate stack of its own if the shield installs none.
+  // AddressSanitizer installs its own alternate stack if the shield does not install one.
   const bool has_alternate = (stack.ss_flags & SS_DISABLE) == 0;
   if (is_on_alternate != (way_now == CS_TEST_CHANCE_ON_STACK && has_alternate)) note(11);
   if (sigismember(&mask, SIGSEGV) != 1 || sigismember(&mask, SIGUSR1) != 1 || sigismember(&mask, SIGHUP) != 1) note(12);
@@ -104,7 +104,7 @@ static void jump_on(int signal_number, siginfo_t *information, void *context) {
   __attribute__((musttail)) return shield.sa_sigaction(signal_number, information, context);
 }
 
-// Installed without SA_ONSTACK.
+// This handler is installed without SA_ONSTACK.
 static void look_at_stack(int signal_number) {
   stack_t stack;
   (void)signal_number;
@@ -180,7 +180,7 @@ static void await_withdrawal(void) {
     usleep(1000);
 }
 
-// This function's frame overwrites the handler's former frame.
+// The frame of this function overwrites the frame in which the handler ran.
 static __attribute__((noinline)) void await_withdrawal_deeper(void) {
   volatile uint8_t places[8 * PAGE_BYTES];
   for (size_t index = 0; index < sizeof places; index++)
@@ -189,7 +189,7 @@ static __attribute__((noinline)) void await_withdrawal_deeper(void) {
   if ((cs_ring_slot_state_acquire(&ring()->slots[0]) & CS_RING_STATE_MASK) != CS_RING_STATE_FREE) note(19);
 }
 
-// Checks that a vector register which the handler changes is restored afterwards.
+// Checks that a vector register which the handler changes has its old value again after the handler.
 static void keep_vector(void) {
   uint64_t before = UINT64_C(0x0123456789abcdef);
   uint64_t after = 0;

@@ -1,4 +1,4 @@
-// Handlers, installed before the start, for which it is hard to detect whether they repaired a fault or were left.
+// Handlers, installed before the start, after which it is hard to detect whether they repaired the fault or jumped out.
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include "ways.h"
 
 #define LEAVERS 2
-// Longer than LOOP_NS, because seconds() returns whole seconds.
+// The loop runs longer than LOOP_NS, because seconds() returns whole seconds.
 #define TRAPPING_S 3
 
 static volatile uint32_t *volatile nowhere = (volatile uint32_t *)(uintptr_t)0x38;
@@ -35,7 +35,7 @@ static bool is_pending_beside(void) {
 
 static void *fault_and_leave(void *unused) {
   sigset_t own;
-  // The thread inherits the mask of the handler that created it.
+  // The new thread inherits the signal mask of the handler that created it.
   sigemptyset(&own);
   sigaddset(&own, SIGSEGV);
   pthread_sigmask(SIG_UNBLOCK, &own, NULL);
@@ -45,7 +45,7 @@ static void *fault_and_leave(void *unused) {
 }
 
 // The watchdog withdraws the records of threads that have ended, and checks all records in each round. After two
-// withdrawals it has therefore checked the record of this thread, which is in slot 0.
+// withdrawals the watchdog has therefore also checked the record of this thread, which is in slot 0.
 static void leave_or_end(int signal_number) {
   if (is_leaver) siglongjmp(before_fault, signal_number);
   for (int leaver = 0; leaver < LEAVERS; leaver++) {
@@ -81,7 +81,7 @@ static time_t seconds(void) {
   return now.tv_sec;
 }
 
-// The records of earlier calls are withdrawn. The record of this call is pending.
+// The records of the earlier calls have been withdrawn. The record of this call is pending.
 static void end_late(int signal_number) {
   uint32_t crashes = 0;
   (void)signal_number;

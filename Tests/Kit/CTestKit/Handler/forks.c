@@ -1,4 +1,4 @@
-// Forked children that start the shield like their parents, and starts in two parts.
+// Forked children that start the shield like their parents, and starts that are made in two parts.
 #include "ways.h"
 
 #include <dirent.h>
@@ -24,7 +24,8 @@ static bool is_annotated(const cs_ring *ring) {
          entry->value_bytes == 5 && memcmp(entry->value, "1.4.2", 5) == 0;
 }
 
-// In a child that has started: crashes if its state equals its parent's, else exits.
+// Runs in a child that has started the shield: crashes if the child's state equals the parent's state, and exits
+// otherwise.
 static void crash_like_parent(const cs_ring *parent, uint32_t image_count) {
   const cs_ring *ring = cs_testing_ring();
   if (!cs_shim_is_started() || ring == NULL || ring == parent) _exit(10);
@@ -48,7 +49,7 @@ static void start_in_child(void) {
   if (cs_shim_start_in_forked_child(NULL) != CS_SHIM_ALREADY_STARTED) _exit(21);
 }
 
-// Returns 0 if the child ended by its crash and the parent's ring has no trace of it.
+// Returns 0 if the child ended by its crash and the parent's ring does not contain that crash.
 static int fork_and_crash(const char *directory, cs_test_way way) {
   (void)directory;
   const cs_ring *ring = cs_testing_ring();
@@ -126,7 +127,7 @@ static int start_early(const char *directory, bool is_completed) {
     if (ring->header.image_count != image_count) return 4;
     if (strcmp((const char *)ring->header.name, "shim-tests") != 0) return 5;
     if (cs_shim_start(NULL, NULL) != CS_SHIM_ALREADY_STARTED) return 6;
-    cs_start_early(); // too late to have an effect
+    cs_start_early(); // this setting comes too late to have an effect
     if (cs_testing_ring() != ring) return 7;
   }
   *nowhere = 1;

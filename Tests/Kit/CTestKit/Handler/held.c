@@ -1,4 +1,5 @@
-// A thread whose system call a crash has interrupted, while a handler of the program handles the crash.
+// A thread whose system call a crash has interrupted, and which is held while a handler of the program handles the
+// crash.
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -15,15 +16,15 @@
 
 static pthread_t waiter;
 static _Atomic int waiter_tid;
-static char *stack_start; // of the waiting thread
+static char *stack_start; // the stack of the waiting thread
 static char *stack_end;
 static sem_t is_handled;
 static bool is_on_own_stack;
 static sigjmp_buf after_crash;
 
-// Installed without SA_ONSTACK.
+// This handler is installed without SA_ONSTACK.
 static void note_stack(int signal) {
-  // AddressSanitizer may move local variables to another stack.
+  // AddressSanitizer may place local variables on another stack.
   char *address = __builtin_frame_address(0);
   (void)signal;
   is_on_own_stack = address >= stack_start && address < stack_end;
@@ -56,7 +57,8 @@ static bool is_asleep(int tid) {
   return name_end != NULL && strncmp(name_end, ") S", 3) == 0;
 }
 
-// A handler of SIGSEGV from before the start. When it runs, the sweep is over and the waiter is held.
+// A handler of SIGSEGV that was installed before the start. When this handler runs, the sweep has ended and the waiting
+// thread is held.
 static void signal_waiter(int signal) {
   (void)signal;
   pthread_kill(waiter, SIGUSR1);
@@ -79,7 +81,7 @@ static int is_signalled_on_own_stack(const char *directory) {
   return is_on_own_stack ? 0 : 2;
 }
 
-// If the halt signaled the thread, the default action of SIGPROF would end this process.
+// If the halt sent a signal to the thread now, the default action of SIGPROF would end this process.
 static int is_not_reminded(const char *directory) {
   cs_test_start(directory);
   if (!cs_sweep_take_signal()) return 1;

@@ -21,7 +21,7 @@
 #include "cs_testing.h"
 #include "ways.h"
 
-// The loader reports the executable first.
+// dl_iterate_phdr reports the executable first.
 static int note_thread_locals(struct dl_phdr_info *info, size_t size, void *context) {
   (void)size;
   size_t *bytes = context;
@@ -88,7 +88,7 @@ static int reuses_connection(const char *directory) {
 static void retry_without_descriptors(const char *directory) {
   cs_test_start(directory);
   cs_test_use_up_descriptors();
-  cs_attach_client_connect(); // the idle thread makes this call
+  cs_attach_client_connect(); // only the shield's idle thread makes this call
   cs_test_use_up_descriptors();
 }
 
@@ -145,7 +145,7 @@ static int reads_on(const char *directory, void (*handler)(int)) {
 
 static void (*former)(int);
 
-// The other two argument registers have undefined values.
+// The system call has only two arguments, and the other two argument registers have undefined values.
 static void chain(int signal) {
   ((void (*)(int, uintptr_t, uintptr_t))(void *)former)(signal, 1, 1);
 }

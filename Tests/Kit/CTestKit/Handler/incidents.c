@@ -1,4 +1,4 @@
-// Processes that record incidents, and crashd's side of their connection.
+// Processes that record incidents, and the code that plays crashd on their connection.
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -52,7 +52,7 @@ static void record_in_handler(int signal_number) {
   record((uint32_t)signal_number);
 }
 
-// Returns the time that the incidents took.
+// Returns the time that it took to record the incidents.
 static uint64_t record_many(void) {
   const uint64_t start_ns = now_ns();
   for (uint32_t count = 0; count < INCIDENTS || now_ns() - start_ns < NS_PER_S; count++)
@@ -60,8 +60,8 @@ static uint64_t record_many(void) {
   return now_ns() - start_ns;
 }
 
-// Records one incident while no signal can be queued. Then records one at each request of the test, until the test
-// closes its pipe.
+// Records one incident at a time when no signal can be queued. Then records one incident at each request of the test,
+// until the test closes its pipe.
 static int record_without_queue(const pipes *pipes) {
   struct rlimit limit;
   char byte;
@@ -78,7 +78,7 @@ static int record_without_queue(const pipes *pipes) {
 
 static int child(cs_test_incident_way way, const char *directory, const pipes *pipes) {
   char byte;
-  // Closes the test's ends, so that a pipe ends when the test closes it.
+  // Closes the test's ends of the pipes in the child. Otherwise a pipe would stay open after the test closes it.
   close(pipes->told[0]);
   close(pipes->asked[1]);
   cs_test_start(directory);
@@ -109,7 +109,7 @@ static int child(cs_test_incident_way way, const char *directory, const pipes *p
   case CS_TEST_INCIDENT_NO_QUEUE:
     return record_without_queue(pipes);
   }
-  // The process ends after crashd has read all incidents.
+  // The process ends after the test has read all incidents as crashd.
   REQUIRE(read(pipes->asked[0], &byte, 1) == 1);
   return 0;
 }
@@ -126,7 +126,7 @@ static uint64_t count_of(const cs_ring *ring) {
   return count;
 }
 
-// Counts the wake-ups of crashd until it has read the last incident.
+// Counts the wake-up bytes that crashd receives until it has read the last incident.
 static int count_wakes(int connection, const cs_ring *ring, const pipes *pipes) {
   struct pollfd waits[] = {{.fd = connection, .events = POLLIN}, {.fd = pipes->told[0], .events = POLLIN}};
   uint64_t took_ns = 0;
@@ -161,7 +161,8 @@ static int check_queue(int connection, const cs_ring *ring, const pipes *pipes) 
     poll(NULL, 0, 1);
   REQUIRE(write(pipes->asked[1], "x", 1) == 1 && read(pipes->told[0], &byte, 1) == 1);
   REQUIRE(!announces(ring));
-  // The connecting thread may have found the first incident itself. It then holds the next ones back.
+  // The connecting thread may have detected the first incident itself, without a signal. It then delays the wake-ups
+  // for the next incidents.
   for (int tries = 0; tries < 100 && !announces(ring); tries++) {
     while (poll(&wait, 1, 2 * (int)(HOLD_NS / 1000000)) == 1)
       REQUIRE(receive_byte(connection, &byte) && byte == CS_ATTACH_INCIDENTS);

@@ -1,4 +1,4 @@
-// Handlers that stall.
+// Signal handlers into which a test injects a stall or a fault.
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -21,7 +21,7 @@
 #include "cs_testing.h"
 #include "ways.h"
 
-// Reached only by a failing test.
+// Only a failing test reaches this line.
 #define NEVER_MS      60000
 #define AT_ONCE_MS    10
 #define NAP_NS        20000000
@@ -84,7 +84,7 @@ static void chain(int signal_number, siginfo_t *information, void *context) {
   former.sa_sigaction(signal_number, information, context);
 }
 
-// Lets the crashed thread continue after its record is committed.
+// Lets the crashed thread continue after the watchdog has committed its record.
 static void *let_go_late(void *unused) {
   const cs_ring *ring = cs_testing_ring();
   const struct timespec nap = {.tv_nsec = 1000000};
@@ -160,7 +160,7 @@ static int stuck_first_process(const char *directory) {
   return ended_by_fault(child);
 }
 
-// Returns when the watchdog has gone to sleep `rounds` times.
+// Returns when the watchdog has gone to sleep `rounds` more times.
 static void wait_for_watcher(uint32_t rounds) {
   const struct timespec nap = {.tv_nsec = 1000000};
   while (cs_testing_watcher_rounds() < rounds)
@@ -171,7 +171,7 @@ static void repair_late(int signal_number, siginfo_t *information, void *context
   (void)signal_number;
   (void)context;
   const uintptr_t page = (uintptr_t)information->si_addr & ~(uintptr_t)4095;
-  wait_for_watcher(2); // once after the start, once after the crash
+  wait_for_watcher(2); // once after the start, and once after the crash
   mprotect((void *)page, 4096, PROT_READ | PROT_WRITE);
 }
 
@@ -193,7 +193,7 @@ static int forked_inside(const char *directory) {
   cs_watch_enter(&information);
   const pid_t child = _Fork();
   if (child == 0) {
-    const uint32_t rounds = cs_testing_watcher_rounds(); // the parent's count
+    const uint32_t rounds = cs_testing_watcher_rounds(); // the count inherited from the parent
     set_patience(100);
     cs_test_start(directory);
     wait_for_watcher(rounds + 1);

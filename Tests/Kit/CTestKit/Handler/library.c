@@ -1,4 +1,5 @@
-// A plug-in that is closed, replaced and opened again. It is a copy of libm whose build id is changed.
+// A plug-in library that a program closes, replaces and opens again. The plug-in is a copy of libm with a changed build
+// id.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -16,7 +17,7 @@
 static uint8_t expected[CS_RING_BUILD_ID_LIMIT_BYTES];
 static uint32_t expected_bytes;
 
-// Installed before the shield's handler, so it runs after the record is written.
+// This handler is installed before the shield's handler, and therefore runs after the record is written.
 static void check_record(int signal) {
   (void)signal;
   const cs_ring *ring = cs_testing_ring();
@@ -39,7 +40,7 @@ static bool copy_file(const char *from, const char *to) {
   return is_copied;
 }
 
-// Returns the offset of the build id in the file of an open library.
+// Returns the offset of the build id in the file of a loaded library.
 static uint64_t build_id_offset(void *library) {
   struct dl_find_object object;
   uint64_t address = 0;

@@ -1,5 +1,5 @@
-// Programs that must not notice the shield's own threads and descriptors. Each way returns 0 on success, else a
-// distinct number.
+// Programs that must not notice the shield's own threads and descriptors. Each function returns 0 on success, else a
+// number that identifies the failed check.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 #include "ways.h"
 
 #define OTHER_ID 65534
-// The number of the program's files that are open while it crashes.
+// The number of the program's data files that are open while it crashes.
 #define DATA_FILES 10
 #define DATA       "a line of the program's own data\n"
 
@@ -61,8 +61,8 @@ static int wait_in_child(int signal_number, cs_test_wait_call call, const char *
   cs_test_start(directory);
   pthread_sigmask(SIG_BLOCK, &blocked, NULL);
   if (pthread_create(&thread, NULL, wait_for_signal, &waiter) != 0) return 1;
-  // Sent before the thread waits, the signal stays pending. A thread that does not block the signal would receive it at
-  // once.
+  // If the signal is sent before the thread waits for it, it stays pending. If the thread did not block the signal, it
+  // would receive it at once.
   kill(getpid(), signal_number);
   pthread_join(thread, NULL);
   return waiter.received == signal_number ? 0 : 2;
@@ -74,8 +74,8 @@ int cs_test_run_wait(int signal_number, cs_test_wait_call call, const char *dire
   return cs_test_wait(child);
 }
 
-// Reads the state of each other thread from the kernel. Returns their number, and the crash signals that at least one
-// of them does not block.
+// Reads the status of each other thread from /proc. Returns their number, and the crash signals that at least one of
+// them does not block.
 static int look_at_threads(uint64_t *ret_open) {
   static const int signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE, SIGSYS};
   int count = 0;
@@ -106,7 +106,7 @@ static int block_signals(void) {
   cs_shim_status unused;
   const cs_shim_configuration configuration = {.socket_path = "/none/attach"};
   if (cs_shim_start(&configuration, NULL) != CS_SHIM_OK) return 90;
-  // The status shows that the idle thread has begun its work.
+  // The status "attached" shows that the idle thread has begun its work.
   while (!cs_shim_last_status(&unused, NULL))
     sched_yield();
   if (look_at_threads(&open_signals) < 2) return 1;
@@ -125,8 +125,8 @@ static void stay_in_callback(void *context, cs_shim_status status, const char *t
   }
 }
 
-// The signal arrives during a callback of the program. The callback's thread has the signal unblocked, because a
-// callback may crash.
+// The signal is sent while a callback of the program runs. During a callback, the callback thread has the signal
+// unblocked, because the callback may crash.
 static int wait_beside_callback(void) {
   pthread_t thread;
   waiter waiter = {.signal = SIGABRT, .call = CS_TEST_SIGWAIT};
@@ -147,7 +147,7 @@ static int wait_beside_callback(void) {
   return waiter.received == SIGABRT ? 0 : 2;
 }
 
-// The first thread unblocks the signal only after the shield's thread has blocked it in order to pass it on.
+// The first thread unblocks the signal only after the shield's thread has blocked it to pass it on.
 static int die_beside_callback(const char *directory) {
   char spool[256];
   uint64_t open_signals = 0;
@@ -184,7 +184,7 @@ static void *stay_as_reaper(void *unused) {
   return unused;
 }
 
-// The quarantine's thread has the crash signals unblocked.
+// The quarantine's thread never blocks the crash signals.
 static int wait_beside_reaper(const char *directory) {
   pthread_t threads[2];
   waiter waiter = {.signal = SIGABRT, .call = CS_TEST_SIGWAITINFO};
@@ -210,7 +210,7 @@ static void stay_in_delivery(void) {
   stay_in_callback(NULL, CS_SHIM_STATUS_ATTACHED, "");
 }
 
-// The thread of Shield.incidents has the crash signals unblocked only during a call.
+// The thread of Shield.incidents unblocks the crash signals only while it calls a reader.
 static int wait_beside_incidents(const char *directory) {
   pthread_t thread;
   uint64_t open_signals = 0;
@@ -223,7 +223,7 @@ static int wait_beside_incidents(const char *directory) {
   sem_init(&may_return, 0, 0);
   cs_test_start(directory);
   if (!cs_shim_incidents_follow(stay_in_delivery)) return 1;
-  // The callback thread may still be reporting the status.
+  // The callback thread may still be in the callback that reports the status.
   do {
     sched_yield();
     look_at_threads(&open_signals);
@@ -256,7 +256,7 @@ static int await_crash_of_callback(const char *directory) {
     pause();
 }
 
-// Makes the kept capabilities effective again.
+// Adds the capabilities that the thread kept to its effective set.
 static bool raise_capabilities(void) {
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
   struct __user_cap_data_struct data[2];
@@ -266,7 +266,7 @@ static bool raise_capabilities(void) {
   return syscall(SYS_capset, &header, data) == 0;
 }
 
-// Like setpriv(1): the first thread keeps its capabilities, and the others lose theirs.
+// Works like setpriv(1): the first thread keeps its capabilities, and the other threads lose theirs.
 static int drop_root(const char *directory) {
   uint64_t unused;
   cs_test_start(directory);
@@ -310,8 +310,8 @@ static int enter_namespace(const char *directory) {
   const int threads = look_at_threads(&unused);
   if (unshare(CLONE_NEWUSER) != 0) return 1;
   if (look_at_threads(&unused) != threads) return 2;
-  // The second call comes after new threads were started. It may fail only because the user has no id there, not
-  // because of the threads.
+  // The second call is made after the shield has started new threads. The call may fail only because the user has no id
+  // in the namespace, not because of the shield's threads.
   return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 || errno == EPERM ? 0 : 3;
 }
 
@@ -369,7 +369,7 @@ static void count_call(void *context, cs_shim_status status, const char *text) {
   __atomic_add_fetch((int *)context, 1, __ATOMIC_SEQ_CST);
 }
 
-// The thread of the connection, which the first start does not come to make, is this one.
+// The first start fails before it creates the thread of the connection. This thread reports the status instead.
 static int retry_callbacks(void) {
   int counts[2] = {0};
   cs_shim_failure failure = {0};
@@ -404,7 +404,7 @@ int cs_test_run_own(cs_test_own_way way, const char *directory) {
   return cs_test_wait(child);
 }
 
-// A thread that repeatedly closes descriptors of others, and opens its own files at the freed numbers.
+// A thread that repeatedly closes descriptors that it does not own, and opens its own files at the freed numbers.
 typedef struct closer {
   const char *directory;
   int first;
@@ -413,7 +413,7 @@ typedef struct closer {
 static void *close_and_open(void *context) {
   const closer *self = context;
   for (uint32_t round = 0;; round++) {
-    // Mostly closes the low numbers, which new files get.
+    // Closes low numbers most often, because new files get low numbers.
     const int end = round % 16 == 0 ? 1024 : 32;
     for (int number = self->first; number < end; number++)
       close(number);
@@ -438,7 +438,7 @@ static void crash_beside_closer(const char *directory, int first, bool handler_c
   *(volatile int *)(uintptr_t)8 = 1;
 }
 
-// Returns the number of files that do not have the program's data.
+// Returns the number of data files whose contents have changed.
 static uint32_t count_hurt(const char *directory) {
   uint32_t count = 0;
   for (int index = 0; index < DATA_FILES; index++) {

@@ -1,4 +1,4 @@
-// Processes whose crashd restarts or refuses them. Each process plays crashd itself.
+// Processes whose crashd restarts, or refuses them. The process plays crashd itself.
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -18,7 +18,7 @@
 #include "cs_shim.h"
 #include "ways.h"
 
-static int told[2];         // a pipe: a byte for each report of the status `awaited`
+static int told[2];         // a pipe that receives a byte whenever the status `awaited` is reported
 static _Atomic int awaited; // cs_shim_status
 static _Atomic bool has_fault_open;
 
@@ -43,7 +43,7 @@ static bool refuse_tables(void) {
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-// Accepts a connection and answers the hello. Negative on failure.
+// Accepts a connection and replies to the hello. Returns a negative number on failure.
 static int answer_process(int listener, cs_attach_status status) {
   const cs_attach_reply reply = {.magic = CS_ATTACH_MAGIC, .version = CS_ATTACH_VERSION, .status = status};
   const int connection = accept(listener, NULL, NULL);
@@ -55,7 +55,7 @@ static bool is_reported(void) {
   return read(told[0], &byte, 1) == 1;
 }
 
-// Starts the shield and waits for the status. Returns the listener, negative on failure.
+// Starts the shield and waits for the status. Returns the listening socket, or a negative number on failure.
 static int start(const char *directory, cs_shim_status status) {
   char path[256];
   snprintf(path, sizeof path, "%s/attach", directory);
@@ -74,7 +74,7 @@ static int reconnect_in_shared_table(const char *directory) {
     close(connection);
     connection = answer_process(listener, CS_ATTACH_STATUS_ACCEPTED);
     if (connection < 0) return 4;
-    // A process that has not read the reply attaches again.
+    // A process that has not read the reply to its hello attaches again.
     struct pollfd events[] = {{.fd = told[0], .events = POLLIN}, {.fd = listener, .events = POLLIN}};
     while (poll(events, 2, -1) < 0 && errno == EINTR) {
     }

@@ -1,4 +1,4 @@
-// Child processes that crash, their directories, and crashd's side of the attach socket.
+// Child processes that crash, their directories, and the code that plays crashd on the attach socket.
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -28,7 +28,7 @@ int cs_test_fork_with_descriptors(void) {
   if (child != 0) return child;
   const struct rlimit none = {0, 0};
   setrlimit(RLIMIT_CORE, &none);
-  // The Swift runtime of the test process has installed handlers.
+  // The Swift runtime of the test process has installed signal handlers, which the child must not inherit.
   for (int signal_number = 1; signal_number < 32; signal_number++)
     signal(signal_number, SIG_DFL);
   sigset_t nothing;
@@ -39,7 +39,8 @@ int cs_test_fork_with_descriptors(void) {
 
 int cs_test_fork(void) {
   const int child = cs_test_fork_with_descriptors();
-  // Closes copies of other tests' descriptors: locks, listeners, and pipes whose readers wait for their end.
+  // Closes the inherited descriptors of other tests. Otherwise their locks stay held, their listeners open, and readers
+  // of their pipes wait forever.
   if (child == 0) close_range(3, ~0U, 0);
   return child;
 }
@@ -91,7 +92,7 @@ int cs_test_listen(const char *directory) {
   return listener;
 }
 
-// Receives one message within PATIENCE_MS. Returns its size, or 0 at the hang-up.
+// Receives one message within PATIENCE_MS. Returns the size of the message, or 0 when the peer has hung up.
 static ssize_t receive(int socket_number, struct msghdr *message) {
   struct pollfd wait = {.fd = socket_number, .events = POLLIN};
   if (poll(&wait, 1, PATIENCE_MS) != 1) return -1;
@@ -126,7 +127,8 @@ int cs_test_check_hello(int connection, int *ret_ring) {
   return 0;
 }
 
-// A handler that connects by itself does not read the reply. An unread reply would turn the hang-up into a reset.
+// A handler that connects to crashd by itself does not read the reply. If the reply stayed unread, the hang-up would
+// become a connection reset.
 static int check_crash(int connection, const cs_ring *ring, bool replies) {
   const cs_attach_reply reply = {.magic = CS_ATTACH_MAGIC,
                                  .version = CS_ATTACH_VERSION,
@@ -143,7 +145,7 @@ static int check_crash(int connection, const cs_ring *ring, bool replies) {
   REQUIRE(ring->slots[0].record.signal == SIGSEGV);
   REQUIRE(receive(connection, &message) == 1 && byte == CS_ATTACH_CRASHED);
   REQUIRE(__atomic_load_n(&ring->header.sweep, __ATOMIC_ACQUIRE) == CS_RING_SWEEP_DONE);
-  REQUIRE(receive(connection, &message) == 0); // the process ended
+  REQUIRE(receive(connection, &message) == 0); // the process has ended
   return 0;
 }
 
@@ -174,7 +176,7 @@ int cs_test_run_attached(cs_test_way way, const char *directory, int *ret_wait_s
   return line;
 }
 
-// Blocks the thread that would otherwise connect.
+// Blocks the thread of the shield that would otherwise connect to crashd.
 static void stay_in_callback(void *told, cs_shim_status status, const char *text) {
   (void)status;
   (void)text;

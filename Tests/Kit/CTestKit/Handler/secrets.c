@@ -1,4 +1,4 @@
-// Memory that a report must not show.
+// Strings in memory that a report must not contain.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "../../../../CShim/Handler/Signal/Capture/task.h"
 #include "ways.h"
 
-// The faulting function holds the address of the heap's secret in a register.
+// The faulting function has the address of the heap's secret in a register.
 __attribute__((noinline)) static void crash_with(const char *secret, const char *copy) {
   __asm__ volatile("movq %0, %%rbx\n movq %1, %%r12\n movl $1, 8" : : "r"(secret), "r"(copy) : "rbx", "r12", "memory");
 }
@@ -26,7 +26,7 @@ int cs_test_run_with_secrets(const char *memory, const char *directory) {
   const int child = cs_test_fork();
   if (child != 0) return cs_test_wait(child);
   setenv("CRASHSHIELD_MEMORY", memory, 1);
-  // Replaces the value of an environment variable above the first stack, if a value there is long enough.
+  // Replaces the value of an environment variable above the first stack, if one of the values is long enough.
   extern char **environ;
   for (char **entry = environ; *entry != NULL; entry++) {
     char *value = strchr(*entry, '=');
@@ -47,7 +47,7 @@ int cs_test_run_restricted(cs_test_restriction restriction, const char *director
   if (restriction == CS_TEST_RESTRICTED_BEFORE) prctl(PR_SET_DUMPABLE, 0);
   cs_test_start(directory);
   if (restriction == CS_TEST_RESTRICTED_AFTER) prctl(PR_SET_DUMPABLE, 0);
-  // The change of the user makes the kernel restrict dumps too.
+  // After the change of the user the kernel restricts dumps of the process, too.
   if (restriction == CS_TEST_RESTRICTED_DROPPED && setresuid(65534, 65534, 65534) != 0) _exit(94);
   keep_secrets();
   _exit(93);

@@ -1,4 +1,4 @@
-// Handlers that are installed before and after the start.
+// Signal handlers that are installed before and after the start.
 #include "ways.h"
 
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static int handlers_replaced(const char *directory) {
   const cs_ring *ring = cs_testing_ring();
   const cs_ring_handler *entry = &ring->header.handlers[0];
   if (entry->signal != SIGSEGV || entry->state != CS_RING_HANDLER_REPLACED) return 8;
-  // If our handler is installed again, it does not count as replaced.
+  // If our handler is installed again, the shield does not report it as replaced.
   cs_sigaction(SIGSEGV, &cs_process.own, NULL);
   return cs_shim_replaced_handlers(found) == 2 && entry->state == CS_RING_HANDLER_OURS ? 0 : 9;
 }
@@ -79,7 +79,7 @@ static int handler_reset(const char *directory) {
   sem_post(&may_open);
   while (sem_wait(&has_opened) != 0) {
   }
-  // The crashing thread must still see the program's descriptor.
+  // The crashing thread must still have access to the program's descriptor.
   return fcntl(opened, F_GETFD) >= 0 ? 0 : 2;
 }
 
@@ -95,7 +95,7 @@ static int other_signals(const char *directory) {
   static cs_kernel_action before[CS_SIGNAL_COUNT];
   sigset_t mask_before;
   sigset_t mask_after;
-  // The system call writes only the bytes of the kernel's set.
+  // The system call writes only as many bytes as the kernel's signal set has.
   memset(&mask_before, 0, sizeof mask_before);
   memset(&mask_after, 0, sizeof mask_after);
   signal(SIGCHLD, do_nothing);

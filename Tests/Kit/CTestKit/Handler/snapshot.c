@@ -10,7 +10,7 @@
 
 #include "cs_testing.h"
 
-// Without sanitizer checks, because a sanitizer keeps poisoned bytes between the variables of a stack.
+// This function has no sanitizer checks, because a sanitizer places poisoned bytes between the variables of a stack.
 __attribute__((no_sanitize("address", "thread"), noinline)) static void copy(uint8_t *to, uint64_t from, size_t count) {
   const volatile uint8_t *bytes = (const volatile uint8_t *)(uintptr_t)from;
   for (size_t i = 0; i < count; i++)
@@ -37,7 +37,7 @@ static int snapshot_in_callback(const void *left, const void *right, void *conte
   static const int registers[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
                                   REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
   ucontext_t here = {0};
-  // Called here, because the frames of a fake stack could not be compared.
+  // The function is called here, because the frames of AddressSanitizer's fake stack cannot be compared.
   snapshot->frame_count = cs_testing_unwind_here(snapshot->frames, CS_TEST_SNAPSHOT_FRAME_LIMIT);
   if (getcontext(&here) != 0) return 0;
   for (size_t i = 0; i < sizeof registers / sizeof registers[0]; i++)

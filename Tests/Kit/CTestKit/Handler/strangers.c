@@ -1,4 +1,4 @@
-// A peer on the attach socket that tries to get more than the protocol gives it.
+// A peer on the attach socket that tries to obtain more access than the protocol allows.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -34,7 +34,8 @@ typedef struct hello {
   uint32_t count;
 } hello;
 
-// Waits for a connection and its first message. Returns the connection, or -1 without one. `ret_hello` may be empty.
+// Waits for a connection and its first message. Returns the connection, or -1 if there is no connection. `ret_hello`
+// may have no contents.
 static int take_hello(int listener, hello *ret_hello) {
   cs_attach_hello message_bytes;
   _Alignas(struct cmsghdr) char control[CMSG_SPACE(253 * sizeof(int))];
@@ -110,7 +111,7 @@ static void be_generous(const char *directory, bool has_old_kernel, int asked, i
   cs_test_start(directory);
   if (read(asked, &byte, 1) != 1) _exit(81);
   overwrite_images(secret);
-  // The name now leads to a file that is not a library.
+  // The path of the plug-in is now a file that is not a library.
   if (rename(secret, plugin) != 0 || !copy_file("/proc/self/cmdline", secret)) _exit(82);
   if (write(done, &byte, 1) != 1) _exit(83);
   for (;;)
@@ -187,7 +188,7 @@ int cs_test_take_gifts(bool has_old_kernel, const char *directory, cs_test_gifts
   return line;
 }
 
-// The kernel records the peer's credentials of a connection at listen().
+// The kernel gives a client the credentials that the listener had at listen().
 static bool listen_as_stranger(int listener) {
   const int child = cs_test_fork_with_descriptors();
   if (child == 0) _exit(setresuid(STRANGER, STRANGER, STRANGER) == 0 && listen(listener, 4) == 0 ? 0 : 1);
@@ -203,7 +204,7 @@ int cs_test_run_beside_stranger(const char *directory, int *ret_wait_status) {
   const int child = cs_test_fork();
   if (child == 0) _exit(cs_test_way_run(CS_TEST_SEGV, directory));
   *ret_wait_status = cs_test_wait(child);
-  // The process has ended, so each connection that it made is in the queue.
+  // The process has ended. Each connection that it made is therefore already in the queue.
   struct pollfd wait = {.fd = listener, .events = POLLIN};
   int count = 0;
   int line = 0;

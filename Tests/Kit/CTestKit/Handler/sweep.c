@@ -1,4 +1,4 @@
-// Crashes beside threads that wait, run, or block all signals.
+// Crashes while other threads wait, run, or block all signals.
 #include "ways.h"
 
 #include <pthread.h>
@@ -61,7 +61,7 @@ static void take_sample(int signal) {
   (void)signal;
 }
 
-// Installed before the shield's handler.
+// This handler is installed before the shield's handler.
 static void check_profiler(int signal) {
   struct sigaction present;
   (void)signal;
@@ -85,7 +85,7 @@ static void *wait_for_release(void *unused) {
   return unused;
 }
 
-// Survives a signal beside threads that have ended before the crash.
+// Sends a signal that the program survives, while there are threads that end before the crash.
 static void survive_crash(void) {
   pthread_t threads[GONE_COUNT];
   pthread_barrier_init(&ready, NULL, GONE_COUNT + 1);
@@ -120,7 +120,7 @@ static int crash_beside_foreign_proc(const char *directory) {
   return status >= 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV ? 0 : 1;
 }
 
-// A handler of SIGTRAP from before the start.
+// A handler of SIGTRAP that was installed before the start.
 static void crash_in_handler(int signal) {
   (void)signal;
   abort();
@@ -135,7 +135,7 @@ int cs_test_sweep_run(cs_test_way way, const char *directory) {
   if (comes_again) signal(SIGTRAP, take_sample);
   if (way == CS_TEST_SWEEP_HANDLER_CRASHES) signal(SIGTRAP, crash_in_handler);
   if (way == CS_TEST_SWEEP_NO_PROC) cs_test_leave_namespaces(0);
-  // On a busy machine the answers need more time.
+  // On a busy machine the threads take longer to answer the sweep.
   const bool has_all = way != CS_TEST_SWEEP_SPINNING && way != CS_TEST_SWEEP_PROFILER && !is_off;
   if (has_all) setenv("CRASHSHIELD_SWEEP_MS", "800", 1);
   if (way == CS_TEST_SWEEP_PROFILER) profile();

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define OWN_STACK_BYTES 65536
-// PTHREAD_STACK_MIN, and room for the thread-local variables of the test process.
+// The size is PTHREAD_STACK_MIN, plus room for the thread-local variables of the test process.
 #define SMALL_STACK_BYTES (PTHREAD_STACK_MIN + (size_t)16384)
 
 static _Alignas(16) uint8_t own_stack[OWN_STACK_BYTES];
@@ -138,17 +138,18 @@ static int stack_refused(const char *directory) {
   return given == NULL ? 0 : 4;
 }
 
-// Too large for reusing the stack of an earlier thread.
+// This size is too large for glibc to reuse the stack of an earlier thread.
 #define LARGE_STACK_BYTES ((size_t)16 * 1024 * 1024)
 
 static int stack_crowds_out(const char *directory) {
   void *given = &key;
   cs_test_start(directory);
-  // Leaves free heap memory for libc's data on the new thread.
+  // Leaves some free heap memory, which libc needs for its data about the new thread.
   void *volatile room = malloc(65536);
   free(room);
   const uint64_t used = address_space_bytes();
-  // Room for the thread's stack, its guard page, and 40 KiB. That is too little for the alternate stack.
+  // The limit leaves room for the thread's stack, its guard page, and 40 KiB more. That is too little for the alternate
+  // stack.
   const struct rlimit limit = {used + LARGE_STACK_BYTES + 11 * (uint64_t)4096, RLIM_INFINITY};
   if (used == 0 || setrlimit(RLIMIT_AS, &limit) != 0) return 1;
   if (!run_thread(note_stack, &given, LARGE_STACK_BYTES)) return 2;
@@ -158,7 +159,7 @@ static int stack_crowds_out(const char *directory) {
 static int make_thread_in_callback(struct dl_phdr_info *info, size_t size, void *context) {
   (void)info;
   (void)size;
-  // This callback holds the loader's lock until the thread that another thread created has finished.
+  // This callback holds the loader's lock until another thread has created a thread and that thread has finished.
   pthread_barrier_wait(context);
   pthread_barrier_wait(context);
   return 1;

@@ -16,8 +16,8 @@ typedef struct comparison {
   size_t limit;
 } comparison;
 
-// A callback of qsort_r, a function of glibc without a frame pointer. The results of backtrace() are compared from the
-// caller on, because a sanitizer adds its own inner frames.
+// This callback is called by qsort_r, a function of glibc without a frame pointer. The results of backtrace() are
+// compared starting with the caller's frame, because a sanitizer adds its own inner frames.
 static int compare_in_callback(const void *left, const void *right, void *context) {
   comparison *now = context;
   void *addresses[64];
@@ -62,7 +62,7 @@ static const uint8_t good[] = {
 #define FUNCTION_OFFSET 256
 #define ROOM_BYTES      4096
 
-// Places the bytes directly before an unmapped page.
+// Writes the bytes directly before an unmapped page.
 static bool read_at_edge(uint8_t *room_end, const uint8_t *bytes, size_t size) {
   uint8_t *start = room_end - size;
   memcpy(start, bytes, size);

@@ -41,7 +41,8 @@ void cs_test_start(const char *directory) {
   snprintf(socket_path, sizeof socket_path, "%s/attach", directory);
   snprintf(spool, sizeof spool, "%s/spool", directory);
   sem_init(&attached, 0, 0);
-  // A busy machine may delay a handler that is not stuck. Tests of stuck handlers set their own deadline.
+  // On a busy machine a handler may be slow although it does not hang. Tests of hanging handlers set their own
+  // deadline.
   setenv("CRASHSHIELD_DEADLINE_MS", PATIENCE_MS, 0);
   const cs_shim_configuration configuration = {
       .socket_path = socket_path, .spool_directory = spool, .name = "shim-tests", .status_function = note_status};
@@ -123,8 +124,8 @@ static void crash_with_loader_lock_held(void) {
 }
 
 void cs_test_use_up_descriptors(void) {
-  // The limit is above all descriptors that other tests of this process have open. Closing a descriptor above the limit
-  // would free nothing.
+  // The limit is higher than all descriptors that other tests of this process have open. If the limit were lower,
+  // closing a descriptor would not make one available.
   const struct rlimit limit = {1024, 1024};
   setrlimit(RLIMIT_NOFILE, &limit);
   while (open("/dev/null", O_RDONLY) >= 0) {
@@ -151,7 +152,8 @@ void cs_test_steal_descriptors(void) {
   pthread_barrier_wait(&ready);
 }
 
-// A daemon closes all descriptors at its start. The files that it then opens get the shield's former numbers.
+// This imitates a daemon that closes all descriptors at its start. The files that the daemon then opens get the numbers
+// that the shield's descriptors had.
 static void close_and_reuse_descriptors(const char *directory) {
   char path[256];
   syscall(SYS_close_range, 3, ~0U, 0);
@@ -166,7 +168,7 @@ static volatile int previous_calls;
 static void count_call(int signal) {
   (void)signal;
   previous_calls = previous_calls + 1;
-  errno = ERANGE; // like a handler that does not keep errno; the test reads errno afterwards
+  errno = ERANGE; // behaves like a handler that changes errno; the test reads errno afterwards
 }
 
 static void handler_that_keeps_errno(int signal) {
@@ -228,7 +230,7 @@ static void write_over_counts(void) {
   ring->header.class_count = UINT32_MAX;
   ring->header.thread_count = UINT32_MAX;
   ring->header.breadcrumb_head = UINT64_MAX;
-  // abort(), because a fault in the handler would be another signal.
+  // The handler calls abort(), because a fault in it would raise another signal.
   abort();
 }
 

@@ -1,10 +1,10 @@
-// The code of the child processes.
+// Functions that the child processes run.
 #ifndef CS_TEST_WAYS_H
 #define CS_TEST_WAYS_H
 
 #include "cs_test_support.h"
 
-// Starts the shim with the directory's socket and spool. Ends the process with 90 if that fails.
+// Starts the shim with the socket and the spool in `directory`. Ends the process with 90 if that fails.
 void cs_test_start(const char *directory);
 
 // Returns the attach socket of a crashd in `directory`, or -1 on failure.
@@ -13,43 +13,43 @@ int cs_test_listen(const char *directory);
 // Opens files until the limit of RLIMIT_NOFILE is reached.
 void cs_test_use_up_descriptors(void);
 
-// Uses up the descriptors, and starts a thread that takes the next freed descriptor and holds it for a moment.
+// Uses up the descriptors, and starts a thread that takes the next freed descriptor and holds it for 30 ms.
 void cs_test_steal_descriptors(void);
 
 // Lowers RLIMIT_FSIZE below the size of a ring.
 void cs_test_limit_file_size(void);
 
-// Runs a way with an unusual program. Returns -1 for any other way.
+// Runs a cs_test_way of hosts.c, in which the program is unusual. Returns -1 if `way` is not one of these.
 int cs_test_host_way_run(cs_test_way way, const char *directory);
 
-// Runs a way with signal handlers. Returns -1 for any other way.
+// Runs a cs_test_way of signals.c, in which the program has signal handlers. Returns -1 if `way` is not one of these.
 int cs_test_signals_run(cs_test_way way, const char *directory);
 
-// Runs a way with forked children or early starts. Returns -1 for any other way.
+// Runs a cs_test_way of forks.c: forked children or early starts. Returns -1 if `way` is not one of these.
 int cs_test_forks_run(cs_test_way way, const char *directory);
 
 // Runs CS_TEST_REPLACED_LIBRARY.
 int cs_test_replace_library(const char *directory);
 
-// Runs any way. Does not return if the way is a crash.
+// Runs any cs_test_way. Does not return if the process crashes.
 int cs_test_way_run(cs_test_way way, const char *directory);
 
-// Runs a way with threads that overflow their stacks or get alternate stacks.
+// Runs a cs_test_way of threads.c, in which threads overflow their stacks or get alternate stacks.
 int cs_test_threads_run(cs_test_way way, const char *directory);
 
-// Runs a way with other threads beside a crash.
+// Runs a cs_test_way of sweep.c, in which other threads exist at the crash.
 int cs_test_sweep_run(cs_test_way way, const char *directory);
 
-// Runs a way with threads that a crash has interrupted.
+// Runs a cs_test_way of held.c, in which a crash interrupts the system calls of other threads.
 int cs_test_held_run(cs_test_way way, const char *directory);
 
-// Runs a way of the shield's own threads that needs a crashd.
+// Runs a cs_test_own_way that needs a crashd.
 int cs_test_reattach_run(cs_test_own_way way, const char *directory);
 
 // Faults on `count` threads at once.
 void cs_test_crash_on_threads(uint32_t count);
 
-// Moves this process into its own namespaces, so that changes of its mounts have no effect outside.
+// Moves this process into its own namespaces. Changes of its mounts then have no effect on other processes.
 void cs_test_leave_namespaces(int which);
 
 // Hides /proc. Precondition: cs_test_leave_namespaces().
@@ -58,14 +58,14 @@ void cs_test_hide_proc(void);
 // Calls itself until the stack is full.
 uint32_t cs_test_recurse(uint32_t depth);
 
-// Forks a child without core dumps and with the default actions for all signals; 0 in the child.
+// Forks a child without core dumps and with the default actions for all signals. Returns 0 in the child.
 int cs_test_fork(void);
 
 // Like cs_test_fork(), but the child keeps this process's descriptors.
 int cs_test_fork_with_descriptors(void);
 
-// crashd's side: receives the hello of a process, and its ring. Returns 0, or the line of the condition that does not
-// hold.
+// Plays crashd: receives the hello of a process, and its ring. Returns 0, or the line number of the condition that does
+// not hold.
 int cs_test_check_hello(int connection, int *ret_ring);
 
 // Returns the wait status of the child, or -1 if it was killed after 20 s.

@@ -1,4 +1,4 @@
-// The freed objects that the quarantine publishes for a crash, without a crash.
+// The freed objects that the quarantine publishes for a crash, tested without a crash.
 #include "cs_quarantine_test_support.h"
 
 static cs_ring_incident shown[8];
@@ -10,7 +10,7 @@ static void keep(const cs_ring_incident *incident) SIGNAL_SAFE {
   shown_count++;
 }
 
-// Stands in for the ring's table, which has room for one class here.
+// This table replaces the ring's table, and has room for one class.
 static cs_ring_class *show_class(const cs_ring_class *class) SIGNAL_SAFE {
   shown_class = *class;
   return &shown_class;

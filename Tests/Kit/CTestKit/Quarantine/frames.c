@@ -13,14 +13,14 @@ void cs_test_red_frames(cs_quarantine_stack *ret_anew, cs_quarantine_stack *ret_
   cs_quarantine_stack *const stacks[] = {ret_anew, ret_remembered};
   void *const frame = __builtin_frame_address(0);
   ASAN_POISON_MEMORY_REGION(frame, 2 * sizeof(void *));
-  // A single call instruction, so that the return addresses are equal.
+  // Uses a single call instruction for all calls. The return addresses are therefore equal.
   for (int index = 0; index < 2; index++)
     cs_quarantine_here(stacks[index]);
   *ret_caller = cs_quarantine_caller();
   ASAN_UNPOISON_MEMORY_REGION(frame, 2 * sizeof(void *));
 }
 
-// Ends by a tail call, so it has no frame while the called function runs.
+// Ends by a tail call. It therefore has no frame while the called function runs.
 __attribute__((noinline)) static void inner(cs_quarantine_stack *ret_stack) {
   cs_quarantine_here(ret_stack);
   // Prevents a tail call, so that this function has a frame during the call.

@@ -1,4 +1,5 @@
-// A seccomp filter against waking all waiters of a futex. Only the quarantine does that; locks wake one waiter.
+// A seccomp filter that ends the process when it wakes all waiters of a futex. Only the quarantine wakes all waiters.
+// Locks wake one waiter.
 #include <linux/filter.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>

@@ -1,4 +1,4 @@
-// Peers for tests of crashd. Peers of other users need root.
+// Processes that connect to crashd in tests. Peers of other users need root.
 #ifndef CD_TEST_SUPPORT_H
 #define CD_TEST_SUPPORT_H
 
@@ -8,24 +8,24 @@
 #include <sys/types.h>
 
 // Connects a socket of the caller as another user: a child takes the uid and connects. The kernel records the child's
-// credentials at that moment (SO_PEERCRED, SO_PEERGROUPS). The child runs until cd_test_peer_end(); crashd considers it
-// the process at the other end. `is_restricted`: the kernel would not dump the child for that user. Returns 0 or an
-// errno value.
+// credentials at the time of connect() (SO_PEERCRED, SO_PEERGROUPS). The child runs until cd_test_peer_end(). For
+// crashd, this child is the process at the other end of the socket. If `is_restricted` is set, the kernel would not
+// dump the child for that user. Returns 0 or an errno value.
 int cd_test_connect_as(int socket, const char *path, uint32_t uid, uint32_t gid, const gid_t *groups,
                        size_t group_count, bool is_restricted, int *ret_link, int32_t *ret_child);
 
 // Ends the child and waits for it.
 void cd_test_peer_end(int link, int32_t child);
 
-// Starts a child that connects sockets of the caller, one at a time. crashd considers the child the process at the
-// other end of all of them. The child exits when the caller closes the link; the caller may also kill it, and waits for
-// it. Returns 0 or an errno value.
+// Starts a child that connects sockets of the caller, one at a time. For crashd, this child is the process at the other
+// end of all these sockets. The child exits when the caller closes the link, or the caller kills it. The caller then
+// has to wait for the child. Returns 0 or an errno value.
 int cd_test_successor_start(const char *path, const int *sockets, size_t count, int *ret_link, int32_t *ret_child);
 
 // Makes the child connect the next socket.
 int cd_test_successor_connect(int link);
 
-// A file system with one file, `image`. The kernel requests the file's attributes at each access.
+// A FUSE file system that contains one file, `image`. The kernel requests the file's attributes from it at each access.
 typedef struct cd_test_mount {
   int control;
   int32_t child;
@@ -37,7 +37,7 @@ int cd_test_mount_hanging(const char *directory, cd_test_mount *ret_mount);
 // Makes the file system stop answering.
 void cd_test_hang(const cd_test_mount *mount);
 
-// Unmounts the file system. Waiting requests fail.
+// Unmounts the file system. Requests that are waiting then fail.
 void cd_test_unmount(const char *directory, const cd_test_mount *mount);
 
 // Returns the kernel's dump setting of this process (PR_GET_DUMPABLE).

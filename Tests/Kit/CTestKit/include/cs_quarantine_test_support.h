@@ -6,20 +6,20 @@
 
 #include "cs_quarantine.h"
 
-// crash_pointers.c: returns the number of objects that the quarantine publishes for a crash whose register 13 holds
-// `address`, and the first of them.
+// crash_pointers.c: returns the number of objects that the quarantine publishes for a crash with `address` in register
+// 13, and the first of these objects.
 uint32_t cs_test_crash_with(uint64_t address, cs_ring_incident *ret_first);
 
-// frames.c: captures the caller's stack twice from the same frames: first by an unwind, then from the memo. With
-// AddressSanitizer the caller's frame is poisoned meanwhile.
+// frames.c: captures the caller's stack twice from the same frames: first by an unwind, then from the remembered
+// unwind. With AddressSanitizer the caller's frame is poisoned between the two captures.
 void cs_test_red_frames(cs_quarantine_stack *ret_anew, cs_quarantine_stack *ret_remembered, uint64_t *ret_caller);
 
-// frames.c: captures the stack of a function that was entered by a tail call, without and with the frames that are
-// added. Returns the start of the function that made the tail call.
+// frames.c: captures the stack of a function that was entered by a tail call, once without and once with the frames
+// that the shield adds. Returns the start of the function that made the tail call.
 uint64_t cs_test_tail_call(cs_quarantine_stack *ret_stack, cs_quarantine_stack *ret_whole);
 
-// wakes.c: from now on the process ends by SIGSYS if the calling thread wakes all waiters of a futex. Returns false if
-// the kernel has no such filter.
+// wakes.c: after this call, the process ends by SIGSYS if the calling thread wakes all waiters of a futex. Returns
+// false if the kernel does not support this filter.
 bool cs_test_forbid_wakes(void);
 
 #endif

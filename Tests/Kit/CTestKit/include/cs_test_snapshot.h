@@ -12,11 +12,11 @@
 #define CS_TEST_SNAPSHOT_REGISTER_SUM 17
 
 typedef struct cs_test_snapshot {
-  uint64_t registers[CS_TEST_SNAPSHOT_REGISTER_SUM]; // by DWARF number
+  uint64_t registers[CS_TEST_SNAPSHOT_REGISTER_SUM]; // indexed by DWARF register number
   uint64_t stack_start;
   uint8_t stack[CS_TEST_SNAPSHOT_STACK_BYTES];
   size_t stack_bytes;
-  // The frames that the handler's unwinder finds from these registers. The first is in the same function.
+  // The frames that the handler's unwinder finds from these registers. The first frame is in the same function.
   uint64_t frames[CS_TEST_SNAPSHOT_FRAME_LIMIT];
   size_t frame_count;
 } cs_test_snapshot;
@@ -24,7 +24,7 @@ typedef struct cs_test_snapshot {
 // Takes a snapshot in a callback of qsort_r, a function of glibc without a frame pointer.
 bool cs_test_take_snapshot(cs_test_snapshot *ret_snapshot);
 
-// Returns the stack, because the array is too long for Swift's import.
+// Returns the stack through a function, because Swift cannot import an array of this length.
 static inline const uint8_t *cs_test_snapshot_stack(const cs_test_snapshot *snapshot) {
   return snapshot->stack;
 }

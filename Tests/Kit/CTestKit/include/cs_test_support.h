@@ -1,4 +1,4 @@
-// C functions for tests of the shim: processes that fork and crash, a stand-in for crashd, hostile bytes.
+// C functions for tests of the shim: processes that fork and crash, a replacement for crashd, and hostile input.
 #ifndef CS_TEST_SUPPORT_H
 #define CS_TEST_SUPPORT_H
 
@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Ways to use the shim in a child process. Each way starts the shim with DIRECTORY/attach and DIRECTORY/spool.
+// What a child process does with the shim. Each value is one test program, and its comment also states the expected
+// exit. Each program starts the shim with the socket DIRECTORY/attach and the spool DIRECTORY/spool.
 typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t {
   CS_TEST_SEGV,
   CS_TEST_BUS,
@@ -21,71 +22,74 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_STACK_OVERFLOW,
   CS_TEST_BAD_CALL,
   CS_TEST_CALL_OF_DATA,
-  CS_TEST_SMASHED_STACK,      // frame pointer, saved registers and return addresses are overwritten
-  CS_TEST_IN_HANDLER,         // the handler crashes
-  CS_TEST_EIGHT_THREADS,      // all crash at once
-  CS_TEST_ALL_THREADS,        // 64, as many as there are slots
-  CS_TEST_NO_DESCRIPTORS,     // RLIMIT_NOFILE is used up
-  CS_TEST_STOLEN_DESCRIPTOR,  // as above, and another thread holds the descriptor that the shield frees, for 30 ms
-  CS_TEST_ABANDONED_SLOT,     // a slot is left half-written, then a crash
-  CS_TEST_WILD_COUNTS,        // the program has overwritten the counts of the ring, then SIGABRT
+  CS_TEST_SMASHED_STACK,     // frame pointer, saved registers and return addresses are overwritten
+  CS_TEST_IN_HANDLER,        // the handler itself crashes
+  CS_TEST_EIGHT_THREADS,     // all eight crash at once
+  CS_TEST_ALL_THREADS,       // 64 threads, as many as there are slots
+  CS_TEST_NO_DESCRIPTORS,    // the program has used up RLIMIT_NOFILE
+  CS_TEST_STOLEN_DESCRIPTOR, // as NO_DESCRIPTORS, and another thread takes the descriptor that the shield frees, for 30
+                             // ms
+  CS_TEST_ABANDONED_SLOT,    // a slot is left half-written, then a crash
+  CS_TEST_WILD_COUNTS,       // the program has overwritten the counts of the ring, then SIGABRT
   CS_TEST_CLOSED_DESCRIPTORS, // the program closed all descriptors above 2, and opened its own files
   CS_TEST_LOADER_LOCK,        // another thread is inside a dl_iterate_phdr callback
-  CS_TEST_PREVIOUS_RETURNS,   // an earlier handler of SIGTRAP returns; exits 0 if it ran once and errno was kept
+  CS_TEST_PREVIOUS_RETURNS,   // an earlier handler of SIGTRAP returns; exits 0 if it ran once and kept errno
   CS_TEST_IGNORED,            // an ignored signal is sent; exits 0
   CS_TEST_FORKED_CHILD,       // a child crashes without starting the shield; exits 0 if it ended by its signal
   CS_TEST_CHILD_STARTS,       // a child starts the shield, then crashes; exits 0 if it ended by its signal
   CS_TEST_VFORKED_CHILD,      // a vfork child crashes; exits 0 if it ended by its signal and wrote nothing
   CS_TEST_FILE_SIZE_LIMIT,    // RLIMIT_FSIZE is below the size of a spool file, then a crash
-  CS_TEST_STARTS_LIMITED,     // RLIMIT_FSIZE is that low at the start; exits 0 if the start failed with EFBIG
+  CS_TEST_STARTS_LIMITED,     // RLIMIT_FSIZE is below that size at the start; exits 0 if the start failed with EFBIG
   CS_TEST_REUSED_CONNECTION, // when crashd hangs up, the program has its own socket at the connection's number; exits 0
-                             // if its data are untouched
-  CS_TEST_RETRIED_WITHOUT_DESCRIPTORS, // no crashd; all descriptors are used up after the idle thread's retry
+                             // if the data of that socket are untouched
+  CS_TEST_RETRIED_WITHOUT_DESCRIPTORS, // no crashd; the program uses up all descriptors after the idle thread's retry
   CS_TEST_IGNORED_WHILE_READING,       // an ignored signal is sent during a read(); exits 0 if the read continues
   CS_TEST_HANDLED_WHILE_READING,       // as above, with an earlier handler that has SA_RESTART
   CS_TEST_CHAINED_ABORT,               // abort(); a later handler calls ours with only the signal's number
   CS_TEST_CHAINED_FAULT,               // a fault; a later handler calls ours with only the signal's number
-  CS_TEST_REPLACED_LIBRARY,   // a library is replaced and opened again after the start, then it crashes; exits 0 if the
-                              // record has its new build id
+  CS_TEST_REPLACED_LIBRARY, // a library is replaced and opened again after the start, then the program crashes; exits 0
+                            // if the record has the new build id
   CS_TEST_INTERRUPTED_PAUSE,  // signals arrive during the idle thread's pause; exits 0 if it continues to wait
-  CS_TEST_HANDLERS_REPLACED,  // other handlers replace ours; exits 0 if the shield reports them
-  CS_TEST_HANDLER_GIVEN_BACK, // an earlier handler handled a sent signal: its action is restored, and ours does not
-                              // count as replaced
-  CS_TEST_HANDLER_RESET, // a later handler with SA_RESETHAND calls ours and jumps out; exits 0 if the crashing thread
-                         // still has the program's descriptors
+  CS_TEST_HANDLERS_REPLACED,  // other handlers replace ours; exits 0 if the shield reports that
+  CS_TEST_HANDLER_GIVEN_BACK, // an earlier handler handled a sent signal; exits 0 if its action is restored and our
+                              // handler is not reported as replaced
+  CS_TEST_HANDLER_RESET, // a later handler with SA_RESETHAND calls ours and then jumps out; exits 0 if the crashing
+                         // thread still has the program's descriptors
   CS_TEST_OTHER_SIGNALS, // exits 0 if the start left all other signals and the mask as they were
   // Forked children and early starts: forks.c.
-  CS_TEST_CHILD_LIKE_PARENT,        // a child starts like its parent, then crashes; exits 0 on success
-  CS_TEST_CHILD_REATTACHES,         // as above, by CRASHSHIELD_FORK=1
-  CS_TEST_CHILD_BESIDE_LOADER_LOCK, // as above, while another thread of the parent holds the loader's lock
-  CS_TEST_GRANDCHILD,               // a grandchild starts like its grandparent; its parent does not start
-  CS_TEST_CHILD_OF_NOBODY,          // no start before the fork; exits 0 if the child gets the error
+  CS_TEST_CHILD_LIKE_PARENT,        // a child starts the shield like its parent, then crashes; exits 0 on success
+  CS_TEST_CHILD_REATTACHES,         // as CHILD_LIKE_PARENT, by CRASHSHIELD_FORK=1
+  CS_TEST_CHILD_BESIDE_LOADER_LOCK, // as CHILD_LIKE_PARENT, while another thread of the parent holds the loader's lock
+  CS_TEST_GRANDCHILD,               // a grandchild starts the shield like its grandparent; its parent does not
+  CS_TEST_CHILD_OF_NOBODY,          // no start before the fork; exits 0 if the child's start returns the error
   CS_TEST_EARLY,                    // SIGSEGV after the first part of a start
   CS_TEST_EARLY_THEN_START,         // SIGSEGV after both parts; exits with a distinct number if a part failed
-  // Threads: threads.c. Ways that do not crash exit with 0 on success, else with a distinct number.
+  // Threads: threads.c. Programs that do not crash exit with 0 on success, else with a number that identifies the
+  // failed check.
   CS_TEST_THREAD_OVERFLOW,
-  CS_TEST_SMALL_THREAD_OVERFLOW,     // on a stack of 32 KiB
-  CS_TEST_DESTRUCTOR_OVERFLOW,       // in the destructor of the program's own thread-specific data
-  CS_TEST_OWN_STACK_OVERFLOW,        // on a thread that has set up its own alternate stack
-  CS_TEST_NO_STACKS_OVERFLOW,        // with CRASHSHIELD_ALTSTACKS=0
-  CS_TEST_STACKS_GIVEN,              // no alternate stack before the start, one after it, none in a forked child
-  CS_TEST_STACKS_TAKEN_BACK,         // a thread returns, exits, is cancelled, or has its own alternate stack
-  CS_TEST_STACK_REFUSED,             // no memory for an alternate stack
-  CS_TEST_STACK_CROWDS_OUT,          // memory for only one: an alternate stack, or the thread's own stack
+  CS_TEST_SMALL_THREAD_OVERFLOW, // a stack overflow on a stack of 32 KiB
+  CS_TEST_DESTRUCTOR_OVERFLOW,   // a stack overflow in the destructor of the program's own thread-specific data
+  CS_TEST_OWN_STACK_OVERFLOW,    // a stack overflow on a thread that has set up its own alternate stack
+  CS_TEST_NO_STACKS_OVERFLOW,    // with CRASHSHIELD_ALTSTACKS=0
+  CS_TEST_STACKS_GIVEN,          // no alternate stack before the start, one after it, none in a forked child
+  CS_TEST_STACKS_TAKEN_BACK, // a thread returns, exits, is cancelled, or has its own alternate stack; its mapping must
+                             // be freed
+  CS_TEST_STACK_REFUSED,     // no memory for an alternate stack
+  CS_TEST_STACK_CROWDS_OUT,  // memory for either an alternate stack or the thread's own stack
   CS_TEST_THREAD_BESIDE_LOADER_LOCK, // a thread is created while another one is inside a dl_iterate_phdr callback
-  // A crash beside other threads: sweep.c.
+  // Crashes while other threads exist: sweep.c.
   CS_TEST_SWEEP_IDLE,     // 1,000 waiting threads
   CS_TEST_SWEEP_SPINNING, // 100 running threads
   CS_TEST_SWEEP_BLOCKED,  // a thread that blocks all signals
   CS_TEST_SWEEP_OFF,      // with CRASHSHIELD_SWEEP_MS=0
-  CS_TEST_HELD_STACK, // a signal reaches a thread whose call a crash interrupted; an earlier handler handles the crash;
-                      // exits 0 if the signal's handler ran on the thread's own stack
-  CS_TEST_HELD_REMINDER,   // the halt begins after the sweep has restored SIGPROF; exits 0 if no signal is sent
+  CS_TEST_HELD_STACK, // a signal reaches a thread whose system call a crash has interrupted; an earlier handler handles
+                      // the crash; exits 0 if the signal's handler ran on the thread's own stack
+  CS_TEST_HELD_REMINDER,   // the halt begins after the sweep has restored SIGPROF; exits 0 if the halt sends no signal
   CS_TEST_SWEEP_PROFILER,  // the program uses SIGPROF; exits 0 if its action is restored when an earlier handler runs
-  CS_TEST_SWEEP_AGAIN,     // 8 waiting threads beside a signal that an earlier handler handles, then 2 others beside
+  CS_TEST_SWEEP_AGAIN,     // 8 waiting threads at a signal that an earlier handler handles, then 2 other threads at
                            // SIGSEGV
-  CS_TEST_SWEEP_NOT_AGAIN, // as above, but the handler itself crashes before the second sweep
-  CS_TEST_SWEEP_HANDLER_CRASHES, // 2 waiting threads beside a crash whose earlier handler aborts
+  CS_TEST_SWEEP_NOT_AGAIN, // as SWEEP_AGAIN, but the handler itself crashes before the second sweep
+  CS_TEST_SWEEP_HANDLER_CRASHES, // 2 waiting threads at a crash whose earlier handler aborts
   CS_TEST_SWEEP_OFF_TOGETHER,    // 8 threads crash at once, with CRASHSHIELD_SWEEP_MS=0
   CS_TEST_SWEEP_NO_PROC,         // a waiting thread, and no /proc
   CS_TEST_SWEEP_FOREIGN_PROC, // a waiting thread, and the /proc of another pid namespace; exits 0 if the process ended
@@ -98,140 +102,149 @@ bool cs_test_can_run(void);
 // Returns whether new threads get alternate stacks. They do not under sanitizers that intercept pthread_create.
 bool cs_test_gives_stacks(void);
 
-// Runs a way in a child process. Returns its wait status, or -1 if it was killed after 20 s.
+// Runs a way in a child process. Returns the child's wait status, or -1 if the child was killed after 20 s.
 int cs_test_run(cs_test_way way, const char *directory);
 
 // Values other than 0 replace the watchdog's own values; see cs_testing_watch().
 typedef struct cs_test_patience {
   uint32_t reminder_ms;
   uint32_t deadline_ms;
-  uint32_t kernel_ms; // CRASHSHIELD_DEADLINE_MS; a second after it the kernel ends a process whose watchdog waits too
+  uint32_t kernel_ms; // CRASHSHIELD_DEADLINE_MS; one second after this deadline the kernel ends a process whose
+                      // watchdog hangs too
 } cs_test_patience;
 
 // Runs a child process that faults on `thread_count` threads at once, and injects a fault (cs_testing.h) into the
-// handler on each of them. The patience begins when all threads have reached it. Returns as cs_test_run().
+// handler on each of them. The watchdog's times start when all threads have reached the fault. Returns the same values
+// as cs_test_run().
 int cs_test_run_injected(uint32_t injection, uint32_t places, uint32_t thread_count, cs_test_patience patience,
                          const char *directory);
 
-// Processes whose handler stalls, and processes that survive this. Each exits with 0 on success, unless its comment
+// Processes whose handler stalls, and processes that survive a crash. Each exits with 0 on success, unless its comment
 // differs.
 typedef enum __attribute__((enum_extensibility(closed))) cs_test_stuck_way : uint32_t {
-  CS_TEST_STUCK_CHAINED,         // an earlier handler receives the fault, with its registers
-  CS_TEST_STUCK_CHAINED_ABORT,   // an earlier handler of SIGABRT
-  CS_TEST_STUCK_WITHOUT_DETAILS, // as CHAINED, while no signal can be queued
-  CS_TEST_STUCK_BLOCKED,         // as CHAINED, and a later handler calls ours and blocks its own signal
-  CS_TEST_STUCK_HELD,  // as CHAINED, with a thread that receives no signal before its record is committed for it
-  CS_TEST_STUCK_CHILD, // a forked child that starts the shield; it ends by its signal
-  CS_TEST_STUCK_FIRST_PROCESS, // the first process of a pid namespace; it ends by SIGSEGV
+  CS_TEST_STUCK_CHAINED,         // an earlier handler receives the fault with the registers of the crash
+  CS_TEST_STUCK_CHAINED_ABORT,   // an earlier handler of SIGABRT receives the signal
+  CS_TEST_STUCK_WITHOUT_DETAILS, // as CHAINED, while the kernel can queue no signal
+  CS_TEST_STUCK_BLOCKED,         // as CHAINED, and a later handler calls ours with its own signal blocked
+  CS_TEST_STUCK_HELD,  // as CHAINED, but the thread receives no signal until the watchdog has committed its record
+  CS_TEST_STUCK_CHILD, // a forked child starts the shield; the child ends by its signal
+  CS_TEST_STUCK_FIRST_PROCESS, // the process is the first one of a pid namespace; it ends by SIGSEGV
   CS_TEST_OUTLIVED_BY_HANDLER, // an earlier handler returns long after the deadline, and the program continues
-  CS_TEST_FORKED_INSIDE,    // a child, forked without fork handlers while a thread is in the handler, starts the shield
+  CS_TEST_FORKED_INSIDE, // a child, forked without fork handlers while a thread is in the handler, starts the shield;
+                         // it ends by its signal
   CS_TEST_PROFILER_BLOCKED, // the program waits for SIGPROF, which all its threads block
   CS_TEST_INTERRUPTED_NAP,  // signals arrive during the watchdog's short sleeps
 } cs_test_stuck_way;
 
 int cs_test_run_stuck(cs_test_stuck_way way, const char *directory);
 
-// Programs with a handler of SIGSEGV from before the start, and a second thread. Each exits with 0 on success, unless
-// its comment differs.
+// Programs with two threads and a handler of SIGSEGV that was installed before the start. Each exits with 0 on success,
+// unless its comment differs.
 typedef enum __attribute__((enum_extensibility(closed))) cs_test_chance_way : uint32_t {
-  CS_TEST_CHANCE_REPAIRED,        // the handler repairs 500 faults on each of two threads
-  CS_TEST_CHANCE_THEN_CRASH,      // as above, then SIGSEGV at 0x38
-  CS_TEST_CHANCE_LEFT,            // siglongjmp() leaves the handler 500 times; waits until the ring has no record
-  CS_TEST_CHANCE_LEFT_THEN_CRASH, // as above, then SIGILL
-  CS_TEST_CHANCE_LEFT_DEEPER, // siglongjmp() leaves the handler, and the thread waits deeper in its stack; the deadline
-                              // is 100 ms
-  CS_TEST_CHANCE_JUMPED_TO,   // a handler that was installed later ends in a tail call of the shield's handler
-  CS_TEST_CHANCE_SIGNALLED,   // the handler repairs 500 faults while another thread sends SIGUSR2
-  CS_TEST_CHANCE_DEFAULT,     // the handler restores the default action, and returns; SIGSEGV
-  CS_TEST_CHANCE_SENT_AGAIN,  // as above, and it sends the signal again; SIGSEGV
-  CS_TEST_CHANCE_ENDS,        // the handler ends the process with 3
-  CS_TEST_CHANCE_LATE,        // as above, after its record became a crash; the deadline is 100 ms
-  CS_TEST_CHANCE_ABORTS,      // SIGABRT
-  CS_TEST_CHANCE_LOOPS,       // the handler returns each time; ends when a crash is in the ring
-  CS_TEST_CHANCE_ONCE,        // the handler has SA_RESETHAND; SIGSEGV
-  CS_TEST_CHANCE_OWN_STACK,   // the handler checks its mask, its stack and its context, and repairs the fault
-  CS_TEST_CHANCE_ON_STACK,    // as above, with SA_ONSTACK
-  CS_TEST_CHANCE_OVERFLOW,    // the stack overflows; SIGSEGV
+  CS_TEST_CHANCE_REPAIRED,   // the handler repairs 500 faults on each of two threads
+  CS_TEST_CHANCE_THEN_CRASH, // as REPAIRED, then SIGSEGV at 0x38
+  CS_TEST_CHANCE_LEFT, // siglongjmp() leaves the handler 500 times; the program then waits until the ring has no record
+  CS_TEST_CHANCE_LEFT_THEN_CRASH, // as LEFT, then SIGILL
+  CS_TEST_CHANCE_LEFT_DEEPER,     // siglongjmp() leaves the handler, and the thread then waits in a deeper frame; the
+                                  // deadline is 100 ms
+  CS_TEST_CHANCE_JUMPED_TO,       // a handler that was installed later ends in a tail call of the shield's handler
+  CS_TEST_CHANCE_SIGNALLED,       // the handler repairs 500 faults while another thread sends SIGUSR2
+  CS_TEST_CHANCE_DEFAULT,         // the handler restores the default action, and returns; SIGSEGV
+  CS_TEST_CHANCE_SENT_AGAIN,      // as DEFAULT, and the handler sends the signal again; SIGSEGV
+  CS_TEST_CHANCE_ENDS,            // the handler ends the process with status 3
+  CS_TEST_CHANCE_LATE,            // as ENDS, but after the deadline of 100 ms, when the record has become a crash
+  CS_TEST_CHANCE_ABORTS,          // SIGABRT
+  CS_TEST_CHANCE_LOOPS, // the handler returns without a repair each time; the program ends when a crash is in the ring
+  CS_TEST_CHANCE_ONCE,  // the handler has SA_RESETHAND; SIGSEGV
+  CS_TEST_CHANCE_OWN_STACK, // the handler checks its mask, its stack and its context, and repairs the fault
+  CS_TEST_CHANCE_ON_STACK,  // as OWN_STACK, with SA_ONSTACK
+  CS_TEST_CHANCE_OVERFLOW,  // the stack overflows; SIGSEGV
 } cs_test_chance_way;
 
 int cs_test_run_chance(cs_test_chance_way way, const char *directory);
 
-// Repeats a trap whose handler returns, for longer than LOOP_NS. Exits with 0 if the ring then has no crash.
+// Runs a program that repeats a trap whose handler returns, for longer than LOOP_NS. The program exits with 0 if the
+// ring then contains no crash.
 int cs_test_run_traps(const char *directory);
 
-// Without /proc: the handler of SIGSEGV at 0x38 ends the process with 3. Before that the watchdog has withdrawn the
-// records of two threads that left the handler and ended.
+// Runs a program without /proc: the handler of SIGSEGV at 0x38 ends the process with status 3. Before that the watchdog
+// has withdrawn the records of two threads that left the handler and ended.
 int cs_test_run_chance_without_proc(const char *directory);
 
 // A thread stalls between its check of a slot and its claim, while another thread claims, commits and keeps the slot.
 // Exits with 0 if the first thread took another slot.
 int cs_test_run_late_claim(const char *directory);
 
-// How a thread waits for a signal that all threads of the program block.
+// The call with which a thread waits for a signal that all threads of the program block.
 typedef enum __attribute__((enum_extensibility(closed))) cs_test_wait_call : uint32_t {
   CS_TEST_SIGWAIT,
   CS_TEST_SIGWAITINFO,
   CS_TEST_SIGNALFD,
 } cs_test_wait_call;
 
-// Runs a child that waits for a signal that is sent to it. The child exits with 0 if the wait received the signal.
+// Runs a child that waits for a signal, and sends it the signal. The child exits with 0 if the wait received the
+// signal.
 int cs_test_run_wait(int signal, cs_test_wait_call call, const char *directory);
 
 // Programs that must not notice the shield's own threads and descriptors. Each exits with 0 on success.
 typedef enum __attribute__((enum_extensibility(closed))) cs_test_own_way : uint32_t {
-  CS_TEST_OWN_MASKS,     // the crash signals are blocked in each thread of the shield
+  CS_TEST_OWN_MASKS,     // the crash signals are blocked in all threads of the shield
   CS_TEST_OWN_CALLBACK,  // a thread waits for a crash signal that arrives while a callback runs
-  CS_TEST_OWN_REAPER,    // as above, while the quarantine's thread has the signal unblocked
-  CS_TEST_OWN_INCIDENTS, // as above, while the thread of Shield.incidents has the signal unblocked
+  CS_TEST_OWN_REAPER,    // as CALLBACK, while the quarantine's thread has the signal unblocked
+  CS_TEST_OWN_INCIDENTS, // as CALLBACK, while the thread of Shield.incidents has the signal unblocked
   CS_TEST_OWN_PASSED_ON, // SIGABRT arrives while a callback runs and no other thread has it unblocked; the process ends
                          // by it
   CS_TEST_OWN_CRASHED_CALLBACK, // a callback crashes; the process ends by SIGSEGV
-  CS_TEST_OWN_SETXID,           // root keeps its capabilities in the first thread, changes its user, then its groups
-  CS_TEST_OWN_UNSHARE,          // enters a user namespace, then another one
-  CS_TEST_OWN_SETNS,            // enters another process's user and mount namespaces
-  CS_TEST_OWN_NUMBERS,          // descriptors from 3 on are free
-  CS_TEST_OWN_SHARED_TABLE,     // a filter refuses close_range, and crashd restarts
-  CS_TEST_OWN_REFUSED,   // crashd refuses the process: the thread of the connection ends, and its tid is forgotten
+  CS_TEST_OWN_SETXID,  // root keeps its capabilities in the first thread, then changes its user, and then its groups
+  CS_TEST_OWN_UNSHARE, // enters a user namespace, then another one
+  CS_TEST_OWN_SETNS,   // enters another process's user and mount namespaces
+  CS_TEST_OWN_NUMBERS, // the program's first free descriptors are 3 and the following
+  CS_TEST_OWN_SHARED_TABLE, // a seccomp filter refuses close_range, and crashd restarts
+  CS_TEST_OWN_REFUSED,   // crashd refuses the process; the thread of the connection ends, and the shield no longer uses
+                         // its tid
   CS_TEST_OWN_RIGHTS,    // two threads change their groups repeatedly, as in CS_TEST_OWN_SETXID
   CS_TEST_OWN_RETRIED,   // a start fails after its callback thread has started; a second start succeeds
-  CS_TEST_OWN_RESTARTED, // a thread with SIGSEGV blocked enters a namespace: callbacks still have SIGSEGV unblocked
+  CS_TEST_OWN_RESTARTED, // a thread with SIGSEGV blocked enters a namespace; callbacks still run with SIGSEGV unblocked
 } cs_test_own_way;
 
 int cs_test_run_own(cs_test_own_way way, const char *directory);
 
-// Runs a child that crashes while another thread closes all descriptors from `first` on and opens data files. Returns
-// false if the child did not end by SIGSEGV. `ret_hurt` is the number of data files that were changed. With
-// `handler_crashes` the handler crashes too.
+// Runs a child that crashes while another thread closes all descriptors from `first` on and opens its own data files.
+// Returns false if the child did not end by SIGSEGV. `ret_hurt` is the number of data files that the crash changed.
+// With `handler_crashes`, the signal handler crashes, too.
 bool cs_test_run_raced(int first, bool handler_crashes, const char *directory, uint32_t *ret_hurt);
 
 // Returns whether this process can create pid namespaces.
 bool cs_test_can_unshare(void);
 
-// Like cs_test_run(), with this process as crashd: it accepts, receives the ring and replies. Returns 0 if the process
-// followed cs_attach.h and the ring had the crash after the wake-up byte. Otherwise returns the line of the condition
-// that does not hold. The way must be one that waits until it is attached.
+// Like cs_test_run(), but this process plays crashd: it accepts the connection, receives the ring and replies. Returns
+// 0 if the process followed the protocol of cs_attach.h, and if the ring contained the crash after the wake-up byte.
+// Otherwise returns the line number of the condition that does not hold. The program must be one that waits until it is
+// attached.
 int cs_test_run_attached(cs_test_way way, const char *directory, int *ret_wait_status);
 
-// Like cs_test_run_attached(), with a crashd that starts when the process's own thread no longer tries to connect.
+// Like cs_test_run_attached(), but crashd starts only when the process's own thread has given up connecting.
 int cs_test_run_crash_connects(const char *directory, int *ret_wait_status);
 
 // How a process records incidents.
 typedef enum __attribute__((enum_extensibility(closed))) cs_test_incident_way : uint32_t {
-  CS_TEST_INCIDENT_MANY,       // at least 100,000, for at least a second
-  CS_TEST_INCIDENT_IN_HANDLER, // one, in a signal handler
-  CS_TEST_INCIDENT_OLD_CRASHD, // some incidents with a crashd that accepts no wake-ups for them, and then a crash
-  CS_TEST_INCIDENT_ASIDE,      // one incident, and another one after the shield's threads stepped aside for unshare()
-  CS_TEST_INCIDENT_NO_QUEUE,   // one incident while no signal can be queued, and more afterwards
+  CS_TEST_INCIDENT_MANY,       // at least 100,000 incidents, for at least a second
+  CS_TEST_INCIDENT_IN_HANDLER, // one incident, in a signal handler
+  CS_TEST_INCIDENT_OLD_CRASHD, // some incidents while crashd does not support wake-ups for incidents, and then a crash
+  CS_TEST_INCIDENT_ASIDE,      // one incident, and another one after the shield's threads ended and started again for
+                               // unshare()
+  CS_TEST_INCIDENT_NO_QUEUE,   // one incident while the kernel can queue no signal, and more incidents afterwards
 } cs_test_incident_way;
 
-// Runs such a child, with this process as crashd. Returns 0, or the line of the condition that does not hold.
+// Runs a child that records incidents in this way. This process plays crashd. Returns 0, or the line number of the
+// condition that does not hold.
 int cs_test_run_incidents(cs_test_incident_way way, const char *directory, int *ret_wait_status);
 
 // The contents of the spool files in a directory.
 typedef struct cs_test_spool {
   uint32_t file_count;
   uint32_t partial_count;
-  uint32_t empty_count; // the files without a ring
+  uint32_t empty_count; // the number of files without a ring
   uint32_t mode;
   uint64_t slot_head;
   uint64_t slot_lost;
@@ -240,7 +253,7 @@ typedef struct cs_test_spool {
   uint32_t pending_count;
   uint32_t writing_count;
   uint32_t bad_checksum_count;
-  int32_t signal; // of the first committed record
+  int32_t signal; // the signal of the first committed record; the next fields are also of that record
   int32_t code;
   uint64_t address;
   int32_t sender_pid;
@@ -250,9 +263,10 @@ typedef struct cs_test_spool {
   uint64_t stack_start;
   uint32_t stack_bytes;
   uint32_t memory_count;
-  uint32_t scrubbed_count; // bytes of the stack
+  uint32_t scrubbed_count; // how many bytes of the stack are overwritten
   bool is_restricted;
-  bool has_address; // an address near this function's is in the memory; a child has the function at the same place
+  bool has_address; // the captured memory contains an address close to this function; a child has the function at the
+                    // same address
   uint32_t frame_count;
   uint32_t frame_total;
   uint32_t frame_head;
@@ -263,63 +277,64 @@ typedef struct cs_test_spool {
   uint32_t survived;
   uint32_t thread_count;
   uint32_t thread_total;
-  uint32_t thread_whole_count; // by their answers
+  uint32_t thread_whole_count; // the next three fields count the threads by their answer to the sweep
   uint32_t thread_blocked_count;
   uint32_t thread_none_count;
-  uint32_t thread_bad_count; // not committed, or a wrong checksum
+  uint32_t thread_bad_count; // not committed, or with a wrong checksum
   uint32_t thread_frame_minimum;
   uint64_t sweep_ns;
-  uint64_t commit_after_ns; // from the handler's entry to the commit
+  uint64_t commit_after_ns; // the time from the handler's entry to the commit
 } cs_test_spool;
 
-// Returns false if a file is not a ring.
+// Returns false if a spool file is not a ring.
 bool cs_test_read_spool(const char *directory, cs_test_spool *ret_spool);
 
-// Returns whether the spool file contains the text.
+// Returns whether the spool file contains this string.
 bool cs_test_spool_contains(const char *directory, const char *text);
 
-// Runs a child that keeps secrets on its stack, on its heap (a register points there) and in its environment. The child
-// crashes with CRASHSHIELD_MEMORY=`memory`. Returns as cs_test_run().
+// Runs a child that has secret strings on its stack, on its heap (a register points at that string) and in its
+// environment. The child crashes with CRASHSHIELD_MEMORY=`memory`. Returns the same values as cs_test_run().
 #define CS_TEST_STACK_SECRET       "tulip-stack-4711"
 #define CS_TEST_HEAP_SECRET        "orchid-heap-4712"
 #define CS_TEST_ENVIRONMENT_SECRET "violet-environment-4713"
 int cs_test_run_with_secrets(const char *memory, const char *directory);
 
-// When a child becomes a process that the kernel would not dump for its user.
+// When the child becomes a process that the kernel would not dump for its user.
 typedef enum __attribute__((enum_extensibility(closed))) cs_test_restriction : uint32_t {
   CS_TEST_RESTRICTED_BEFORE,  // before the start
   CS_TEST_RESTRICTED_AFTER,   // after the start
   CS_TEST_RESTRICTED_DROPPED, // after the start, by setresuid() to uid 65534
 } cs_test_restriction;
 
-// Runs such a child with CRASHSHIELD_MEMORY=full.
+// Runs a child that is restricted in this way, with CRASHSHIELD_MEMORY=full.
 int cs_test_run_restricted(cs_test_restriction restriction, const char *directory);
 
-// The descriptors that crashd received from a process to which it hung up once.
+// The descriptors that crashd received from a process that it disconnected once.
 typedef struct cs_test_gifts {
-  bool is_ring_writable;    // by mmap(), pwrite(), or after reopening
+  bool is_ring_writable;    // writable by mmap(), by pwrite(), or after reopening
   uint32_t first_count;     // descriptors of files with the first hello
   uint32_t second_count;    // descriptors of files with the second hello
   uint32_t foreign_count;   // files of the second hello that are neither the executable nor the original plug-in
-  bool has_replaced_plugin; // the second hello has the plug-in, or the file that replaced it
+  bool has_replaced_plugin; // the second hello contains a descriptor of the plug-in or of its replacement
 } cs_test_gifts;
 
-// Runs a child with a plug-in and receives its hello. Then writes the path of another file into the images of its ring,
-// lets the child replace the plug-in, hangs up, and receives the next hello. Returns 0, or the line of the condition
-// that does not hold.
+// Runs a child with a plug-in and receives its hello. Then writes the path of another file into the image table of the
+// child's ring, lets the child replace the plug-in, hangs up, and receives the next hello. Returns 0, or the line
+// number of the condition that does not hold.
 int cs_test_take_gifts(bool has_old_kernel, const char *directory, cs_test_gifts *ret_gifts);
 
 // Runs a child that crashes while another user listens at the attach socket. Returns 0 if that user received nothing,
-// else the line of the condition that does not hold. Needs root.
+// else the line number of the condition that does not hold. Needs root.
 int cs_test_run_beside_stranger(const char *directory, int *ret_wait_status);
 
 // Returns the socket path of a process whose XDG_RUNTIME_DIR is `runtime_directory`, as its status reports it.
 bool cs_test_default_socket(const char *runtime_directory, char ret_text[256]);
 
-// Scrubs 64 bytes. Meanwhile a page at `mapped` is readable, and the first register holds `held`.
+// Calls the handler's scrubber for 64 bytes. During the call, the page at `mapped` is readable, and the first register
+// contains `held`.
 void cs_test_scrub(uint8_t bytes[64], uint64_t mapped, uint64_t held);
 
-// The runtime layout that the shim detected in this process.
+// Whether the shim has detected the runtime layout of tasks in this process.
 bool cs_test_task_layout_is_known(void);
 bool cs_test_task_has_names(void);
 
@@ -328,16 +343,17 @@ bool cs_test_task_has_names(void);
 void cs_test_unwind_both(uint64_t *ret_shim, size_t *ret_shim_count, uint64_t *ret_glibc, size_t *ret_glibc_count,
                          size_t limit);
 
-// Gives the reader of call frame information a small valid image, each prefix of it, and each byte changed to each
-// value. The page after the image is unmapped. Returns how many of the `ret_tried` images were accepted.
+// Calls the reader of call frame information with a small valid image, with each prefix of that image, and with each
+// byte changed to each value. The page after the image's bytes is unmapped. Returns how many of the `ret_tried` images
+// were accepted.
 uint32_t cs_test_hostile_frame_information(uint32_t *ret_tried);
-// Gives the reader the valid image, unchanged.
+// Calls the reader with the valid image, unchanged.
 bool cs_test_good_frame_information(void);
 
 // Returns the size of the thread-local storage that this program, including the shim, needs in each thread.
 size_t cs_test_thread_local_bytes(void);
 
-// Computes the checksum without the processor's instruction.
+// Computes the checksum without the processor's CRC instruction.
 uint32_t cs_test_crc32c_software(uint32_t crc, const void *bytes, size_t size);
 
 #endif

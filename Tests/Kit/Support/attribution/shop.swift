@@ -1,4 +1,5 @@
-// Crashes whose source location is easily wrong. The line that each report must name ends in `// place: NAME`.
+// Crashes for which a crash reporter easily names a wrong source location. The line that each report must name ends in
+// `// place: NAME`.
 import Glibc
 
 enum Color: Int {
@@ -34,7 +35,7 @@ func find(_ name: String, in prices: [String: Int]) -> Int? { prices[name] }
   Color(rawValue: number)!.rawValue * number  // place: color
 }
 
-// The `!` is on a line below its call.
+// The `!` is on the line below the call that it unwraps.
 // swift-format-ignore
 @inline(never) func unwrapHalfBelow(_ number: Int) -> Int {
   let found = half(
@@ -163,7 +164,9 @@ class Leaf {
 
 @inline(never) func grow(_ text: String) -> Int { Leaf(text: text).at + 1 }
 
-/// A middleware of a server: it waits for the next middleware.
+/// A middleware of a server.
+///
+/// It waits for the next middleware.
 struct Account: Sendable {
   var name: String
 
@@ -189,7 +192,7 @@ struct Tracing: Sendable {
   return request[beyond(request)]  // place: respond
 }
 
-/// A call that makes the compiler create a frame for its caller, because async callers need a frame.
+/// This call makes the compiler create a stack frame for its caller, because async callers need a frame.
 @inline(never) func beyond(_ request: [Int]) -> Int { request.count + 3 }
 
 @inline(never) func serve(_ request: [Int]) async throws -> Int {

@@ -1,4 +1,5 @@
-// Five ordinary crashes of a small program. No attribute changes how the compiler treats the functions.
+// Five ordinary crashes of a small program. The functions have no attributes, because these would change how the
+// compiler treats them.
 import Glibc
 
 struct Item {

@@ -1,8 +1,9 @@
-// again KIND HANDLER: crashes. A handler of the program restores the previous handler and raises the signal again.
+// `again KIND HANDLER` crashes. The program's signal handler restores the previous handler and raises the signal again.
 //
-// HANDLER selects how. "return" raises the signal while it is blocked, so that it arrives after the handler's return.
-// "siginfo" does so with SA_SIGINFO. "kill" uses kill(), and "abort" uses abort() while the handler blocks SIGABRT.
-// "unmasked" does not block the signal. "stack" is "return" on an alternate stack of the program.
+// HANDLER selects how the signal is raised. "return" raises it while it is blocked, and the signal arrives after the
+// handler has returned. "siginfo" does the same in a handler with SA_SIGINFO. "kill" uses kill(), and "abort" uses
+// abort() while the handler blocks SIGABRT. "unmasked" does not block the signal. "stack" does the same as "return" on
+// an alternate stack of the program.
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -95,7 +96,7 @@ static void overflow(void) {
   descend(0);
 }
 
-// A fault that the program survives, then a signal without a fault.
+// First a fault that the program survives, then a signal that is not caused by a fault.
 static void skip(int signal, siginfo_t *information, void *context) {
   (void)information;
   ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] += 2;
@@ -118,8 +119,8 @@ static void *abort_other(void *thread) {
   return NULL;
 }
 
-// Like survived(), but the signal arrives while the thread touches pages for the first time. RF is set, and the
-// exception is still that of the earlier fault.
+// Like survived(), but the signal arrives while the thread accesses pages for the first time. After the first access to
+// a page RF is set, and the exception number is still that of the earlier fault.
 NOINLINE static void touched(void) {
   const struct sigaction action = {.sa_sigaction = skip, .sa_flags = SA_SIGINFO | SA_ONSTACK};
   sigaction(SIGILL, &action, NULL);

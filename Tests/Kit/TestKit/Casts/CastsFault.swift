@@ -1,4 +1,4 @@
-// Ordinary casts of a program. This file does not depend on the casts hook.
+// Ordinary forced casts of a program. This file does not depend on the casts hook.
 // swift-format-ignore-file: NeverForceUnwrap
 public import CrashShieldGuards
 import Foundation
@@ -7,11 +7,11 @@ import Foundation
 public struct CastsFault: Sendable {
   /// The value and the target type of the cast.
   public var name: String
-  /// The kind of its record.
+  /// The kind of the record that this cast causes.
   public var kind: ShieldKind
   /// The line of the cast.
   public var line: Int
-  /// The expected result, as text.
+  /// The expected result, converted to a string.
   public var body: @Sendable () -> String
 
   init(_ name: String, _ kind: ShieldKind = .cast, line: Int = #line, _ body: @escaping @Sendable () -> String) {
@@ -21,7 +21,7 @@ public struct CastsFault: Sendable {
     self.body = body
   }
 
-  /// Casts with a fallback value, and the value.
+  /// Casts that have a fallback value, with this value.
   public static let given: [(fault: CastsFault, value: String)] = [
     (
       CastsFault("null for a number", .null) {
@@ -135,7 +135,7 @@ public struct CastsFault: Sendable {
     ),
   ]
 
-  /// A cast for which Foundation ends the process by SIGILL.
+  /// A cast for which Foundation itself ends the process by SIGILL.
   public static let fraction = CastsFault("Foundation's fraction for a number") {
     "\(reply("fraction") as! Int)"
   }
@@ -202,7 +202,7 @@ public struct CastsFault: Sendable {
   ]
 }
 
-/// The program's default for a null.
+/// The default that the program gives for a null.
 private struct Plan: ShieldDefault {
   var name = "none"
 

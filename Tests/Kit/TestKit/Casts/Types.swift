@@ -1,15 +1,16 @@
 import Synchronization
 
-/// An object whose instances are counted.
+/// A class that counts its live instances.
 ///
-/// `@unchecked`, because an open class cannot be Sendable otherwise. The class has no state.
+/// `@unchecked` is needed, because an open class cannot be Sendable otherwise. It is safe, because the class has no
+/// state.
 public class Counted: @unchecked Sendable {
   static let alive = Atomic(0)
 
   /// The number of live instances.
   public static var count: Int { alive.load(ordering: .relaxed) }
 
-  /// Creates and counts an instance.
+  /// Creates an instance and counts it.
   public init() { Counted.alive.add(1, ordering: .relaxed) }
 
   deinit { Counted.alive.subtract(1, ordering: .relaxed) }

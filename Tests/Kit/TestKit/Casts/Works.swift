@@ -1,8 +1,8 @@
-// Successful casts of all kinds of types: each result must be the same with the casts hook.
+// Successful casts of all kinds of types. Each result must be the same with and without the casts hook.
 // swift-format-ignore-file: NeverForceUnwrap
 import Foundation
 
-/// Returns the result of each cast as text.
+/// Returns the result of each cast as a string.
 public func castsThatWork() -> [String] {
   values() + optionals() + existentials() + collections() + foundations() + functions() + conditional()
 }

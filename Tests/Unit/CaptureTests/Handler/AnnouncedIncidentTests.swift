@@ -41,9 +41,9 @@ struct AnnouncedIncidentTests {
   }
 }
 
-@Suite("The incidents that a process reads of its own")
+@Suite("The incidents that a process reads from its own ring")
 struct ReadIncidentTests {
-  @Test("a detail of a crash that the process survived is none of its incidents")
+  @Test("a detail of a crash that the process survived is not an incident of the process")
   func details() async {
     await #expect(processExitsWith: .exitCode(42)) {
       guard Shield.start(configuration: .init(socket: "/nonexistent/attach", spool: "/nonexistent")).isStarted
@@ -59,7 +59,7 @@ struct ReadIncidentTests {
       record(.CS_RING_INCIDENT_PAGES, cs_ring_pages.CS_RING_PAGES_READ.rawValue, .CS_MODE_CRASH)
       record(.CS_RING_INCIDENT_GUARD, 1, .CS_MODE_ABSORB)
       let sources = (0..<UInt32(CS_RING_INCIDENT_LIMIT)).compactMap { index in
-        // The C function fills in the structure where it returns true.
+        // The C function fills the structure whenever it returns true.
         unsafe cs_shim_incident_at(index, &entry) ? entry.source : nil
       }
       exit(sources == [cs_ring_incident_source.CS_RING_INCIDENT_GUARD.rawValue] ? 42 : 2)

@@ -40,12 +40,12 @@ struct ChecksumTests {
   }
 
   private func checksum(_ bytes: [UInt8], after crc: UInt32 = 0) -> UInt32 {
-    // The pointer is only used within the call, for the buffer's byte count.
+    // The pointer is used only within the call, and only for the buffer's byte count.
     unsafe bytes.withUnsafeBytes { unsafe cs_ring_crc32c(crc, $0.baseAddress, $0.count) }
   }
 
   private func tableChecksum(_ bytes: [UInt8]) -> UInt32 {
-    // The buffer passes its own pointer and byte count, which are only used within the call.
+    // The buffer passes its own pointer and byte count, and they are used only within the call.
     unsafe bytes.withUnsafeBytes { unsafe cs_test_crc32c_software(0, $0.baseAddress, $0.count) }
   }
 }

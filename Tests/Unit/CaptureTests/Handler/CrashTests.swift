@@ -9,13 +9,17 @@ struct Outcome {
   var waitStatus: Int32
   var spool: cs_test_spool
 
-  /// The signal that ended the process; nil when it exited.
+  /// The signal that ended the process.
+  ///
+  /// The value is nil if the process exited.
   var signal: Int32? {
     let number = waitStatus & 0x7f
     return waitStatus >= 0 && number != 0 ? number : nil
   }
 
-  /// The exit status; nil when a signal ended the process.
+  /// The exit status.
+  ///
+  /// The value is nil if a signal ended the process.
   var exitCode: Int32? { waitStatus >= 0 && signal == nil ? waitStatus >> 8 & 0xff : nil }
 }
 
@@ -32,10 +36,10 @@ func crash(_ way: cs_test_way) throws -> Outcome {
   }
 }
 
-/// Crashes `count` threads together.
+/// Crashes `count` threads at the same time.
 ///
-/// It repeats the crash when a thread did not run in time: the first crashing thread waits for the others only up to a
-/// deadline.
+/// Repeats the crash if a thread did not run in time, because the first crashing thread waits for the others only up to
+/// a deadline.
 func crashTogether(_ count: UInt32, _ crash: () throws -> Outcome) rethrows -> Outcome {
   var outcome = try crash()
   for _ in 0..<3 where outcome.spool.committed_count < count { outcome = try crash() }
@@ -95,7 +99,7 @@ struct CrashTests {
     #expect(outcome.spool.frame1_trust == UInt32(cs_ring_trust.CS_RING_TRUST_SCAN.rawValue))
   }
 
-  @Test("a crash on a smashed stack is recorded, with however few frames can be found")
+  @Test("a crash on a smashed stack is recorded, even if few frames can be found")
   func smashedStack() throws {
     let outcome = try crash(.CS_TEST_SMASHED_STACK)
     #expect(outcome.signal == SIGSEGV)
@@ -221,7 +225,7 @@ struct CrashTests {
 struct CopyTests {
   /// Returns the spool's contents after the crash.
   ///
-  /// `mode` is the mode of the spool directory before it; nil means that there was no directory.
+  /// `mode` is the mode of the spool directory before the crash. The value nil means that there was no directory.
   private func spool(mode: mode_t?) throws -> cs_test_spool {
     try withTemporaryDirectory { directory in
       let path = "\(directory)/spool"
@@ -274,7 +278,7 @@ struct TransparencyTests {
     #expect(outcome.spool.file_count == 0)
   }
 
-  @Test("a forked child's crash is not in its parent's ring")
+  @Test("a forked child's crash is not recorded in its parent's ring")
   func forkedChild() throws {
     let outcome = try crash(.CS_TEST_FORKED_CHILD)
     #expect(outcome.exitCode == 0)
@@ -289,7 +293,7 @@ struct TransparencyTests {
     #expect(outcome.spool.committed_count == 1)
   }
 
-  @Test("a vfork child's crash changes nothing of its parent")
+  @Test("a vfork child's crash changes nothing in its parent")
   func vforkedChild() throws {
     let outcome = try crash(.CS_TEST_VFORKED_CHILD)
     #expect(outcome.exitCode == 0)

@@ -7,7 +7,7 @@ import Testing
 /// Suites whose processes keep both processors busy.
 ///
 /// They run one after the other.
-@Suite("A crash beside busy threads", .serialized)
+@Suite("A crash while other threads are busy", .serialized)
 struct BusyTests {}
 
 extension BusyTests {
@@ -16,10 +16,9 @@ extension BusyTests {
 }
 
 extension BusyTests.DeadlineTests {
-  /// The times start when the handler reaches the injected fault.
+  /// The deadlines start when the handler reaches the injected fault.
   ///
-  /// The limits that a test does not wait for are set to a minute, because no test may depend on the speed of the
-  /// machine.
+  /// Limits that the test should not reach are set to a minute, because no test may depend on the speed of the machine.
   static let reminded = cs_test_patience(reminder_ms: 10, deadline_ms: 60000, kernel_ms: 0)
   static let ended = cs_test_patience(reminder_ms: 10, deadline_ms: 100, kernel_ms: 0)
 

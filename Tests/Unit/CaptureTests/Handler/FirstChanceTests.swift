@@ -19,7 +19,7 @@ struct FirstChanceTests {
     }
   }
 
-  @Test("D10: a thousand faults that a first-chance handler repairs on two threads are no crash and cause no sweep")
+  @Test("D10: a thousand faults that a first-chance handler repairs on two threads are not crashes and cause no sweep")
   func repaired() throws {
     let outcome = try run(.CS_TEST_CHANCE_REPAIRED)
     #expect(outcome.exitCode == 0)
@@ -45,14 +45,14 @@ struct FirstChanceTests {
     #expect(outcome.spool.file_count == 0)
   }
 
-  @Test("D10: a fault that a first-chance handler leaves by siglongjmp() is no crash, once the watchdog detects it")
+  @Test("D10: a fault left by siglongjmp() in a first-chance handler is not a crash, once the watchdog detects it")
   func left() throws {
     let outcome = try run(.CS_TEST_CHANCE_LEFT)
     #expect(outcome.exitCode == 0)
     #expect(outcome.spool.file_count == 0)
   }
 
-  @Test("D10: a fault left by siglongjmp() is no crash, even if its thread then waits deeper in its stack")
+  @Test("D10: a fault left by siglongjmp() is not a crash, even if its thread then waits in a deeper frame")
   func leftDeeper() throws {
     let outcome = try run(.CS_TEST_CHANCE_LEFT_DEEPER)
     #expect(outcome.exitCode == 0)
@@ -63,18 +63,18 @@ struct FirstChanceTests {
   func withoutProc() throws {
     let outcome = try unsafe run { unsafe cs_test_run_chance_without_proc($0) }
     #expect(outcome.exitCode == 3)
-    // The spool file may have been written before the last withdrawn record.
+    // The spool file may have been written before the last record was withdrawn.
     #expect((1...2).contains(outcome.spool.pending_count) && outcome.spool.committed_count == 0)
     #expect(outcome.spool.signal == SIGSEGV && outcome.spool.address == 0x38 && outcome.spool.frame_count > 3)
   }
 
-  @Test("D10: traps are no crash as long as an earlier handler returns from them, even for seconds")
+  @Test("D10: traps are not crashes as long as an earlier handler returns from them, even for seconds")
   func traps() throws {
     let outcome = try unsafe run { unsafe cs_test_run_traps($0) }
     #expect(outcome.exitCode == 0)
   }
 
-  @Test("D10: a handler that was installed later and ends in a jump to the shield's, is not taken for an earlier one")
+  @Test("D10: a handler that was installed later and jumps to the shield's handler is not taken for an earlier handler")
   func jumpedTo() throws {
     let outcome = try run(.CS_TEST_CHANCE_JUMPED_TO)
     #expect(outcome.exitCode == 0)
@@ -123,7 +123,7 @@ struct FirstChanceTests {
   func late() throws {
     let outcome = try run(.CS_TEST_CHANCE_LATE)
     #expect(outcome.exitCode == 3)
-    // The handler ends the process when the ring contains the crash; the spool file may be older.
+    // The handler ends the process when the ring contains the crash. The spool file may have been written before.
     #expect(outcome.spool.committed_count + outcome.spool.pending_count == 1)
   }
 

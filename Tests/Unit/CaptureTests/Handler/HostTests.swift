@@ -18,7 +18,7 @@ struct HostTests {
     #expect(try crash(.CS_TEST_REUSED_CONNECTION).exitCode == 0)
   }
 
-  @Test("the idle thread's search for crashd leaves the last free descriptor to a crash")
+  @Test("the idle thread's search for crashd leaves the last free descriptor for a crash")
   func retriedWithoutDescriptors() throws {
     let outcome = try crash(.CS_TEST_RETRIED_WITHOUT_DESCRIPTORS)
     #expect(outcome.signal == SIGILL)

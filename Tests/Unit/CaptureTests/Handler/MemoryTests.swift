@@ -20,7 +20,7 @@ struct MemoryTests {
     }
   }
 
-  @Test("a record in the mode full has all of the program's memory near the crash state, but never the environment")
+  @Test("a record in the mode full has the program's memory around the crash's registers, but never the environment")
   func full() throws {
     let (outcome, found) = try crash("full")
     #expect(outcome.signal == SIGSEGV)
@@ -60,7 +60,7 @@ struct MemoryTests {
 
   private func word(_ value: UInt64) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
 
-  // A sanitizer maps so much memory that text can equal a mapped address, which scrubbing keeps.
+  // A sanitizer maps so much memory that a text can equal a mapped address. Scrubbing would keep that text.
   @Test(
     "scrubbing removes texts of four or more bytes, at any alignment", .enabled(if: cs_test_gives_stacks()),
     arguments: ["abcd", "пароль", "密码密码", "a\tb\nc d"])
@@ -79,7 +79,7 @@ struct MemoryTests {
     }
   }
 
-  @Test("scrubbing keeps addresses that read like text, and values in registers")
+  @Test("scrubbing keeps addresses whose bytes look like text, and values in registers")
   func addresses() {
     let address: UInt64 = 0x6162_6364_6566  // "fedcba"
     let reference = address | 0x80 << 56
@@ -99,7 +99,7 @@ struct MemoryTests {
     #expect(result[16...].allSatisfy { $0 == CS_RING_SCRUBBED_BYTE })
   }
 
-  @Test("the number of the crashed Swift task is read: the shield supports this runtime's layout")
+  @Test("the number of the crashed Swift task is read, because the shield supports this runtime's layout")
   func task() throws {
     #expect(cs_test_task_layout_is_known())
     #expect(cs_test_task_has_names())

@@ -35,12 +35,12 @@ struct OwnThreadTests {
     #expect(try run(.CS_TEST_OWN_REAPER) == 0)
   }
 
-  @Test("D2: a crash signal to the thread that passes incidents on goes to the thread that waits for it")
+  @Test("D2: a crash signal to the thread that delivers incidents goes to the thread that waits for the signal")
   func besideIncidents() throws {
     #expect(try run(.CS_TEST_OWN_INCIDENTS) == 0)
   }
 
-  @Test("D2: the report of a signal that came during a callback says SI_USER and names the sender")
+  @Test("D2: the report of a signal that arrived during a callback has SI_USER and names the sender")
   func passedOn() throws {
     try withTemporaryDirectory { directory in
       // The directory's C string is valid during the call; the summary is written before the call returns.
@@ -93,12 +93,12 @@ struct OwnThreadTests {
     #expect(try run(.CS_TEST_OWN_SHARED_TABLE) == 0)
   }
 
-  @Test("a start that is retried after a failure makes no second thread for callbacks")
+  @Test("a start that is retried after a failure creates no second thread for callbacks")
   func retried() throws {
     #expect(try run(.CS_TEST_OWN_RETRIED) == 0)
   }
 
-  @Test("C-L4: the connection thread's number is cleared when crashd has refused the process")
+  @Test("C-L4: the thread ID of the connection thread is cleared when crashd has refused the process")
   func refused() throws {
     #expect(try run(.CS_TEST_OWN_REFUSED) == 0)
   }

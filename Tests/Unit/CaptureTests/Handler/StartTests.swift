@@ -4,10 +4,12 @@ import CTestKit
 import Glibc
 import Testing
 
-/// Starts the shim in this process, which runs a single exit test.
+/// Starts the shim in this process.
+///
+/// The process runs a single exit test.
 private func start(socket: String = "/tmp/cs-no-daemon/attach") -> (cs_shim_error, cs_shim_failure) {
   var failure = cs_shim_failure()
-  // The path's C string is valid during the call, which copies the path.
+  // The path's C string is valid during the call, and the call copies the path.
   let error = unsafe socket.withCString { path in
     var configuration = unsafe cs_shim_configuration()
     unsafe configuration.socket_path = path
@@ -18,13 +20,13 @@ private func start(socket: String = "/tmp/cs-no-daemon/attach") -> (cs_shim_erro
 
 /// Sets an annotation of this process.
 private func annotate(_ key: String, _ value: String) -> Bool {
-  // The characters are valid during the call, which copies them.
+  // The characters are valid during the call, and the call copies them.
   unsafe cs_shim_annotate(key, key.utf8.count, value, value.utf8.count)
 }
 
 /// The ring of this process.
 private func ring() -> UnsafePointer<cs_ring>? {
-  // The shim maps its ring until the process ends; the function returns only a pointer to this mapping.
+  // The pointer is valid, because the shim keeps its ring mapped until the process ends.
   unsafe cs_testing_ring()?.assumingMemoryBound(to: cs_ring.self)
 }
 
@@ -41,7 +43,7 @@ struct StartTests {
   @Test("a start that the operator has disabled does nothing")
   func disabled() async {
     await #expect(processExitsWith: .success) {
-      // No other thread of this process reads the environment at this time.
+      // No other thread of this process reads the environment while it is changed.
       unsafe setenv("CRASHSHIELD_DISABLE", "1", 1)
       exit(start().0 == .CS_SHIM_DISABLED && !cs_shim_is_started() ? 0 : 1)
     }
@@ -69,7 +71,7 @@ struct StartTests {
   @Test("a start succeeds with an XDG_RUNTIME_DIR that is too long for a socket")
   func longUserDirectory() async {
     await #expect(processExitsWith: .success) {
-      // No other thread of this process reads the environment at this time.
+      // No other thread of this process reads the environment while it is changed.
       unsafe setenv("XDG_RUNTIME_DIR", String(repeating: "/x", count: 100), 1)
       exit(cs_shim_start(nil, nil) == .CS_SHIM_OK ? 0 : 1)
     }
@@ -81,7 +83,7 @@ struct StartTests {
     #expect(cs_test_thread_local_bytes() < 4096)
   }
 
-  @Test("a process without a started shield accepts no annotation")
+  @Test("a process in which the shield has not started accepts no annotation")
   func notStarted() {
     #expect(!annotate("key", "value"))
     #expect(!cs_shim_is_started())
@@ -133,7 +135,7 @@ struct TextTests {
     await #expect(processExitsWith: .success) {
       guard start().0 == .CS_SHIM_OK, let ring = unsafe ring() else { exit(1) }
       for _ in 0...Int(CS_RING_BREADCRUMB_LIMIT) {
-        // The characters are valid during the call, which copies them.
+        // The characters are valid during the call, and the call copies them.
         unsafe cs_shim_breadcrumb("step", 4)
       }
       // The ring stays mapped, and this thread is its only writer.

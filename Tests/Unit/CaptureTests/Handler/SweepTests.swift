@@ -9,7 +9,9 @@ extension BusyTests {
   struct SweepTests {
     private static let done = cs_ring_sweep.CS_RING_SWEEP_DONE.rawValue
 
-    /// Crashes again if the sweep used up its time: on a machine under load, the sweep may not reach every thread.
+    /// Crashes again if the sweep used up its time.
+    ///
+    /// On a machine under load, the sweep may not reach every thread.
     private func sweep(_ way: cs_test_way) throws -> Outcome {
       var outcome = try crash(way)
       for _ in 0..<3 where outcome.spool.sweep_ns > 700_000_000 { outcome = try crash(way) }
@@ -38,8 +40,8 @@ extension BusyTests {
       #expect(outcome.signal == SIGSEGV)
       #expect(spool.sweep == Self.done)
       #expect(spool.thread_total == 100)
-      // The scheduler decides how many threads the sweep reaches and how many answer. The ring shows which threads
-      // answered.
+      // The scheduler decides how many threads the sweep reaches, and how many of them answer. The ring shows which
+      // threads answered.
       #expect(spool.thread_count <= 100)
       #expect(spool.thread_blocked_count == 0)
       #expect(spool.thread_whole_count + spool.thread_none_count + spool.thread_bad_count >= spool.thread_count)
@@ -64,7 +66,7 @@ extension BusyTests {
       #expect(outcome.spool.thread_count == 0)
     }
 
-    @Test("a sweep after a recovered crash starts anew, without the threads of the first sweep")
+    @Test("a sweep after a recovered crash starts again, without the threads of the first sweep")
     func again() throws {
       let spool = try sweep(.CS_TEST_SWEEP_AGAIN).spool
       #expect(spool.committed_count == 2)
@@ -76,7 +78,7 @@ extension BusyTests {
       #expect(spool.thread_bad_count == 0)
     }
 
-    @Test("the sweep of a recovered crash is discarded by the next crash, even if that crash has no sweep")
+    @Test("the sweep of a recovered crash is discarded by the next crash, even if that crash makes no sweep")
     func notAgain() throws {
       let spool = try crash(.CS_TEST_SWEEP_NOT_AGAIN).spool
       #expect(spool.committed_count == 2)

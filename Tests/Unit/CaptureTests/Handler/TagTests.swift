@@ -7,7 +7,7 @@ import CrashShield
 import Glibc
 import Testing
 
-/// What a report would contain about this process, in which the shield has started.
+/// What a report would contain about this process, after the shield has started.
 private func contents() throws -> RingContents {
   // The capture's own mapping is a complete ring, and stays mapped until the process ends.
   try unsafe RingReader(
@@ -27,7 +27,7 @@ struct TagTests {
   @Test("variables of the environment take precedence over name, release and environment in the code")
   func environment() async {
     await #expect(processExitsWith: .exitCode(42)) {
-      // No other thread runs in this process yet.
+      // No other thread runs in this process yet. The environment can therefore be changed.
       unsafe setenv("CRASHSHIELD_NAME", "vault", 1)
       unsafe setenv("CRASHSHIELD_RELEASE", "vault@2", 1)
       unsafe setenv("CRASHSHIELD_ENVIRONMENT", "staging", 1)
@@ -44,7 +44,7 @@ struct TagTests {
   @Test("without environment variables, or with empty ones, the values in the code apply, and can change")
   func code() async {
     await #expect(processExitsWith: .exitCode(42)) {
-      // No other thread runs in this process yet.
+      // No other thread runs in this process yet. The environment can therefore be changed.
       unsafe setenv("CRASHSHIELD_RELEASE", "", 1)
       guard start(name: "shop", release: "shop@1", environment: "production") else { exit(1) }
       guard Shield.setTag("release", to: "shop@2"), Shield.setUser(id: "u-17") else { exit(2) }
@@ -122,7 +122,7 @@ struct BreadcrumbTests {
     }
   }
 
-  @Test("a NUL in metadata does not end its text early")
+  @Test("a NUL in metadata does not end its value early")
   func nul() async {
     await #expect(processExitsWith: .exitCode(42)) {
       guard start() else { exit(1) }

@@ -32,7 +32,7 @@ struct TrustTests {
     #expect(gifts.second_count == gifts.first_count - 1)
   }
 
-  @Test("F2: another user's listener at the attach socket receives nothing", .enabled(if: geteuid() == 0))
+  @Test("F2: another user's listener at the attach socket receives no data", .enabled(if: geteuid() == 0))
   func stranger() throws {
     try withTemporaryDirectory { directory in
       var waitStatus: Int32 = 0
@@ -113,7 +113,8 @@ struct RestrictedTests {
     #expect(spool.committed_count == 1)
     #expect(spool.is_restricted)
     #expect(spool.stack_bytes == 0 && spool.memory_count == 0)
-    // The check for addresses works: it finds addresses in this spool file, which keeps its registers.
+    // Proves that the check for addresses works: it finds addresses in this spool file, because the file keeps
+    // registers.
     #expect(spool.has_address)
   }
 

@@ -9,7 +9,8 @@ struct UnwindTests {
     var glibc = [UInt64](repeating: 0, count: 64)
     var shimCount = 0
     var glibcCount = 0
-    // Both arrays have room for 64 frames, the limit that is passed; the counts are written before the call returns.
+    // Both arrays have room for 64 frames, which is the limit that is passed. The counts are written before the call
+    // returns.
     unsafe cs_test_unwind_both(&shim, &shimCount, &glibc, &glibcCount, 64)
     #expect(shimCount > 4)
     // The shim's frame 0 is the callback itself.
@@ -21,7 +22,7 @@ struct UnwindTests {
     #expect(cs_test_good_frame_information())
   }
 
-  @Test("the unwinder stays within hostile call frame information and terminates")
+  @Test("the unwinder reads only inside of hostile call frame information, and always ends")
   func hostile() {
     var tried: UInt32 = 0
     // The count is written before the call returns.

@@ -38,6 +38,6 @@ func capture(
 
 /// Whether the tests run under a sanitizer.
 var isSanitized: Bool {
-  // dlsym() only searches the loaded libraries; the name is a valid C string during the call.
+  // dlsym() only searches the loaded libraries, and the name is a valid C string during the call.
   ["__asan_init", "__tsan_init"].contains { (name: String) in unsafe dlsym(nil, name) != nil }
 }

@@ -11,7 +11,7 @@ struct RecordTests {
     #expect(record.exceptionText == "the warehouse is closed")
   }
 
-  @Test("D9: a record has the beginning of a long message, and a mark at its cut end")
+  @Test("D9: a record has the beginning of a message that is too long, and a mark where it is cut")
   func longMessage() throws {
     let message = try #require(try capture("fatal-error-long").records.first).message
     #expect(message.contains(".swift:"))
@@ -63,7 +63,7 @@ struct RecordTests {
     let record = try #require(try capture("task-named").records.first)
     let task = try #require(record.task)
     #expect(task.name == "restock the shelves")
-    // The priority is 0x09 without a waiter of higher priority; the waiter of this task raises the priority.
+    // Without a waiter of higher priority, the priority would be 0x09. The waiter of this task raises the priority.
     #expect([0x09, 0x15, 0x19].contains(task.priority))
     #expect(task.id > 0)
   }
@@ -88,12 +88,12 @@ struct RecordTests {
     #expect(!record.memory.isEmpty)
     for memory in record.memory {
       #expect(memory.start % 8 == 0 && memory.bytes.count % 8 == 0 && !memory.bytes.isEmpty)
-      // Memory on the recorded stack is not recorded a second time.
+      // Memory that is on the recorded stack is not recorded a second time.
       let stack = record.stackStart..<record.stackStart + UInt64(record.stack.count)
       let range = memory.start..<memory.start + UInt64(memory.bytes.count)
       #expect(record.registers.contains { range.contains($0) && !stack.contains($0) })
     }
-    // Both are equal if the allocator does not use brk, as the allocator of a sanitizer.
+    // Both addresses are equal if the allocator does not use brk. The allocator of a sanitizer does not.
     #expect(contents.memory.heapStart ?? 0 <= record.heapEnd)
   }
 }

@@ -6,13 +6,13 @@ import Testing
 
 /// Runs the writer and the reader of the ring concurrently.
 ///
-/// Four threads of a child process write while this process reads. It kills the child at random moments,
-/// `RING_TORTURE_KILLS` times: 100 times in CI under each sanitizer.
-@Suite("A ring with four writers that are killed at random moments")
+/// Four threads of a child process write while this process reads. It kills the child at random times,
+/// `RING_TORTURE_KILLS` times in total: 100 times in CI under each sanitizer.
+@Suite("A ring with four writers that are killed at random times")
 struct RingTortureTests {
   private static let kills = ProcessInfo.processInfo.environment["RING_TORTURE_KILLS"].flatMap { Int($0) } ?? 10
 
-  @Test("a ring whose writers are killed holds only records that a writer committed")
+  @Test("a ring whose writers are killed contains only complete records of the writers")
   func torture() throws {
     var records = 0
     var torn = 0
@@ -35,14 +35,14 @@ struct RingTortureTests {
       records += last.records.count
       torn += last.losses["torn"] ?? 0
     }
-    // Each round should leave records. A kill that never interrupts a write would prove nothing.
+    // Each round should leave at least one record. The test would prove nothing if no kill ever interrupted a write.
     #expect(records >= Self.kills)
     if Self.kills >= 100 { #expect(torn > 0) }
   }
 
   @Test("a ring with four writers is read correctly by a thread of the same process")
   func together() throws {
-    // Under ThreadSanitizer, a race between the writer and the reader ends the writer.
+    // Under ThreadSanitizer, a data race between the writer and the reader ends the process.
     for _ in 0..<max(2, Self.kills / 10) {
       let writer = try RingWriter(["together"])
       let status = writer.wait()
@@ -79,7 +79,7 @@ private final class RingWriter {
     try Data().write(to: complaints)
     process.executableURL = TestProgram.url("shim-host")
     process.arguments = ["ring"] + arguments
-    // A finding of a sanitizer ends the writer before this process kills it.
+    // If a sanitizer finds a fault, it ends the writer before this process kills it.
     process.environment = ["TSAN_OPTIONS": "halt_on_error=1", "ASAN_OPTIONS": "detect_leaks=0"]
     process.standardOutput = output
     process.standardError = try FileHandle(forWritingTo: complaints)
@@ -107,13 +107,17 @@ private final class RingWriter {
     return try RingMapping(descriptor: ring.fileDescriptor)
   }
 
-  /// The writer's exit status; -1 if a signal ended it.
+  /// The writer's exit status.
+  ///
+  /// The value is -1 if a signal ended the writer.
   func wait() -> Int32 {
     process.waitUntilExit()
     return process.terminationReason == .exit ? process.terminationStatus : -1
   }
 
-  /// Kills the writer, and returns the signal that ended it; 0 if it had ended without a signal.
+  /// Kills the writer, and returns the signal that ended it.
+  ///
+  /// Returns 0 if it had already ended without a signal.
   func kill() -> Int32 {
     Glibc.kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()

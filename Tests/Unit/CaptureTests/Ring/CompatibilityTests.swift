@@ -9,11 +9,13 @@ import Testing
 /// library.
 ///
 /// The recorded file stays unchanged as long as the ring has version 5, because the current crashd must read that
-/// library's rings. An older crashd can read a newer library's ring: the library writes new facts only into reserved
-/// bytes, which the older crashd does not read.
+/// library's rings. An older crashd can read a newer library's ring, because the library writes new data only into
+/// reserved bytes, which the older crashd does not read.
 @Suite("Compatibility of library and crashd")
 struct CompatibilityTests {
-  /// Reads the recorded pages, of which the file has only the nonzero ones, each after its offset.
+  /// Reads the recorded pages.
+  ///
+  /// The file contains only the pages that are not zero, each after its offset.
   private func recordedRing() throws -> [UInt8] {
     let path = #filePath.dropLast("CompatibilityTests.swift".count) + "Recorded/ring-5.pages"
     let pages = Array(try Data(contentsOf: URL(fileURLWithPath: String(path))))
@@ -31,7 +33,7 @@ struct CompatibilityTests {
   @Test("crashd reads a ring that an older library of the same ring version wrote")
   func olderLibrary() throws {
     let ring = try recordedRing()
-    // The bytes are valid during the closure, which the reader does not outlive.
+    // The bytes are valid during the closure, and the reader is used only inside of it.
     let contents = try unsafe ring.withUnsafeBytes { try unsafe RingReader(bytes: $0).contents() }
     #expect(contents.identity.name == "recorded" && contents.identity.executable == "/tmp/crash-maker")
     let record = try #require(contents.records.first)

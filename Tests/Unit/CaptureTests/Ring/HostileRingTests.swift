@@ -5,7 +5,7 @@ import Synchronization
 import TestKit
 import Testing
 
-/// Checks what must hold for the contents of any ring.
+/// Checks the properties that must hold for the contents of any ring.
 private func expectSane(_ contents: RingContents) {
   #expect(contents.images.count <= 512 && contents.images.allSatisfy { $0.start < $0.end && $0.bias <= $0.start })
   #expect(contents.records.count <= 64 && contents.breadcrumbs.count <= 128 && contents.annotations.count <= 64)
@@ -70,7 +70,7 @@ struct HostileRingTests {
     #expect(contents.records.count > 40)
   }
 
-  @Test("the reader accepts any value in any byte of a ring's numbers", arguments: [UInt8(0x00), 0x7f, 0x80, 0xff])
+  @Test("the reader does not trap at any value of any byte of a ring", arguments: [UInt8(0x00), 0x7f, 0x80, 0xff])
   func everyField(value: UInt8) {
     let record = TestRing.record(0)
     let frame = record + fieldOffset(\cs_ring_record.frames)
@@ -143,7 +143,7 @@ struct HostileRingTests {
         shared.ring.set(\cs_ring_slot.state, at: TestRing.slot(0), UInt64(CS_RING_STATE_WRITING))
         shared.ring.addRecord(
           slot: 0, message: letter == 0x61 ? "a" : "b", stack: [UInt8](repeating: letter, count: 4096))
-        // The pause is sometimes long enough for a complete copy of the ring.
+        // The pause between two writes is sometimes long enough for a complete copy of the ring.
         for _ in 0..<generator.next() % 10_000 where shared.isDone.load(ordering: .relaxed) { break }
       }
     }
@@ -167,7 +167,7 @@ struct HostileRingTests {
 
 /// A ring that one thread writes while another thread reads it.
 ///
-/// This data race is the subject of the test.
+/// This data race is intended, because the test is about it.
 private final class SharedRing: @unchecked Sendable {
   let ring = TestRing()
   let isDone = Atomic(false)

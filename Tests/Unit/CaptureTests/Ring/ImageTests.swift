@@ -32,7 +32,7 @@ struct ImageTests {
     #expect(contents.losses == ["images": 3])
   }
 
-  @Test("an image count above the table's size is reduced to that size")
+  @Test("an image count above the table's size is treated as that size")
   func hostileCount() throws {
     let ring = TestRing()
     ring.set(\cs_ring_header.image_count, UInt32.max)
@@ -57,7 +57,7 @@ struct ImageTests {
     #expect(try ring.contents().records.first?.frames.map(\.image) == [0, 2, 1, nil, nil, nil])
   }
 
-  @Test("a return address directly after an image belongs to the image; an exact pc there does not")
+  @Test("a return address directly after an image belongs to the image; an exact pc at that address does not")
   func returnAddress() throws {
     let ring = TestRing()
     ring.addImage(0, start: 0x1000)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Incidents and protected classes of a ring")
 struct IncidentTests {
-  @Test("complete incidents are read in the order of their first occurrence, with the known facts of the object")
+  @Test("complete incidents are read in the order of their first occurrence, with the known data of the object")
   func incidents() throws {
     let ring = TestRing()
     ring.addIncident(9, key: 5, subject: "App.Session", first_ns: 20, use: [1, 2])
@@ -44,7 +44,7 @@ struct IncidentTests {
     #expect(record.origin == [8, 9] && record.originTid == 14 && record.bytes == 24 && record.stack == [3])
   }
 
-  @Test("a contained trap has registers and more frames; a record that also names an object is a use-after-free")
+  @Test("a contained trap has registers and more frames; if the record also names an object, it is a use-after-free")
   func trap() throws {
     let ring = TestRing()
     for index in 0..<2 {

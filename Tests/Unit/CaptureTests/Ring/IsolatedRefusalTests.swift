@@ -31,7 +31,7 @@ struct IsolatedRefusalTests {
     }
   }
 
-  @Test("an isolated trap under a lock of the shield ends the process")
+  @Test("a trap in isolated work that holds a lock of the shield ends the process")
   func gate() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -41,7 +41,7 @@ struct IsolatedRefusalTests {
     }
   }
 
-  @Test("an isolated trap in the initializer of a global variable ends the process")
+  @Test("a trap of isolated work in the initializer of a global variable ends the process")
   func lazyGlobal() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -51,7 +51,7 @@ struct IsolatedRefusalTests {
     }
   }
 
-  @Test("an isolated trap in a Dispatch block ends the process, because its queue would stay locked")
+  @Test("a trap of isolated work in a Dispatch block ends the process, because its queue would stay locked")
   func queue() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -61,7 +61,7 @@ struct IsolatedRefusalTests {
     }
   }
 
-  @Test("an isolated trap in a printed description ends the process, because the stream would stay locked")
+  @Test("a trap of isolated work while a description is printed ends the process, because the stream would stay locked")
   func printing() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -71,7 +71,7 @@ struct IsolatedRefusalTests {
     }
   }
 
-  @Test("an isolated trap without a known C library ends the process, and the reason is available")
+  @Test("a trap of isolated work without a known C library ends the process, and the reason is available")
   func unknownLibrary() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -104,7 +104,7 @@ struct IsolatedRefusalTests {
     }
   }
 
-  @Test("a trap under a later handler that calls the shield's is not contained, and the process ends")
+  @Test("a trap is not contained if a later handler calls the shield's handler, and the process ends")
   func anotherHandler() async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
@@ -119,7 +119,7 @@ struct IsolatedRefusalTests {
     }
   }
 
-  @Test("a trap in a forked child is not contained, and the parent's isolated work goes on")
+  @Test("a trap in a forked child is not contained, and the parent's isolated work continues")
   func forked() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -127,7 +127,7 @@ struct IsolatedRefusalTests {
         let child = fork_()
         if child == 0 { _ = shelf(0) }
         var status: Int32 = 0
-        // waitpid() writes one status. The loop repeats it when a signal interrupts it.
+        // waitpid() writes one status. The loop repeats the call if a signal interrupts it.
         while unsafe waitpid(child, &status, 0) == -1 && errno == EINTR {}
         return status
       }
@@ -143,7 +143,7 @@ struct IsolatedRefusalTests {
         let child = fork_()
         if child == 0 { _exit(unsafe cs_shim_contained_hold(nil) == nil ? rightStatus : 1) }
         var status: Int32 = 0
-        // waitpid() writes one status. The loop repeats it when a signal interrupts it.
+        // waitpid() writes one status. The loop repeats the call if a signal interrupts it.
         while unsafe waitpid(child, &status, 0) == -1 && errno == EINTR {}
         return status
       }
@@ -160,13 +160,15 @@ private enum Lazy {
   static let shelf = CaptureTests.shelf(0)
 }
 
-/// Swift marks fork() as unavailable, therefore the test imports the symbol by its name.
+/// Swift marks fork() as unavailable.
+///
+/// The test therefore imports the symbol by its name.
 @_silgen_name("fork")
 private func fork_() -> pid_t
 
-/// The handler that was installed before.
+/// The handler that was installed before this one.
 ///
-/// It is written once, before any other handler can read it.
+/// The variable is written once, before any other handler can read it.
 nonisolated(unsafe) private var before = sigaction()
 
 /// Installs a handler that calls the previous handler.
@@ -176,6 +178,6 @@ private func chainHandler() {
   unsafe action.__sigaction_handler.sa_sigaction = { signal, information, context in
     unsafe before.__sigaction_handler.sa_sigaction(signal, information, context)
   }
-  // `action` and `before` are complete sigaction structures.
+  // `action` and `before` are complete sigaction structures, and live until the call returns.
   guard unsafe sigaction(SIGILL, &action, &before) == 0 else { complain("no handler") }
 }

@@ -110,12 +110,12 @@ struct IsolatedTaskTests {
         let outside = threadNumber()
         return (await Elsewhere.shared.threadNumber(), (outside, threadNumber()))
       }
-      // The work resumes on its own thread.
+      // The work resumes on its own thread, not on the actor's.
       Glibc.exit(inside != outside.0 && outside.0 == outside.1 ? rightStatus : 1)
     }
   }
 
-  @Test("a trap in an actor that isolated work calls ends the process, because others wait for the actor")
+  @Test("a trap in an actor that isolated work calls ends the process, because other tasks wait for the actor")
   func actorTraps() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {

@@ -25,8 +25,8 @@ let rightStatus: Int32 = 42
 
 /// Runs work that must end the process.
 ///
-/// An error that left the body of an exit test would end the process with SIGILL, as a trap does. The error is caught
-/// here.
+/// An error that leaves the body of an exit test would end the process with SIGILL, as a trap does. The error is
+/// therefore caught here.
 func mustCrash(_ work: () async throws -> Void) async {
   do { try await work() } catch { complain("not crashed: \(error)") }
   complain("not crashed")
@@ -45,7 +45,7 @@ func complain(_ text: String) -> Never {
   Glibc.exit(1)
 }
 
-/// Traps for every tenth number, with a message.
+/// Traps with a message if the number is divisible by ten.
 @inline(never)
 func shelf(_ number: Int) -> Int {
   if opaque(number) % 10 == 0 { fatalError("shelf \(number) is empty") }
@@ -60,7 +60,7 @@ func opaque<Value>(_ value: Value) -> Value { value }
 @concurrent
 func trapAtHome() async { _ = shelf(0) }
 
-/// The kernel's number of the calling thread.
+/// The thread ID of the calling thread.
 @inline(never)
 func threadNumber() -> pid_t { thread_() }
 
@@ -98,7 +98,7 @@ func incidents() throws -> [Incident] { try ring().incidents }
 
 /// Checks for `count` incidents of isolated work.
 ///
-/// Each must have one trap with its message and stack.
+/// Each of these incidents must have one trap, with its message and stack.
 func check(incidents count: Int, haveWords: Bool = true) throws {
   let contents = try ring()
   let incidents = contents.incidents
@@ -122,7 +122,7 @@ func withSpool(_ body: (String) async throws -> Void) async throws {
   try await body(spool.path)
 }
 
-/// The only ring in a spool directory.
+/// Returns the only ring in a spool directory.
 func ringContents(ofSpool directory: String) throws -> RingContents {
   let name = try #require(try FileManager.default.contentsOfDirectory(atPath: directory).first)
   // The path contains no NUL.
@@ -131,7 +131,7 @@ func ringContents(ofSpool directory: String) throws -> RingContents {
   return try RingMapping(spoolFile: descriptor).contents()
 }
 
-/// The contents of this process's ring.
+/// Returns the contents of this process's ring.
 private func ring() throws -> RingContents {
   // The capture's own mapping is a complete ring, and stays mapped until the process ends.
   try unsafe RingReader(

@@ -13,7 +13,7 @@ import Testing
 struct IsolatedWorkTests {
   private static let calls = 300
   private static let traps = 30
-  // The message of such a trap is longer than one read returns.
+  // The message of this trap is longer than one read of the message buffer returns.
   private static let longTraps = 12
 
   @Test("300 isolated calls with 30 traps give 30 errors and 270 results; a trap beyond the budget ends the process")
@@ -37,7 +37,7 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("the incident of a trap deep in a recursion has the registers and the innermost 32 frames")
+  @Test("the incident of a trap in a deep recursion has the registers and the innermost 32 frames")
   func deep() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
@@ -58,7 +58,7 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("traps in asynchronous isolated work are contained, whichever threads the work waits on")
+  @Test("traps in asynchronous isolated work are contained, on whichever thread the work continues after a wait")
   func asynchronousBudget() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       await mustCrash {
@@ -91,7 +91,7 @@ struct IsolatedWorkTests {
       let errors = Atomic<Int>(0)
       let gathered = Atomic<Int>(0)
       let threads = 12
-      // Each isolated call has a thread that waits for it.
+      // Each isolated call blocks one thread, which waits for it.
       let waiting = (0..<threads).map { _ in
         Thread {
           do {
@@ -158,7 +158,7 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("a crash has its own runtime error message, however many contained traps printed messages before it")
+  @Test("a crash has its own runtime error message, even after many contained traps that printed messages")
   func manyWords() async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
@@ -177,7 +177,7 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("a crash has its runtime error message after a contained trap with a very long one")
+  @Test("a crash has its runtime error message after a contained trap with a very long message")
   func longWords() async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
@@ -193,7 +193,7 @@ struct IsolatedWorkTests {
     }
   }
 
-  @Test("a crash after a contained trap has its own runtime error message, and halted threads do not delay it")
+  @Test("a crash after a contained trap is not delayed by the halted thread, and has its own runtime error message")
   func laterCrash() async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(SIGSEGV)) { [directory = directory as String] in
@@ -241,7 +241,7 @@ private func isEndedFromWithin() -> Bool {
 /// In an async function, Swift resolves `Shield.isolated` to the asynchronous overload, even for synchronous work.
 private func emptyShelf() async throws { _ = try await Shield.isolated { shelf(0) } }
 
-/// Where a thread is at the moment.
+/// The place at which a thread currently is.
 private enum ThreadPlace {
   case inside(number: Int, arguments: ArraySlice<Substring>)
   /// The thread runs, or waits in the kernel outside a system call.
@@ -254,10 +254,12 @@ private func systemCall(of thread: Int32) throws -> ThreadPlace {
   return .inside(number: number, arguments: words.dropFirst())
 }
 
-/// The number on x86-64, which Swift does not import.
+/// The number of the system call on x86-64.
+///
+/// Swift does not import this constant.
 private let SYS_futex_ = 202
 
-/// Calls itself this many times from the same call site, then traps.
+/// Calls itself this many times from the same call site, and then traps.
 @inline(never)
 @_optimize(none)
 private func climb(_ height: Int) -> Int {

@@ -52,7 +52,7 @@ struct NoteTests {
     #expect(contents.losses == ["breadcrumbs": 2])
   }
 
-  @Test("a breadcrumb's level, category and metadata are read, and 0 means that none is set")
+  @Test("a breadcrumb's level, category and metadata are read, and 0 means that a field is not set")
   func breadcrumbParts() throws {
     let ring = TestRing()
     ring.addBreadcrumb(ticket: 0, "GET /", level: 5, category: "http\u{1b}", metadata: "id\07F3A\0empty\0\0")
@@ -65,7 +65,7 @@ struct NoteTests {
     #expect(crumbs.map(\.metadata) == [["id": "7F3A", "empty": ""], [:], [:]])
   }
 
-  @Test("metadata without its NULs loses the unterminated pair", arguments: ["id", "id\07F3A", "\0\0", "\0x\0"])
+  @Test("metadata without its last NUL loses the unterminated pair", arguments: ["id", "id\07F3A", "\0\0", "\0x\0"])
   func tornMetadata(_ metadata: String) throws {
     let ring = TestRing()
     ring.addBreadcrumb(ticket: 0, "x", metadata: metadata)

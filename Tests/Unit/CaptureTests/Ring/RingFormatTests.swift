@@ -16,8 +16,8 @@ struct RingFormatTests {
         documented[row[0], default: [:]][row[1]] = Field(offset: try #require(Int(row[2])), bytes: bytes)
       }
     }
-    // Swift does not import an array of more than 4,096 elements. `threads` is such an array, and the last field of its
-    // struct.
+    // Swift does not import an array of more than 4,096 elements. `threads` is longer than that, and is the last field
+    // of its struct.
     let lastPart = documented["cs_ring"]?.removeValue(forKey: "threads")
     let threads = try #require(lastPart)
     #expect(threads.offset + threads.bytes == MemoryLayout<cs_ring>.size)

@@ -35,7 +35,7 @@ struct RingMappingTests {
     #expect(contents.records.map(\.message) == ["first", "last"])
     #expect(contents.losses == [:])
     _ = mapping.observations(usedBy: file.descriptor)
-    // A read of a used slot touches the whole record. In the ring of a process, the five pages of a record are already
+    // Reading a used slot accesses the whole record. In the ring of a process, the five pages of a record are already
     // used.
     #expect(try file.blocks() - before <= 2 * 5 * 4_096 / 512)
     // Without the descriptor the mapping reads all pages, with the same result.
@@ -119,7 +119,7 @@ struct RingMappingTests {
     #expect(throws: RingError.systemCall(name: "fstat", errno: EBADF)) { try RingMapping(spoolFile: -1) }
   }
 
-  @Test("a spool file is read once, and truncating it afterwards has no effect")
+  @Test("a spool file is read once, and truncating it afterwards does not change what was read")
   func spool() throws {
     let file = try TestFile.disk()
     defer { file.close() }

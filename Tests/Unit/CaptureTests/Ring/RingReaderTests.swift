@@ -5,7 +5,7 @@ import Testing
 
 @Suite("RingReader")
 struct RingReaderTests {
-  @Test("an empty ring has an identity and nothing else")
+  @Test("an empty ring has an identity and no other contents")
   func empty() throws {
     let contents = try TestRing().contents()
     #expect(
@@ -49,7 +49,7 @@ struct RingReaderTests {
   func wrongSize(size: Int) {
     let ring = TestRing()
     #expect(throws: RingError.size(found: size, expected: MemoryLayout<cs_ring>.size)) {
-      // The bytes are a part of the ring's own memory; the ring outlives the call.
+      // The bytes are a part of the ring's own memory, and the ring exists until the call has returned.
       _ = try unsafe RingReader(bytes: UnsafeRawBufferPointer(rebasing: ring.memory[..<size]))
     }
     #expect(throws: RingError.size(found: 0, expected: MemoryLayout<cs_ring>.size)) {
@@ -83,7 +83,7 @@ struct RingReaderTests {
       ])
   }
 
-  @Test("records are read in the order of their crashes, whatever their slots are")
+  @Test("records are read in the order of their crashes, in whichever slots they are")
   func order() throws {
     let ring = TestRing()
     for (slot, sequence) in [(0, 7), (1, 2), (63, 5)] { ring.addRecord(slot: slot, sequence: UInt64(sequence)) }
@@ -106,7 +106,7 @@ struct RingReaderTests {
     let ring = TestRing()
     ring.addRecord(slot: 0)
     ring.set(\cs_ring_slot.state, at: TestRing.slot(0), 1 << 2 | UInt64(CS_RING_STATE_PENDING))
-    // The memory belongs to the ring, which outlives the reader.
+    // The memory belongs to the ring, which exists longer than the reader.
     let reader = try unsafe RingReader(bytes: UnsafeRawBufferPointer(ring.memory))
     #expect(reader.contents(hasEnded: false).records.isEmpty)
     #expect(reader.contents().records.map(\.slot) == [0])
@@ -114,8 +114,8 @@ struct RingReaderTests {
     ring.set(\cs_ring_record.sequence, at: TestRing.record(1), 1)
     ring.commit(slot: 1)
     #expect(reader.contents().records.map(\.slot) == [1])
-    // A process that had survived that crash ended by a later fault. The header notes the survival only at the next
-    // crash.
+    // A process that had survived that crash ended by a later fault. The survival of a crash is written into the header
+    // only at the next crash.
     ring.set(\cs_ring_record.sequence, at: TestRing.record(0), 2)
     ring.commit(slot: 0)
     ring.set(\cs_ring_slot.state, at: TestRing.slot(0), 1 << 2 | UInt64(CS_RING_STATE_PENDING))

@@ -5,12 +5,12 @@ import Testing
 @Suite("A self-test of a ring")
 struct SelfTestTests {
   private func read(_ ring: TestRing) throws -> GuardSelfTest? {
-    // The ring outlives the reader.
+    // The ring exists longer than the reader.
     defer { withExtendedLifetime(ring) {} }
     return try unsafe RingReader(bytes: UnsafeRawBufferPointer(ring.memory)).guardSelfTest()
   }
 
-  @Test("a ring without a self-test, as an older program writes it, gives no self-test result")
+  @Test("a ring without a self-test, as an older program writes it, has no self-test result")
   func none() throws {
     #expect(try read(TestRing()) == nil)
   }

@@ -5,7 +5,7 @@ import Glibc
 struct TestFile {
   let descriptor: Int32
 
-  // The values are from <linux/fcntl.h>; Swift's Glibc module does not export them.
+  // The values are from <linux/fcntl.h>, because Swift's Glibc module does not export them.
   static let seal: Int32 = 0x1
   static let shrink: Int32 = 0x2
   static let grow: Int32 = 0x4
@@ -15,7 +15,8 @@ struct TestFile {
 
   /// Makes an empty memfd that allows sealing.
   static func memory() throws -> TestFile {
-    // Swift's Glibc module does not export memfd_create either. The loaded library has the function, with this type.
+    // Swift's Glibc module does not export memfd_create either. The C library that is loaded has this function, with
+    // this type.
     typealias Create = @convention(c) (UnsafePointer<CChar>, UInt32) -> Int32
     guard let symbol = unsafe dlsym(nil, "memfd_create") else { throw SystemError(errno: ENOSYS) }
     let create = unsafe unsafeBitCast(symbol, to: Create.self)
@@ -45,7 +46,7 @@ struct TestFile {
     return Int(status.st_blocks)
   }
 
-  /// The part of the file that counts as memory of this process, in KiB: the `Rss` of its mappings (proc(5)).
+  /// The part of the file that is resident memory of this process, in KiB: the `Rss` of its mappings (proc(5)).
   func residentKiB() throws -> Int {
     var status = stat()
     // fstat writes one struct stat.
@@ -65,19 +66,21 @@ struct TestFile {
     defer { _ = Glibc.close(descriptor) }
     var (text, piece) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
     while true {
-      // read writes at most as many bytes as the array has.
+      // read() writes at most as many bytes as the array has.
       let count = try unsafe checked(read(descriptor, &piece, piece.count))
       if count == 0 { return String(decoding: text, as: UTF8.self) }
       text += piece.prefix(count)
     }
   }
 
-  /// Writes the nonempty pages of a ring; the other pages become holes, as in the ring of a process.
+  /// Writes the nonempty pages of a ring.
+  ///
+  /// The other pages become holes, as in the ring of a process.
   func writePages(of ring: TestRing) throws {
     let page = 4_096
     try resize(to: MemoryLayout<cs_ring>.size)
     for offset in stride(from: 0, to: MemoryLayout<cs_ring>.size, by: page) {
-      // The ring's size is a multiple of the page size, so the slice lies inside the ring's memory.
+      // The ring's size is a multiple of the page size, and the slice therefore lies inside the ring's memory.
       let bytes = unsafe UnsafeRawBufferPointer(rebasing: ring.memory[offset..<offset + page])
       guard unsafe bytes.contains(where: { $0 != 0 }) else { continue }
       _ = try unsafe checked(pwrite(descriptor, bytes.baseAddress, page, off_t(offset)))
@@ -88,7 +91,7 @@ struct TestFile {
   func write(_ ring: TestRing, bytes: Int = MemoryLayout<cs_ring>.size) throws {
     var offset = 0
     while offset < bytes {
-      // offset and bytes lie inside the ring's memory.
+      // `offset` and `bytes` lie inside the ring's memory.
       let count = unsafe pwrite(
         descriptor, ring.memory.baseAddress?.advanced(by: offset), bytes - offset, off_t(offset))
       offset += try checked(count)

@@ -2,12 +2,12 @@ import CShimRing
 import CrashRing
 import Glibc
 
-/// A ring in memory, with valid contents like a host process's or with hostile ones.
+/// A ring in memory, with valid contents like those of a host process, or with hostile contents.
 @safe
 final class TestRing {
   /// The memory of the ring, which starts as zeros.
   ///
-  /// It is sparse: malloc does not touch the pages of such a large block.
+  /// The memory is sparse, because malloc does not touch the pages of such a large block.
   let memory: UnsafeMutableRawBufferPointer
 
   /// Creates a ring with a valid header and no other contents.
@@ -34,7 +34,7 @@ final class TestRing {
 
   /// Reads the ring.
   func contents() throws -> RingContents {
-    // The ring outlives the reader.
+    // The ring exists longer than the reader.
     defer { withExtendedLifetime(self) {} }
     return try unsafe RingReader(bytes: UnsafeRawBufferPointer(memory)).contents()
   }
@@ -96,7 +96,7 @@ extension TestRing {
 
 /// Complete entries of each kind.
 extension TestRing {
-  /// Adds an image of 0x1000 bytes.
+  /// Adds an image of 0x1000 bytes to the ring.
   func addImage(
     _ index: Int, start: UInt64, path: String = "/lib/a.so", buildID: [UInt8] = [0xab, 0xcd], flags: UInt32 = 0
   ) {
@@ -159,7 +159,7 @@ extension TestRing {
 
   /// Adds an incident of the quarantine with access kind call.
   ///
-  /// With a free stack, it also has the facts of the object.
+  /// With a free stack, the incident also has the data of the object.
   func addIncident(
     _ index: Int, key: UInt64, subject: String, first_ns: UInt64, use: [UInt64], free: [UInt64] = []
   ) {
@@ -231,7 +231,7 @@ extension TestRing {
 
   /// Computes the CRC over the current bytes and marks the slot as committed.
   func commit(slot: Int, stackBytes: Int = 0, generation: UInt64 = 1) {
-    // The record and the stack of a slot lie inside the ring.
+    // The record and the stack of a slot lie inside the ring's memory.
     let crc = unsafe cs_ring_crc32c(
       cs_ring_crc32c(0, memory.baseAddress?.advanced(by: Self.record(slot)), MemoryLayout<cs_ring_record>.size),
       memory.baseAddress?.advanced(by: Self.stack(slot)), stackBytes)
@@ -273,7 +273,7 @@ extension TestRing {
 
   /// Computes the CRC over the current bytes and marks the entry as committed.
   func commit(thread index: Int) {
-    // The record lies inside the ring.
+    // The record lies inside the ring's memory.
     let crc = unsafe cs_ring_crc32c(
       0, memory.baseAddress?.advanced(by: Self.threadRecord(index)), MemoryLayout<cs_ring_thread_record>.size)
     set(\cs_ring_thread.crc, at: Self.thread(index), crc)
@@ -282,7 +282,7 @@ extension TestRing {
 }
 
 extension cs_ring_frame {
-  /// Makes a frame that the CFI found.
+  /// Makes a frame that was found by call frame information (CFI).
   init(_ pc: UInt64, image: UInt16 = UInt16(CS_RING_NO_IMAGE), flags: UInt8 = 0, trust: UInt8 = 2) {
     self.init(pc: pc, function_start: 0, trust: trust, flags: flags, image: image, reserved: 0)
   }

@@ -35,7 +35,7 @@ struct ThreadTests {
     #expect(contents.losses == ["silentThreads": 1, "threads": 5])
   }
 
-  @Test("swept threads of a recovered crash are not mistaken for threads of the latest crash")
+  @Test("swept threads of a recovered crash are not treated as threads of the latest crash")
   func survived() throws {
     let ring = TestRing()
     ring.addThread(0, tid: 11)
@@ -78,7 +78,7 @@ struct ThreadTests {
     #expect(contents.losses == ["corrupt": 4])
   }
 
-  @Test("a ring has at most as many swept threads as it has entries, whatever its count is")
+  @Test("a ring has at most as many swept threads as it has entries, even if its count is larger")
   func hostileCount() throws {
     let ring = TestRing()
     ring.set(\cs_ring_header.thread_count, at: 0, UInt32.max)

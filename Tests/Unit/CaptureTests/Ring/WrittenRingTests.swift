@@ -10,7 +10,7 @@ import Testing
 
 /// Reads rings that the real writer wrote.
 ///
-/// Each test runs in its own process, because the writer starts once per process.
+/// Each test runs in its own process, because the writer can be started only once per process.
 @Suite("A ring that the capture wrote")
 struct WrittenRingTests {
   /// The exit status of a child that reached its end with all checks passed.
@@ -20,14 +20,14 @@ struct WrittenRingTests {
   private static func start(spool: String) -> Bool {
     let isStarted = unsafe spool.withCString { spool in
       unsafe "/nonexistent/attach".withCString { socket in
-        // All strings are valid during the call, which copies them.
+        // All strings are valid during the call, and the call copies them.
         var configuration = unsafe cs_shim_configuration()
         unsafe configuration.socket_path = socket
         unsafe configuration.spool_directory = spool
         return unsafe cs_shim_start(&configuration, nil) == .CS_SHIM_OK
       }
     }
-    // The arguments are literals with their exact sizes.
+    // The sizes that are passed are the exact sizes of the literals.
     unsafe cs_shim_annotate("removed", 7, "soon", 4)
     unsafe cs_shim_annotate("removed", 7, "", 0)
     unsafe cs_shim_annotate("version", 7, "1.2.3", 5)
@@ -36,7 +36,7 @@ struct WrittenRingTests {
     return isStarted
   }
 
-  @Test("a running process's ring has its identity, images and notes; a torn record is counted as a loss")
+  @Test("a running process's ring has its identity, images and annotations; a torn record is counted as a loss")
   func running() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       guard WrittenRingTests.start(spool: "/nonexistent/spool") else { Glibc.exit(1) }
@@ -87,7 +87,7 @@ struct WrittenRingTests {
     .enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
   func dangling() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
-      // One class is protected before the start, one after it.
+      // One class is protected before the start of the shield, and one after it.
       try Shield.protect(Early.self)
       guard WrittenRingTests.start(spool: "/nonexistent/spool") else { Glibc.exit(1) }
       try Shield.protect(Victim.self, policy: .absorb)
@@ -161,7 +161,7 @@ class Victim {
   @inline(never) func answer() -> Int { number }
 }
 
-/// The kernel's number of this thread.
+/// The thread ID of this thread.
 @_silgen_name("gettid")
 private func gettid_() -> pid_t
 

@@ -44,16 +44,16 @@ struct CauseTests {
     #expect(DiagnosisRule.diagnose(fatal, at: nil).sentence == "Swift stopped the program: the second thing….")
     #expect(fatal.reason == "shop/Cart.swift:12: Fatal error: the second thing\nhas two lines")
     #expect(fatal.earlierWarnings == [String(Self.leak.dropLast())])
-    // The text is the same, but the program called abort() itself.
+    // The message is the same, but the program called abort() itself.
     let aborted = facts(SIGABRT, [Self.frame("abort"), Self.own, Self.assertion])
     #expect(DiagnosisRule.diagnose(aborted, at: nil).cause == "abort")
     #expect(aborted.reason.isEmpty && aborted.earlierWarnings?.count == 3)
-    // A memory fault is not a stop by the runtime.
+    // A memory fault does not mean that the runtime stopped the program.
     let fault = CrashFacts(record: .sample(address: 8, message: text), pid: 99, frames: [Self.own])
     #expect(fault.reason.isEmpty && fault.earlierWarnings?.count == 3)
   }
 
-  @Test("D3: a warning alone is never the cause, whether the frames have names or not")
+  @Test("D3: a warning alone is never the cause, with or without names in the frames")
   func warningAlone() {
     for frames in [[Self.assertion], [Self.frame("")], [], [Self.frame("abort"), Self.frame("", isOwn: true)]] {
       let facts = CrashFacts(record: .sample(signal: SIGABRT, code: -6, message: Self.leak), pid: 99, frames: frames)
@@ -76,7 +76,7 @@ struct CauseTests {
     #expect(reports.earlier + "\n" == Self.leak)
   }
 
-  @Test("D4: the runtime error message supplies the line of the innermost in-app frame if that frame has none")
+  @Test("D4: the runtime error message supplies the line of the innermost in-app frame if the frame has no line")
   func messageLine() throws {
     let symbols = SampleSymbols(chains: [
       0x10: [SourceFrame(mangled: Self.assertion.mangled)],
@@ -95,7 +95,7 @@ struct CauseTests {
     #expect(report.group.title.hasSuffix(" in shop.Screen.width()"))
   }
 
-  @Test("S1: a trap in f(x)! names the function that unwraps, not the inlined f")
+  @Test("S1: a trap in f(x)! names the function that contains the !, not the inlined f")
   func unwrapOfCall() throws {
     let failure = SourceFrame(mangled: "Swift runtime failure: Unexpectedly found nil", isInline: true)
     let frame = { (name: String, line: Int, column: Int, isInline: Bool) in
@@ -134,7 +134,7 @@ struct CauseTests {
     return frame
   }
 
-  @Test("S1: a trap at a `!` on a later line names the function that unwraps, and the line of the `!`")
+  @Test("S1: a trap at a `!` on a later line names the function with the `!`, and the line of the `!`")
   func unwrapBelowCall() {
     let half = Self.function("$s4shop4halfySiSgSiF", at: 20, 4, declaredAt: 8)
     let unwrap = Self.function("$s4shop6unwrapyS2iF", at: 18, 15, declaredAt: 17, inline: false)
@@ -146,7 +146,7 @@ struct CauseTests {
     // The inlined scope is a runtime function, which has no declaration in the debug information.
     let lookup = Self.function("$sSDyq_SgxcigSS_SiTg5", at: 20, 4, declaredAt: nil)
     #expect(place([lookup, unwrap]) == "$s4shop6unwrapyS2iF:20:4 of 1")
-    // The inlined function itself has trapped. It is declared above its caller, or below it.
+    // The inlined function itself has trapped. The inlined function is declared above its caller, or below it.
     let index = Self.function("$s4shop5indexyS2iF", at: 9, 3, declaredAt: 8)
     let below = Self.function("$s4shop5belowyS2iF", at: 33, 3, declaredAt: 30)
     #expect(place([index, unwrap]) == "$s4shop5indexyS2iF:9:3 of 2")
@@ -167,7 +167,7 @@ struct CauseTests {
     #expect(place([elsewhere, unwrap]) == "$s4shop6unwrapyS2iF:20:4 of 1")
   }
 
-  @Test("D14: the sentence of a failed queue precondition mentions no actor")
+  @Test("D14: the sentence of a failed queue precondition does not mention an actor")
   func dispatchPrecondition() {
     let say = { (names: [String]) in
       let frames = names.map { Self.frame($0) } + [Self.own]
@@ -261,8 +261,8 @@ struct CauseTests {
       let trap = say(Self.heldFacts("Session.total()", self: held, failure: "Index out of range"))
       #expect(trap.rule == "dangling-held" && trap.evidence?.contains("Index out of range") == true)
       #expect(say(Self.heldFacts("Session.total()", self: 0, other: held)).rule == "dangling-held")
-      // Stale registers are no evidence: in a method of another class, in a function outside classes, or next to a live
-      // object.
+      // Stale registers are not evidence: in a method of another class, in a function outside of classes, or next to a
+      // live object.
       #expect(say(Self.heldFacts("Order.total()", self: held)).cause == "null-pointer-offset")
       #expect(say(Self.heldFacts("pay(_:)", self: held)).cause == "null-pointer-offset")
       let living = MemoryWords.Piece(
@@ -299,7 +299,7 @@ struct CauseTests {
       #expect(say(next, inHeap) == "wild-pointer")
     }
 
-    @Test("S13: a null in a freed block is still a null pointer, and the sentence names the block")
+    @Test("S13: a null in a freed block is still diagnosed as a null pointer, and the sentence names the block")
     func freedHint() {
       let (block, key) = (0x5555_5576_4a20 as UInt64, 0x8dd2_38a1_0f3c_5b77 as UInt64)
       // The words are glibc's size before the block, then glibc's link and mark, then two fields.
@@ -316,7 +316,7 @@ struct CauseTests {
       #expect(diagnosis.evidence?.contains(hint) == true)
     }
 
-    @Test("D11: an access to unmapped memory is no bit flip, even if a register is about 2ⁿ away")
+    @Test("D11: an access to unmapped memory is not diagnosed as a bit flip, even if a register is about 2ⁿ away")
     func bitFlip() {
       let find = { (base: UInt64, other: UInt64) in
         // mov byte [rax + 5], 1

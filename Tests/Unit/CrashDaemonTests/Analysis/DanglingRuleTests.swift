@@ -8,9 +8,9 @@ import Testing
 @testable import CrashDaemon
 
 #if arch(x86_64)
-  /// Tests measured states of freed blocks.
+  /// Tests states of freed blocks that were measured in real programs.
   ///
-  /// A freed block counts only if the fault depends on it.
+  /// A freed block is evidence only if the fault depends on it.
   @Suite("The diagnosis of freed memory")
   struct DanglingRuleTests {
     static let heap = HeapFacts(key: 0x8dd2_38a1_0f3c_5b77, range: 0x5555_5576_0000..<0x5555_5580_0000)
@@ -116,14 +116,14 @@ import Testing
         "dangling-call",
         Fault(words: [mangled, key], registers: [rdi: block], instruction: [], address: mangled, pc: mangled)
       ),
-      // A method that was found through the first word, in memory that happens to be there.
+      // A method that was found through the first word, in memory that the word happens to address.
       (
         "dangling-call",
         Fault(
           words: [mangled, key], registers: [rax: mangled, r13: block], instruction: [], address: 0x7_1234_5678,
           pc: 0x7_1234_5678, more: [MemoryWords.Piece(start: mangled, bytes: bytes([1, 0x7_1234_5678]))])
       ),
-      // No register points at the block any more.
+      // No register points to the block any more.
       (
         "dangling-remains",
         Fault(
@@ -148,16 +148,16 @@ import Testing
           words: [mangled, 0x1_0000_0003], registers: [rax: mangled, r13: block],
           instruction: [0xff, 0x90, 0xd0, 0, 0, 0], code: 128)
       ),
-      // A virtual call through the first word of the block, where the memory it points to has a small number as the
-      // method.
+      // A virtual call through the first word of the block, where the word that should be the method's address is a
+      // small number.
       (
         "dangling-call",
         Fault(
           words: [mangled, key], registers: [rax: mangled, rdi: block], instruction: [], address: 0x571, pc: 0x571,
           more: [MemoryWords.Piece(start: mangled, bytes: bytes([1, 0x571]))])
       ),
-      // The program no longer has a pointer to the block, only the block's first word: of a block with a successor in
-      // its list, of the last block of a list, and as the target of a call.
+      // The program no longer has a pointer to the block, only the block's first word. The three cases are: the first
+      // word of a block with a successor in its list, of the last block of a list, and as the target of a call.
       (
         "dangling-remains",
         Fault(words: [], registers: [rax: mangled], instruction: [0x48, 0x8b, 0x40, 0x10], address: mangled + 0x10)
@@ -169,14 +169,14 @@ import Testing
           address: (block >> 12) + 0x10)
       ),
       ("dangling-remains", Fault(words: [], registers: [:], instruction: [], address: mangled, pc: mangled)),
-      // A copy of text that starts at the glibc mark. The instruction is vmovdqu ymm0, [rsi].
+      // A copy of a string that begins at glibc's mark in the block. The instruction is vmovdqu ymm0, [rsi].
       (
         "dangling-remains",
         Fault(words: [], registers: [rsi: key + 32], instruction: [0xc5, 0xfe, 0x6f, 0x06], code: 128)
       ),
     ]
 
-    @Test("a fault that depends on a freed block is a use-after-free, and never certain", arguments: dangling.indices)
+    @Test("a fault that depends on a freed block is a use-after-free, but never certain", arguments: dangling.indices)
     func found(index: Int) {
       let (rule, fault) = Self.dangling[index]
       let diagnosis = Self.diagnosis(fault)
@@ -198,7 +198,7 @@ import Testing
       }
     }
 
-    @Test("a register that points at a freed block is no evidence by itself")
+    @Test("a register that points at a freed block is not evidence by itself")
     func untied() {
       let load: [UInt8] = [0x48, 0x8b, 0x40, 0x10]  // mov rax, [rax+0x10]
       let words = [Self.mangled, Self.key]
@@ -248,10 +248,10 @@ import Testing
       fault.registers[Self.r13] = Self.block + 0x40
       #expect(rule() == "non-canonical-operand")
       fault.registers[Self.r13] = Self.block
-      // A null pointer is explained without the freed object.
+      // A null pointer is explained by the code, without the freed object.
       (fault.registers[Self.rax], fault.code) = (0, 1)
       #expect(rule() == "null-pointer")
-      // The instruction adds to something other than the loaded word's address.
+      // The instruction adds to a value other than the loaded word's address.
       (fault.registers[Self.rax], fault.code) = (0x3d3d_3d3d_3d3d_3d3d, 128)
       fault.instruction = [0x48, 0x63, 0x08, 0x48, 0x01, 0x08]
       #expect(rule() == "non-canonical-operand")
@@ -268,8 +268,8 @@ import Testing
       #expect(state(neighbour, arena &+ reference) == .binned(drift: 1))
       #expect(state(neighbour, neighbour &- 2 &* reference) == .binned(drift: -2))
       #expect(BlockState.binned(drift: -2).text == "freed (in a bin, and released 2 times since)")
-      // Two pointers into the heap may be a node of a list. In a heap of more than 8 GiB, a pointer that is off by a
-      // reference count may be a valid one.
+      // Two pointers into the heap may also be a node of a list that is in use. In a heap of more than 8 GiB, a pointer
+      // that is off by a reference count may be a valid pointer.
       #expect(state(neighbour, neighbour) == nil && state(neighbour, neighbour &+ 9 &* reference) == nil)
       #expect(state(3, arena &+ reference) == nil && state(neighbour, arena &+ reference &+ 8) == nil)
       let large = HeapFacts(key: Self.key, range: 0x5555_5576_0000..<0x5559_5576_0000)
@@ -314,7 +314,7 @@ import Testing
       let diagnosis = Self.diagnosis(fault)
       #expect(diagnosis.rule == "dangling-operand")
       #expect(diagnosis.evidence?.contains("was loaded through its first word") == true)
-      // A use of a block that is in use is not a use-after-free.
+      // An access to a block that is in use is not a use-after-free.
       fault.words[1] = 0
       #expect(Self.diagnosis(fault).cause != "dangling")
       fault.words[1] = Self.key
@@ -349,7 +349,7 @@ import Testing
       #expect(Self.diagnosis(fault).cause == "wild-pointer")
     }
 
-    @Test("a valid pointer into the heap, plus the offset of a field, is not a link of a freed block")
+    @Test("a valid pointer into the heap, plus the offset of a field, is not treated as a link of a freed block")
     func pointers() {
       for offset in stride(from: 0 as UInt64, to: 0xa_0000, by: 0x1230) {
         #expect(!Self.heap.isLink(Self.heap.range.lowerBound + offset))

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Incidents in the statistics of use-after-frees")
 struct DanglingUseTests {
-  /// Returns what the policy records about a process with this ring.
+  /// Returns the data that the policy records about a process with this ring.
   private static func seen(
     _ prepare: (inout TestRing) -> Void, _ body: (PolicyKeeper, ServiceKey) async throws -> Void
   ) async throws {
@@ -37,7 +37,7 @@ struct DanglingUseTests {
         ring.addIncident(index, key: UInt64(kind), subject: "App.Session", count: 1, mode: 0)
         ring.makePageIncident(index, kind: kind, amount: 16)
       }
-      // The incident's mode says that a crash follows. The incident is counted anyway.
+      // The incident's mode says that a crash follows. The incident is counted in spite of that.
       ring.addIncident(7, key: 8, subject: "App.Session", count: 1, mode: 4)
       ring.makePageIncident(7, kind: 1, amount: 16, method: 0x10010)
       // The memory of this incident is not an object.
@@ -49,13 +49,13 @@ struct DanglingUseTests {
       #expect(statistics.delays.total.seen == 0)
       let view = try #require(await policy.reports([key]).first)
       #expect(view.days.map(\.hits) == [3])
-      // The hits make the class a suspect, as the quarantine's hits do.
+      // The hits make the class a suspect, as hits in the quarantine do.
       await policy.change([key], RuleChange(allowsAutomaticProtection: true))
       #expect(await policy.board.plan(of: key)?.words.map(\.name) == ["App.Session"])
     }
   }
 
-  @Test("the use of a handle to a deallocated object is no use-after-free of its class")
+  @Test("the use of a handle to a deallocated object is not counted as a use-after-free of its class")
   func handles() async throws {
     try await Self.seen { ring in
       ring.addIncident(0, key: 1, subject: "App.Session", count: 3, mode: 0)
@@ -69,7 +69,7 @@ struct DanglingUseTests {
     }
   }
 
-  @Test("a use that an audit detects at eviction has no delay, because its time is unknown")
+  @Test("a write that an audit detects at eviction has no delay, because its time is unknown")
   func audits() async throws {
     try await Self.seen { ring in
       for (index, kind) in (4...5 as ClosedRange<UInt32>).enumerated() {

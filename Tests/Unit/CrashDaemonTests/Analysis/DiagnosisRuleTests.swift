@@ -61,14 +61,14 @@ struct DiagnosisRuleTests {
       record: .sample(
         code: 2, address: sp + 20_000, sp: sp, errorCode: 6, depth: 20, stackStart: sp + 20_480, stack: [1]),
       says: "20 calls deep"),
-    // Unwinding did not reach the end of the stack: the stack pointer may have been wrong before.
+    // Unwinding did not reach the end of the stack. The stack pointer may have been wrong before the overflow.
     Case(
       cause: "stack-overflow",
       record: .sample(
         code: 2, address: sp + 20_000, sp: sp, errorCode: 6, depth: 20, unwindStop: 3, stackStart: sp + 20_480,
         stack: [1]),
       says: "overflowed, or"),
-    // The stack memory at the fault is readable, so that its page is read-only and not a guard page.
+    // The stack memory at the fault is readable. Its page is therefore read-only and not a guard page.
     Case(
       cause: "read-only-write",
       record: .sample(
@@ -237,7 +237,7 @@ struct DiagnosisRuleTests {
     let diagnose = { DiagnosisRule.diagnose(CrashFacts(record: record, pid: 99, frames: $0), at: nil) }
     let own = frame("_ZN4shop4sellEv", isOwn: true)
     #expect(diagnose([frame("raise"), frame("abort"), own]).cause == "abort")
-    // A function whose name contains this word calls abort() itself.
+    // This function's name contains the word, but the function calls abort() itself.
     #expect(diagnose([frame("abort"), frame("shop_terminate", isOwn: true)]).cause == "abort")
     for frames in [[frame("abort"), frame("plugin_run"), own], [frame("abort"), frame("_ZSt9terminatev"), own], []] {
       #expect(diagnose(frames).confidence < 0.9)
@@ -259,7 +259,7 @@ struct DiagnosisRuleTests {
     #expect(diagnose(frame("dispatch_group_leave.cold.1")) == "dispatch-misuse")
   }
 
-  @Test("a bad pointer at the address of a runtime check is not diagnosed as a Swift trap")
+  @Test("a fault through a bad pointer in a runtime check is not diagnosed as a Swift trap")
   func checkElsewhere() {
     let facts = CrashFacts(record: .sample(address: 0x18), pid: 99, runtimeFailure: "Index out of range")
     #expect(DiagnosisRule.diagnose(facts, at: nil).cause == "null-pointer-offset")

@@ -63,7 +63,7 @@ struct FieldGuessTests {
   func several() {
     #expect(guess("V r 5 0 0 it\nV r 4 0 1 other", facts()) == nil)
     #expect(guess("V r 5 0 0 it\nV r 4 0 0 self", facts())?.variable == "it")
-    // A pointer to a number explains a fault at address 0, but no fault at a higher offset.
+    // A pointer to a number explains a fault at address 0, but not a fault at a higher offset.
     #expect(guess("V r 5 0 0 it\nV r 4 0 - number", facts(address: 0)) == nil)
     #expect(guess("V r 5 0 0 it\nV r 4 0 - number", facts())?.name == "price.whole")
   }
@@ -96,7 +96,7 @@ struct FieldGuessTests {
     #expect(plain.sentence == "Null pointer: read of offset 24 of null.")
     #expect(guessed.sentence == "Null pointer: read of offset 24 of null, probably the field 'total' of 'order'.")
     #expect(guessed.confidence == plain.confidence && guessed.field == facts.field && plain.field == nil)
-    // A fault of another kind gets no field.
+    // A fault of another kind gets no guess of a field.
     facts.record.address = 0x1234_5678
     #expect(DiagnosisRule.diagnose(facts, at: nil).field == nil)
   }

@@ -16,7 +16,7 @@ import Testing
 
     /// A freed block with a null at offset 24 and another word at offset 32.
     ///
-    /// The instruction `mov rax, [rax+0x18]` faults on one of them.
+    /// The instruction `mov rax, [rax+0x18]` loads one of these words.
     private struct Fault {
       var code: [UInt8]
       /// The words are glibc's size before the block, then glibc's link and mark, then three fields.
@@ -77,7 +77,7 @@ import Testing
       }
     }
 
-    @Test("S13: a load that a jump may have skipped is no evidence for a freed block")
+    @Test("S13: a load that a jump may have skipped is not evidence for a freed block")
     func join() {
       let load: [UInt8] = [0x48, 0x8b, 0x43, 0x18]
       // The jump leads behind the load, by je or by jmp, with one byte or four bytes of distance.
@@ -130,7 +130,7 @@ import Testing
       }
     }
 
-    @Test("S13: a null pointer stays one if the code did not load it from the freed block directly before")
+    @Test("S13: a null that the code did not load from the freed block directly before stays a null pointer")
     func controls() {
       let ways: [(why: String, code: [UInt8], words: [UInt64]?)] = [
         ("the code is unknown", [], nil),
@@ -192,7 +192,7 @@ import Testing
       #expect(say([0x74, 4] + Self.loadFromRbx.suffix(4)).cause == "null-pointer-offset")
     }
 
-    @Test("S13: the code before a fault is read if a freed block contains the value, even without line tables")
+    @Test("S13: if a freed block contains the value, the code before the fault is read, even without line tables")
     func places() {
       let find = { (field: UInt64) in
         let words: [UInt64] = [0x41, 0x5555_5576_3210 ^ (Self.block >> 12), Self.key, 7, field]

@@ -12,7 +12,7 @@
   struct FirstFaultTests {
     private static let trampoline: UInt64 = 0x20040
 
-    /// A stack with the kernel's signal frame, after some words of the handler's own frame.
+    /// A stack with the kernel's signal frame, above some words of the handler's own frame.
     private static func stack(
       signal: Int32, code: Int32, address: UInt64, pc: UInt64, sp: UInt64, error: UInt64 = 6
     ) -> [UInt8] {
@@ -91,7 +91,7 @@
       let report = try #require(RingContents.sample([record]).report(Self.symbols))
       #expect(report.diagnosis.sentence == "Null pointer: write to offset 24 of null in null_write (chain.c:10).")
       #expect(report.signal.codeName == "SEGV_MAPERR" && report.raisedAgain?.signal.codeName == "SI_TKILL")
-      // Some kernels do not keep the exception.
+      // Some kernels do not keep the exception number.
       (record.trapNumber, record.errorCode, record.faultAddress) = (0, 0, 0)
       let forgotten = try #require(RingContents.sample([record]).report(Self.symbols))
       #expect(forgotten.diagnosis.sentence == report.diagnosis.sentence)
@@ -193,7 +193,7 @@
       #expect(tell(13, 0, SIGSEGV) == [11, 128, 0] && tell(17, 0, SIGBUS) == [7, 1, 0])
     }
 
-    @Test("D6: a self-sent signal without a fault, or with an inconsistent frame, stays a sent signal")
+    @Test("D6: a self-sent signal without a fault, or with an inconsistent frame, is diagnosed as a sent signal")
     func sent() throws {
       var sent = Self.record(SIGSEGV, code: 1, address: 8)
       sent.stack = [UInt8](repeating: 0, count: sent.stack.count)

@@ -147,7 +147,7 @@ import Testing
       ] as [([UInt8], Bool)])
     func asyncLoads(bytes: [UInt8], isLoad: Bool) { #expect(MethodLoad_x86_64.beginsAsync(bytes) == isLoad) }
 
-    @Test("a freed-object record belongs to the report of its own crash, and is not an incident")
+    @Test("a freed-object record belongs to the report of its own crash, and is not listed as an incident")
     func crashes() async throws {
       let contents = try Self.ring([Self.block])
       let record = try #require(contents.records.first)

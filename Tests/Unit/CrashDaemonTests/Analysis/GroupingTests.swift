@@ -22,7 +22,7 @@ struct GroupingTests {
 
   @Test("a debug build and a release build of one crash have the same key")
   func builds() {
-    // In the debug build the runtime's frames are present, closures have other numbers, and nothing is specialized.
+    // In the debug build the runtime's frames are present, closures have other numbers, and no function is specialized.
     let debug = [
       frame("$ss17_assertionFailure", "_assertionFailure(_:_:file:line:flags:)", isOwn: false),
       frame("$sSayxSicig", "Array.subscript.getter", isOwn: false),
@@ -93,7 +93,7 @@ struct GroupingTests {
     #expect(Set(others.map(\.key)).count == 4 && Set(others.map(\.coarse)).count == 4)
     let texts = ["no file 'a.txt' (errno 2)", "no file 'b.txt' (errno 13)", "no file \"c d\""].map(raised)
     #expect(Set(texts.map(\.key)).count == 1 && texts[0].title == "error no file at top level of shop")
-    // A crash with its own source location keeps it.
+    // A crash that has its own source location keeps it.
     let thread = CrashReport.CrashedThread(
       tid: 1, name: "", crashed: true, frames: [frame("$s4shop3buyyyF", "buy()"), frame("main", "main")])
     let words = "Fatal error: Error raised at top level: x"
@@ -102,7 +102,7 @@ struct GroupingTests {
         == Grouping.group(of: thread, kind: "trap", process: "shop").key)
   }
 
-  @Test("D8: specialized and merged thunks are in no key", arguments: ["TA", "TATm", "TR", "TATQ0_"])
+  @Test("D8: specialized and merged thunks are not part of a key", arguments: ["TA", "TATm", "TR", "TATQ0_"])
   func thunks(suffix: String) {
     let closure = "$s4shop4MainV4mainyyYaKFZSaySSGyYaKcfU0_"
     let plain = [frame(closure, "closure #2 in static Main.main()"), frame("$s4shop3runyyF", "run()")]
@@ -124,7 +124,7 @@ struct GroupingTests {
     ]
     for caller in callers {
       #expect(key([buy, run]) == key([buy, caller, run]), "\(caller.function)")
-      // A crash in such a function itself has the function in its key.
+      // If the crash is in such a function itself, the function is part of the key.
       #expect(key([caller, run]) != key([run]), "\(caller.function)")
     }
   }
@@ -159,7 +159,7 @@ struct GroupingTests {
     let one = group("a", 0x2000, images)
     let elsewhere = group("b", 0x2000, images)
     #expect(one.key != elsewhere.key && one.coarse == elsewhere.coarse)
-    // At another load address it is the same code of the same build.
+    // At another load address, the code is still the same code of the same build.
     let moved = [CrashReport.Image(path: "/srv/shop", buildID: "ab", base: 0x2000, end: 0xa000)]
     let rebuilt = [CrashReport.Image(path: "/srv/shop", buildID: "cd", base: 0x1000, end: 0x9000)]
     let single = { (address: UInt64, images: [CrashReport.Image]) in

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CrashDaemon
 
-@Suite("Build-dependent parts of names")
+@Suite("Parts of names that depend on the build")
 struct GroupingTextTests {
   @Test(
     "a linkage name loses the compiler's suffixes only",

@@ -23,7 +23,7 @@ struct IncidentHistoryTests {
     return try #require(builder.report(id: ring.id))
   }
 
-  @Test("a report lists earlier incidents by last occurrence, without the crash's own and without later ones")
+  @Test("a report lists earlier incidents by last occurrence, but not the crash's own incident or later incidents")
   func kept() throws {
     let report = try Self.report { ring in
       ring.addIncident(0, key: 2, subject: "App.Session", count: 5, mode: 1, first_ns: Self.before)

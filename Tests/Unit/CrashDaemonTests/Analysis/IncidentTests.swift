@@ -64,7 +64,7 @@ struct IncidentTests {
     #expect(try daemon.store.count() == 0)
   }
 
-  @Test("a repeated incident keeps its id; a deferred deinit makes an incident probable only")
+  @Test("a repeated incident keeps its id; if the deinit was deferred, the incident is only probable")
   func again() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -86,16 +86,16 @@ struct IncidentTests {
 
   @Test("many concurrent readings store each incident once, and the policy counts it once", .timeLimit(.minutes(5)))
   func atOnce() async throws {
-    // One reading may end before the next starts. Several processes make an overlap likely.
+    // One reading may end before the next reading starts. With several processes, an overlap is likely.
     #expect(try await hits(ofRings: 0..<8) == Double(20 * 8))
   }
 
-  @Test("F13: a ring attached over many connections is read as one", .timeLimit(.minutes(5)))
+  @Test("F13: a ring that is attached over many connections is read once", .timeLimit(.minutes(5)))
   func connections() async throws {
     #expect(try await hits(ofRings: Array(repeating: 0, count: 8)) == 20)
   }
 
-  @Test("F13: a shared permit of an ended process still reads the ring for the other connections")
+  @Test("F13: a read permit shared with an ended process still reads the ring for the other connections")
   func goneLeader() async throws {
     let daemon = try TestDaemon(TestDirectory())
     let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
@@ -218,7 +218,7 @@ struct IncidentTests {
     #expect(object.allocation?.map(\.address) == [0x40_0040] && object.allocationThread == 14 && object.bytes == nil)
   }
 
-  @Test("a guard incident has its kind and call site, or its unchanged text if the text names no call site")
+  @Test("a guard incident has its kind and call site, or its unchanged message if the message contains no call site")
   func guards() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -365,7 +365,7 @@ struct IncidentTests {
     #expect(try store.topIncidents(by: .name, visibility: .user(geteuid() &+ 1), limit: 10).isEmpty)
   }
 
-  /// A daemon with the incidents of two guards, and an object whose use count is near the limit of an integer.
+  /// Runs a daemon with the incidents of two guards, and an object whose use count is near the limit of an integer.
   private static func daemonWithGuards() async throws -> TestDaemon {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -382,7 +382,7 @@ struct IncidentTests {
   }
 
   #if arch(x86_64)
-    @Test("a fault through the poison in a freed object's field is certain, and names the class")
+    @Test("a fault through the poison value in a field of a freed object is certain, and names the class")
     func poison() throws {
       let record = (UInt32(5) << 12) | 1
       let poison = 0xEFED << 48 | UInt64(record) << 16 | 0x8003
@@ -403,7 +403,8 @@ struct IncidentTests {
       #expect(diagnosis.evidence?.contains("\(record)") == true)
       facts.record.registers[0] = poison - 0x100
       #expect(DiagnosisRule.diagnose(facts, at: nil).rule == "dangling-poison")
-      // The offset carries into the number of the record, which then names another class, or no class.
+      // The offset causes a carry into the number of the record. The number then belongs to another class, or to no
+      // class.
       for offset in [0x7FFD, -0x8004] {
         facts.record.registers[0] = UInt64(bitPattern: Int64(bitPattern: poison) + Int64(offset))
         #expect(DiagnosisRule.diagnose(facts, at: nil).rule != "dangling-poison")

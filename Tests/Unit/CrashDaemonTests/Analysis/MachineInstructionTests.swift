@@ -151,7 +151,7 @@ import Testing
     func oracle() async throws {
       let directory = try TestDirectory()
       let listing = directory.path + "/listing"
-      // The middle of the library has string functions, vector instructions and locks.
+      // The middle of the library contains string functions, vector instructions and locks.
       let script = """
         objdump -d -M intel --insn-width=16 "$1" | grep -F '[' | grep -vE 'lea |nop|prefetch|[de]s:|endbr|\\{|ptwrite' > "$2"
         """
@@ -197,7 +197,7 @@ import Testing
 
     private func run(_ words: [String]) async throws {
       let status = try await onThread { () throws -> Int32 in
-        // The array ends with nil and is freed after the call.
+        // The array ends with nil, and is freed after the call.
         var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
         defer { unsafe arguments.forEach { unsafe free($0) } }
         var pid: pid_t = 0

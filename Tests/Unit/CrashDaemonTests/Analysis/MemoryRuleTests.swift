@@ -100,7 +100,7 @@ struct MemoryRuleTests {
     let after = try Self.stored(ring, withoutMemory: true)
     #expect(after.bytes.firstRange(of: Self.secret) == nil)
     #expect(after.contents.losses.isEmpty)
-    // The result equals a reading that removes the memory afterwards.
+    // The result equals the result of a reading that removes the memory afterwards.
     var expected = before.contents
     expected.withholdMemory()
     #expect(after.contents.records == expected.records && after.contents.memory == expected.memory)
@@ -173,7 +173,7 @@ struct MemoryRuleTests {
     }
   }
 
-  @Test("a process gets its no-memory rule with the attach reply; none of its answers makes crashd store memory")
+  @Test("a process gets its no-memory rule with the attach reply; whatever it answers, crashd stores no memory")
   func attached() async throws {
     try await TestDaemon.run(configure: { $0.settings.noMemory = Self.rules }) { daemon in
       let ring = Self.ring()
@@ -186,7 +186,7 @@ struct MemoryRuleTests {
       _ = try await client.awaitProcess()
       let processes = try await client.call("io.crashshield.Crashd.Processes").array("processes")
       guard case .object(let first) = try #require(processes.first) else { return }
-      // The process has not applied the rule.
+      // In this case the process has not applied the rule.
       #expect(first.string("memory") == "discarded")
       let raw = try #require(try daemon.store.raw(id: ring.id))
       #expect(raw.firstRange(of: Self.secret) == nil)
@@ -195,7 +195,7 @@ struct MemoryRuleTests {
 
   private static func kind(_ message: [UInt8]) throws -> UInt32 {
     try #require(message.count >= MemoryLayout<cs_control_header>.size)
-    // The message has at least as many bytes as the structure, in which every bit pattern is valid.
+    // The message has at least as many bytes as the structure, and every bit pattern is a valid value of the structure.
     return unsafe message.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_control_header.self) }.kind
   }
 }

@@ -29,7 +29,7 @@ struct ReanalysisTests {
     }
   }
 
-  @Test("a report of older rules is reanalyzed, keeps its id, and causes an event")
+  @Test("a report that was analyzed with older rules is reanalyzed, keeps its id, and causes an event")
   func changed() async throws {
     try await withReport { daemon, client, id in
       var report = try daemon.store.report(idPrefix: id).report
@@ -89,7 +89,7 @@ struct ReanalysisTests {
 
   /// Runs a daemon with a report whose stack has passed the unwind cross-check.
   ///
-  /// The cross-check's answer is what `answer` writes.
+  /// The answer of the cross-check is the data that `answer` writes.
   private func withUnwoundReport(
     _ body: (TestDaemon, TestClient, String, (UnwindAnswer) throws -> Void) async throws -> Void
   ) async throws {
@@ -108,7 +108,7 @@ struct ReanalysisTests {
       limits: limits, analysePath: program, prepare: { try SpoolTests.leave(left, in: $0.spool) }
     ) { daemon in
       let client = try await daemon.client()
-      // Until the report is stored, a call for it fails.
+      // A request for the report fails until the report is stored.
       try await client.untilReports(1)
       try await client.until { try daemon.store.report(idPrefix: left.id).report.unwinding != nil }
       try await body(daemon, client, left.id, answer)
@@ -156,7 +156,7 @@ struct ReanalysisTests {
     }
   }
 
-  /// The group that follows from the handler's frames alone.
+  /// The group key that results from the handler's frames alone.
   private static func group(of daemon: TestDaemon, _ id: String) throws -> CrashReport.Group? {
     let raw = try #require(RingExcerpt.unpack(try daemon.store.raw(id: id) ?? []))
     let file = try MemoryFile(size: raw.count)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The report builder")
 struct ReportBuilderTests {
-  @Test("a Swift runtime failure is the reason of the crash, not a frame")
+  @Test("a Swift runtime failure is reported as the reason of the crash, not as a frame")
   func runtimeFailure() throws {
     let symbols = SampleSymbols(chains: [
       0x10: [
@@ -57,7 +57,7 @@ struct ReportBuilderTests {
     #expect(report.threads[0].frames.map(\.signature) == ["shop.buy() async throws -> ()", nil])
   }
 
-  @Test("an image has the reason for missing names or lines only if some are missing")
+  @Test("an image has a reason for missing names or lines only if some are missing")
   func gaps() throws {
     let record = CrashRecord.sample(frames: [.at(0x10010, exact: true)])
     let gap = SymbolGap(reason: "the image has build id 00, not abcd")
@@ -139,7 +139,7 @@ struct ReportBuilderTests {
     #expect(frame.function.isEmpty)
   }
 
-  @Test("a crash with runtime frames only has no source location")
+  @Test("a crash that has only runtime frames has no source location")
   func noPlace() throws {
     let symbols = SampleSymbols(chains: [
       0x10: [
@@ -239,13 +239,13 @@ struct OwnershipTests {
     ("__libc_start_main", nil, "/usr/lib/x86_64-linux-gnu/libc.so.6", false),
     ("anything", "/src/a.c", "/opt/swift/usr/lib/swift/linux/libswiftCore.so", false),
     ("plugin_main", "/src/p.c", "/srv/plugins/libplugin.so", true),
-    // A dependency, and code that the compiler generated.
+    // A dependency's code, and code that the compiler generated.
     ("$s7NIOCore4readyyF", "/src/.build/checkouts/swift-nio/Sources/NIOCore/A.swift", "/srv/shop", false),
     ("$s4shop3buyyyF", "/<compiler-generated>", "/srv/shop", false),
     ("$s4shop3buyyyFTA", "/src/shop.swift", "/srv/shop", false),
   ]
 
-  @Test("D4: file and function decide whether a frame is in-app, never the line")
+  @Test("D4: the file and the function decide whether a frame is in-app; the line never does")
   func lineZero() {
     for line in [nil, 12] as [Int?] {
       let isOwn = { Ownership.isOwn(mangled: $0, file: $1, line: line, image: "/srv/shop") }
@@ -263,7 +263,7 @@ struct OwnershipTests {
     }
   }
 
-  /// The name of `shop.respond` passed as an argument, in `main`.
+  /// The name of a closure for `shop.respond` that is passed as an argument in `main`.
   private static let methodReference =
     "$s10DemoServerAAV4mainyyYaKFZAA10HTTPServerV8ResponseVAE7RequestVYaYbcAA4ShopVYbcfu_AgIYaYbcfu0_"
 
@@ -307,7 +307,7 @@ struct OwnershipTests {
     #expect(isOwn("$s4shop4LeafC4textACSS_tcfC", 118))
     #expect(!isOwn("$s4shop4LeafC4textACSS_tcfC", nil))
     #expect(isOwn("$s4shop4LeafC4textACSS_tcfc", nil))
-    // The initializers of structs and enums have their code in this function.
+    // The initializers of structs and enums contain the code of the program in this function.
     #expect(isOwn("$s4shop4LeafV4textACSS_tcfC", nil))
   }
 

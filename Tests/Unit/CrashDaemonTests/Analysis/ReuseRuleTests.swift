@@ -7,18 +7,20 @@ import Testing
 @testable import CrashDaemon
 
 #if arch(x86_64)
-  /// Tests when a block that should hold an object, but does not, is diagnosed as a use-after-free.
+  /// Tests when a block that should contain an object, but does not, is diagnosed as a use-after-free.
   @Suite("Diagnosis of reused memory by the class that the code expects")
   struct ReuseRuleTests {
     private static let block: UInt64 = 0x7f12_3456_4a20
     private static let text: UInt64 = 0x2f76_312f_6970_612f
     private static let rax = 0, rdi = 5, r13 = 13
 
-    /// A method call on a session, whose object has 56 bytes, or 216 for a subclass.
+    /// A method call on a session.
+    ///
+    /// An object of the class has 56 bytes, and an object of a subclass 216.
     ///
     /// The memory of the object now contains text.
     private struct Fault {
-      /// The size word of glibc before the block, the words of the block, and the size word after it.
+      /// The size word of glibc before the block, the words of the block, and the size word after the block.
       var size: UInt64 = 0x41
       var words: [UInt64] = [text, text + 1, 3, 4, 5, 6, 7]
       var next: UInt64 = 0x31
@@ -74,7 +76,7 @@ import Testing
         words: [54_321, 60_000, 3, 4, 5, 6, 7], registers: [Self.rax: 54_321, Self.r13: Self.block], code: 1,
         address: 54_321 + 0x38)
       #expect(Self.diagnose(number).rule == "dangling-reuse")
-      // The neighbor block marks this block as free, but the block has none of glibc's words.
+      // The next block marks this block as free, but this block contains none of glibc's words.
       #expect(Self.diagnose(Fault(next: 0x30)).rule == "dangling-reuse")
       // The end of the block is outside the recorded memory.
       let derived = Self.diagnose(Fault(size: 0xe1))
@@ -94,7 +96,7 @@ import Testing
       #expect(Self.diagnose(Fault(size: 0xe1, scope: Self.named)).rule == "dangling-reuse-named")
       #expect(Self.diagnose(Fault(scope: "C 24 Item\n" + Self.named)).evidence?.contains("names Session") == true)
       #expect(Self.diagnose(Fault(size: 0x91, scope: Self.named)).cause != "dangling")
-      // Many classes have many sizes, so that any block would match one of them.
+      // The classes have many different sizes, and any block would match one of them.
       let many = (1...3).map { "C \(56 + 64 * $0) Item\n" }.joined()
       #expect(Self.diagnose(Fault(scope: many + Self.named)).cause != "dangling")
       #expect(Self.diagnose(Fault(scope: "C 120 Item\n" + Self.named)).rule == "dangling-reuse-named")
@@ -115,7 +117,7 @@ import Testing
       }
     }
 
-    @Test("calls in runtime functions and early method loads also count as uses of an object")
+    @Test("calls in runtime functions and early loads of methods are also treated as uses of an object")
     func otherWays() {
       // The instruction is call [rax-0x10], with which a release calls the class's destructor.
       var release = Fault(instruction: [0xff, 0x50, 0xf0], function: "_swift_release_dealloc", scope: Self.named)
@@ -144,7 +146,7 @@ import Testing
       }
     }
 
-    @Test("a word in a freed block is no evidence if the object's own first word leads there")
+    @Test("a word in a freed block is not evidence if the first word of the object in r13 leads there")
     func otherBlock() {
       // The link leads from one freed block of the heap to another.
       let link: UInt64 = 0x5555_5576_3210 ^ (0x5555_5576_4a20 >> 12)
@@ -153,12 +155,12 @@ import Testing
       #expect(Self.diagnose(fault).rule == "dangling-remains")
       fault.words[0] = 0x5555_5576_1230
       #expect(Self.diagnose(fault).cause != "dangling")
-      // In C code, r13 is not the object.
+      // In C code, r13 does not contain the object.
       fault.function = "shop_visit"
       #expect(Self.diagnose(fault).rule == "dangling-remains")
     }
 
-    @Test("a fault with another explanation, or without an expected object, is no use-after-free")
+    @Test("a fault with another explanation, or without an expected object, is not diagnosed as a use-after-free")
     func others() {
       var faults: [(String, Fault)] = []
       func add(_ what: String, _ change: (inout Fault) -> Void) {
@@ -188,7 +190,7 @@ import Testing
           instruction: [0x48, 0x8b, 0x44, 0xc1, 0x20],
           scope: Self.named)
       }
-      // The instruction is mov rax, [rax+0x18], and rax has the second word of a struct.
+      // The instruction is mov rax, [rax+0x18], and rax was loaded from the second word of a struct.
       add("a number used as a pointer") {
         $0 = Fault(
           registers: [Self.rax: Self.text + 1, Self.rdi: Self.block], instruction: [0x48, 0x8b, 0x40, 0x18],
@@ -228,7 +230,7 @@ import Testing
       }
     }
 
-    @Test("classes are also read from the runtime's callers, variables only at the crash address")
+    @Test("expected classes are also searched in callers of the runtime, variables only at the crash address")
     func places() {
       var record = CrashRecord.sample(
         code: 128, instruction: [0xff, 0x50, 0xf0],
@@ -283,13 +285,13 @@ import Testing
       #expect(builder.earlierDiagnosis?.rule == "dangling-reuse" && !builder.needsNamedClasses)
       builder.scope = nil
       #expect(rule() == "dangling-reuse" && builder.needsNamedClasses)
-      // The named classes of functions are still available: fewer of them, or none.
+      // The list of classes that the functions name is still available, with fewer classes or with none.
       let named = ScopeDescription(Array(Self.named.utf8)).namedClasses
       for classes in [named, []] {
         (builder.namedClasses, builder.hasAllClasses) = (classes, true)
         #expect(rule() == "dangling-reuse")
       }
-      // The variables are available, and contradict the diagnosis.
+      // In this case the variables are available, and contradict the diagnosis.
       builder.scope = ScopeDescription([])
       #expect(rule() == "non-canonical-operand")
       builder.namedClasses = named
@@ -301,7 +303,7 @@ import Testing
       #expect(rule() == "non-canonical-operand")
     }
 
-    @Test("any size from the image is used as a number only")
+    @Test("any size that an image states is only used as a number")
     func sizes() {
       for bytes in [0, 1, 15, 16, 24, 25, 1 << 29, 1 << 30, UInt64.max, UInt64.max - 7] {
         let block = ExpectedClass(name: "", bytes: bytes).blockBytes

@@ -44,7 +44,7 @@ struct SilentDeathTests {
   @Test("an exit with an unknown status is reported only if the ring shows a loss")
   func unknown() throws {
     #expect(try death(.unknown) == nil)
-    // The out-of-memory kill may have hit another process of the same control group.
+    // The out-of-memory kill may have ended another process of the same control group.
     #expect(try death(.unknown, memory: .victim) == nil)
     let death = try #require(try death(.unknown, losses: ["torn": 1]))
     #expect(death.diagnosis.cause == "unknown")
@@ -69,7 +69,7 @@ struct SilentDeathTests {
     }
   }
 
-  @Test("a process that is killed after its crash gets a second report; a process that ends by its crash does not")
+  @Test("a process that is killed after its crash gets a second report; a process that ends by its crash gets only one")
   func afterCrash() throws {
     let death = try #require(try death(.status(SIGKILL), hasCrashed: true))
     #expect(death.diagnosis.cause == "killed")

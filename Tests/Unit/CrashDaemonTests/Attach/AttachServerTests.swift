@@ -54,7 +54,7 @@ struct AttachServerTests {
       var names: [String] = []
       var asker: CheckedContinuation<Void, Never>?
       for await event in stream {
-        // The first reading of the spool is not counted.
+        // The first reading of the spool is not counted by this test.
         if case .spooled = event { continue }
         names.append(event.name)
         if case .settled(let continuation) = event { asker = continuation }
@@ -65,7 +65,7 @@ struct AttachServerTests {
     await withCheckedContinuation { settled in
       let outcome = Result {
         try loop.run {
-          // The process hangs up between the poller's event and the request to settle it.
+          // The process hangs up after the poller's event and before the request to settle it.
           process.hangUp()
           return [.settle(pid: isAsked ? getpid() : 1, settled), .stop]
         }
@@ -157,7 +157,8 @@ struct AttachServerTests {
   @Test("a hostile hello is answered and affects no other process", arguments: Hostile.all)
   func hostile(_ hostile: Hostile) async throws {
     var limits = Limits()
-    // The well-behaved process sends its hello late. On a slow machine this can exceed crashd's usual timeout.
+    // The process that follows the protocol sends its hello late. On a slow machine the hello can arrive after crashd's
+    // usual timeout.
     limits.greeting_ms = 300_000
     try await TestDaemon.run(limits: limits) { daemon in
       let good = try await daemon.attach()
@@ -208,7 +209,8 @@ struct AttachServerTests {
         events: continuation), poller: poller)
     let memory = try TestRing().memory()
     let hello = TestProcess.hello(images: [1, 2])
-    // Other code in this process also opens descriptors, but none of this memfd. The test counts the links to it.
+    // Other code in this process also opens descriptors, but none of this memfd. The test therefore counts the
+    // descriptors that refer to it.
     for _ in 0..<1_000 {
       let process = try TestSocket(path: path, type: Int32(SOCK_SEQPACKET.rawValue))
       try TestProcess(process).send(hello, [memory, memory, memory, memory, memory])
@@ -226,7 +228,7 @@ struct AttachServerTests {
     #expect(try openCount(of: memory) == 1)
   }
 
-  @Test("wake-ups without new records are ignored after a while, but the last reading takes place")
+  @Test("wake-ups without new records are ignored after a while, but the final reading is still made")
   func emptyWakes() async throws {
     var limits = Limits.patient
     limits.emptyWakes = 3
@@ -272,7 +274,7 @@ struct AttachServerTests {
     }
   }
 
-  @Test("rings that are still in use count against the limit of processes")
+  @Test("rings that are still in use are counted towards the limit of processes")
   func ringLimit() async throws {
     var limits = Limits.patient
     limits.rings = 1

@@ -50,7 +50,7 @@ struct ControlChannelTests {
     #expect(!outcome.now.hasReached(nil))
   }
 
-  @Test("answers to an earlier plan do not count for the current plan")
+  @Test("answers to an earlier plan are not counted for the current plan")
   func staleAnswers() throws {
     var ends: [Int32] = [-1, -1]
     let type = Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue)
@@ -81,7 +81,7 @@ struct ControlChannelTests {
     _ = other
   }
 
-  @Test("a program without guard modes is shown with that limit, and still applies its quarantine policy")
+  @Test("a program without support for guard modes is shown as such, and still applies its quarantine policy")
   func guardsOfBefore() async throws {
     try await TestDaemon.run { daemon in
       let process = try await daemon.attach()

@@ -162,7 +162,7 @@ struct DescriptorStoreTests {
     let ring = TestRing()
     try client.send(TestProcess.hello(), [ring.memory()])
 
-    // The loop reads its commands after an event, which this connection causes.
+    // The loop reads its commands after an event. This connection causes one.
     let other = try await TestProcess(path: path)
     let connections = DescriptorStore.connections(in: kept.descriptors.map { (name: name, descriptor: $0) })
     var second = try AttachLoop(configuration(listener, connections), poller: Poller())
@@ -192,7 +192,7 @@ struct DescriptorStoreTests {
     var number: Int32 = -1
     try SystemError.check(unsafe cd_socket_accept(listener.number, &number), "accept")
     let kept = DescriptorStore.connections(in: [(name: "connection-1-2", descriptor: Descriptor(owning: number))])
-    // The loop reads its commands after an event, which this connection causes.
+    // The loop reads its commands after an event. This connection causes one.
     let other = try await TestProcess(path: path)
     let configuration = AttachLoop.Configuration(
       listener: listener, spool: try SpoolWatch(directory: directory.path), limits: .patient, ledger: ledger(),
@@ -205,7 +205,7 @@ struct DescriptorStoreTests {
     #expect(status == .malformed)
     let error = #expect(throws: SystemError.self) { try client.wake() }
     #expect(error?.code == EPIPE)
-    // The test requires that these are held open as long as crashd runs.
+    // The test requires that these objects stay open as long as crashd runs.
     withExtendedLifetime((directory, other, stream, configuration, kept)) {}
   }
 
@@ -218,7 +218,7 @@ struct DescriptorStoreTests {
   /// Starts a child that kills itself, and does not reap it.
   private static func killedChild() async throws -> (pid_t, Descriptor) {
     var child: pid_t = 0
-    // The array ends with nil and is freed after the call.
+    // The array ends with nil, and is freed after the call.
     let words = ["sh", "-c", "kill -KILL $$"]
     var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
     defer { unsafe arguments.forEach { unsafe free($0) } }

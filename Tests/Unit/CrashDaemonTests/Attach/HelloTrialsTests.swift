@@ -17,7 +17,7 @@ struct HelloTrialsTests {
     let directory = try TestDirectory()
     let path = "\(directory.path)/hello-trials"
     for _ in 0..<HelloTrials.limit {
-      // Each attempt stands for a crashd that ends after `begin`.
+      // Each attempt simulates a crashd that ends after `begin`.
       var trials = HelloTrials(path: path, kept: Self.names)
       let other = trials.begin("connection-1-3")
       trials.end("connection-1-3")
@@ -30,7 +30,7 @@ struct HelloTrialsTests {
       #expect(bad == .skip && other == .look)
       trials.end("connection-1-3")
     }
-    // A number that is reused after its removal from the store has a new count.
+    // If a number is used again after its removal from the store, its count starts again.
     var anew = HelloTrials(path: path, kept: ["connection-1-3"])
     let again = anew.begin("connection-1-2")
     #expect(again == .look)
@@ -151,7 +151,7 @@ struct HelloTrialsTests {
     try SmallFile.replace(path, by: text)
     try replay.clients[0].send(TestProcess.hello(), [TestRing().memory()])
     #expect(try await replay.run(HelloTrials(path: path, kept: ["connection-1-0"], program: "program")) == 0)
-    // systemd keeps the descriptor with the unread hello in it, for a repaired crashd.
+    // systemd keeps the descriptor and the unread hello in it, for a later version of crashd.
     #expect(try replay.systemd.receive() == nil)
     #expect(SmallFile.text(at: path) == text)
     #expect(try await replay.clients[0].reply()?.status == .limit)
@@ -191,7 +191,7 @@ struct HelloTrialsTests {
       }
     }
     let replay = try await Replay(2)
-    // The first client sends nothing.
+    // The first client sends no hello.
     try replay.clients[1].send(TestProcess.hello(), [TestRing().memory()])
     let observer = Observer(replay.clients)
     #expect(try await replay.run(observer) == 1)

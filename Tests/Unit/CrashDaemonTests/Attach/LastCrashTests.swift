@@ -37,7 +37,7 @@ struct LastCrashTests {
       sentence: String(decoding: texts.dropFirst(Int(fields.id_bytes)), as: UTF8.self))
   }
 
-  @Test("a notice has the report's id, time and sentence, and none of them is empty")
+  @Test("a notice has the report's id, time and sentence, and no field is empty")
   func notice() throws {
     let report = try Self.summary(sentence: "Index out of range")
     let some = Parts(time_ns: 1_795_248_787_000_000_000, id: "aa11", sentence: "Index out of range")

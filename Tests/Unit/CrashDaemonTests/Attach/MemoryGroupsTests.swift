@@ -3,7 +3,7 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Counters of control groups, which a test sets.
+/// Counters of control groups that a test sets.
 private final class Counters: Sendable {
   private let counts = Mutex<[String: Int]>([:])
 
@@ -42,7 +42,7 @@ struct MemoryGroupsTests {
     return try #require(share)
   }
 
-  @Test("a killed process is the OOM victim when its group's counter rose by one")
+  @Test("a killed process is the OOM victim if its group's counter increased by one")
   func one() throws {
     var groups = groups()
     counters[path] = 7
@@ -53,7 +53,7 @@ struct MemoryGroupsTests {
     #expect(groups.paths.isEmpty)
   }
 
-  @Test("a process killed by hand after another's OOM kill is no OOM victim, but that is not certain")
+  @Test("a process killed by hand after another's OOM kill is not reported as an OOM victim, but with uncertainty")
   func neighbour() throws {
     var groups = groups()
     try join(1, 2, to: &groups)
@@ -64,7 +64,7 @@ struct MemoryGroupsTests {
     #expect(killed2 == MemoryShare(cgroup: "/app", kills: 1, candidates: 2))
   }
 
-  @Test("a process that still ran after the counter rose was not the victim")
+  @Test("a process that was still running after the counter increased was not the victim")
   func seenWell() throws {
     var groups = groups()
     try join(1, to: &groups)
@@ -108,7 +108,7 @@ struct MemoryGroupsTests {
     #expect(killed1.isVictim)
   }
 
-  @Test("of three processes killed at once, as many are OOM victims as the counter rose by")
+  @Test("of three processes killed at once, the number of OOM victims is the increase of the counter")
   func several() throws {
     var groups = groups()
     try join(1, 2, 3, to: &groups)
@@ -119,7 +119,7 @@ struct MemoryGroupsTests {
     #expect(shares.allSatisfy { $0.candidates == 3 && $0.kills == 2 })
   }
 
-  @Test("a process that ends for another reason uses up no counted kill")
+  @Test("a process that ends for another reason does not use up a counted kill")
   func otherwise() throws {
     var groups = groups()
     try join(1, 2, to: &groups)
@@ -159,7 +159,7 @@ struct MemoryGroupsTests {
     #expect(!mayMove)
   }
 
-  @Test("an OOM counter that jumps or falls causes no trap and no wrong victim")
+  @Test("an OOM counter that jumps or decreases causes no trap and no wrong victim")
   func hostile() throws {
     var groups = groups()
     try join(1, 2, 3, to: &groups)

@@ -9,11 +9,11 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Tests that one user uses up its limits while other users still have theirs.
+/// Tests that one user can use up its limits without an effect on the limits of other users.
 ///
 /// The tests use real sockets, which need several users.
 ///
-/// The limits of symbol jobs and of spool files are tested with those parts.
+/// The limits of symbol jobs and of spool files are tested together with symbols and the spool.
 @Suite("Limits per user", .enabled("only root can connect as another user") { geteuid() == 0 })
 struct PerUserLimitTests {
   private static let greedy = TestUser(uid: 54_021, gid: 54_021)
@@ -69,12 +69,12 @@ struct PerUserLimitTests {
       #expect(reply.status == .limit)
       let process = try await daemon.attach(as: Self.other)
       #expect(try await process.attach(TestRing().memory()) == .accepted)
-      // The silent client is not at fault, and it is not too late.
+      // The silent client is not disconnected, and its hello is still accepted.
       #expect(try await silent.attach(TestRing().memory()) == .accepted)
     }
   }
 
-  @Test("a ring counts against its user's limit until it is released")
+  @Test("a ring is counted towards its user's limit until it is released")
   func ringReturns() async throws {
     var limits = Limits.patient
     limits.ringsPerUser = 1
@@ -95,7 +95,7 @@ struct PerUserLimitTests {
     let method = "io.crashshield.Crashd.Status"
     var limits = Limits.patient
     limits.connectionsPerUser = 1
-    // Members of the group see all reports, but have no additional connections.
+    // Members of the group see all reports, but get no additional connections.
     let group = AccessGroup.numbered(Self.greedy.gid)
     try await TestDaemon.run(limits: limits, configure: { $0.settings.accessGroup = group }) { daemon in
       let first = try await daemon.client(as: Self.greedy)
@@ -242,7 +242,7 @@ struct PerUserLimitTests {
     #expect(await make(0))
   }
 
-  @Test("F11: one entry is reserved for root at any limit", arguments: [(1, 1), (2, 1), (4, 3), (16, 15), (64, 60)])
+  @Test("F11: one entry is reserved for root at every limit", arguments: [(1, 1), (2, 1), (4, 3), (16, 15), (64, 60)])
   func fewPlaces(all: Int, rest: Int) {
     let limits = Limits()
     #expect(limits.places(all, for: Self.greedy.uid) == rest && limits.places(all, for: geteuid()) == all)
@@ -268,7 +268,7 @@ struct PerUserLimitTests {
   @Test("one user alone holds at most half of the descriptors that crashd may open")
   func descriptors() {
     let limits = Limits()
-    // The sum follows from the limits of each user, as `Limits.descriptors` follows from the limits of all users.
+    // The sum results from the limits of each user, as `Limits.descriptors` results from the limits of all users.
     let own =
       limits.ringsPerUser + 2 * limits.processesPerUser + limits.endingsPerUser + limits.greetingsPerUser
       + limits.symbolJobsPerUser + limits.unwindTablesPerUser + limits.connectionsPerUser

@@ -16,7 +16,7 @@ struct ProcessEndTests {
     #expect(ProcessEnd.of(pidfd: pidfd, pid: pid) == (try Self.kernelTells ? .status(7 << 8) : .unknown))
   }
 
-  @Test("a reused pid gives no exit status")
+  @Test("if the pid was reused, there is no exit status")
   func reusedPid() async throws {
     let (pid, pidfd) = try await Self.zombie()
     #expect(ProcessStat.read(pid: pid, of: pidfd)?.state == "Z")
@@ -54,7 +54,7 @@ struct ProcessEndTests {
   /// Whether this kernel has at least this version.
   static func isKernel(_ major: Int, _ minor: Int) throws -> Bool {
     var name = utsname()
-    // uname() writes one structure, whose texts end with a NUL.
+    // uname() writes one structure. The strings in the structure end with a NUL.
     #expect(unsafe uname(&name) == 0)
     let release = unsafe withUnsafeBytes(of: &name.release) { bytes in
       unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
@@ -67,7 +67,7 @@ struct ProcessEndTests {
   /// Starts a child that has exited with status 7, and does not reap it.
   private static func zombie() async throws -> (pid_t, Descriptor) {
     var child: pid_t = 0
-    // The array ends with nil and is freed after the call.
+    // The array ends with nil, and is freed after the call.
     let words = ["sh", "-c", "exit 7"]
     var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
     defer { unsafe arguments.forEach { unsafe free($0) } }

@@ -11,7 +11,7 @@ import Testing
 struct SuccessorTests {
   /// Whether its parent reaps the process before crashd reads its exit.
   ///
-  /// A reaped process can be identified by its pidfd only.
+  /// If the process was reaped, it can be identified only by its pidfd.
   static var isReaped: [Bool] { get throws { try ProcessEndTests.isKernel(6, 16) ? [false, true] : [false] } }
 
   @Test("an exit belongs to the last program if all hellos wait in the queue", arguments: [2, 3], try Self.isReaped)
@@ -62,8 +62,8 @@ struct SuccessorTests {
     #expect(ends == Self.ends(1))
   }
 
-  /// The expected ends, by the first byte of the ring's id: every program except the last one continued as its
-  /// successor.
+  /// The expected ends, by the first byte of the ring's id: every program except the last one is expected to have
+  /// continued as the next program.
   private static func ends(_ programs: Int) -> [String: ProcessEnd] {
     var ends: [String: ProcessEnd] = [:]
     for index in 0..<programs {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Accounts of uids")
 struct UserAccountsTests {
-  @Test("F11: a user's subordinate uids count as that user; those of root and of unknown owners count separately")
+  @Test("F11: a user's subordinate uids are treated as that user; those of root and of unknown owners are separate")
   func ranges() throws {
     let directory = try TestDirectory()
     let ranges = """

@@ -4,7 +4,9 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Tests what crashd reads about the machine and about a process: texts from the kernel, and hostile texts.
+/// Tests what crashd reads about the machine and about a process.
+///
+/// The inputs are strings of the kernel, and hostile strings.
 @Suite("Facts of machine and process")
 struct FactsTests {
   private static let id = String(repeating: "0123456789abcdef", count: 4)
@@ -102,7 +104,7 @@ struct FactsTests {
     }
   }
 
-  @Test("the memory limit is the smallest of the groups above a process")
+  @Test("the memory limit is the smallest limit of the process's control group and its parents")
   func memoryLimit() throws {
     let limit = try #require(MemoryLimit(cgroups: "0::/a.slice/b.service/c\n"))
     let root = "/sys/fs/cgroup/a.slice"
@@ -125,7 +127,7 @@ struct FactsTests {
   func otherGroups() throws {
     let first = try #require(MemoryLimit(cgroups: "4:cpu,cpuacct:/x\n9:memory:/docker/x\n0::/\n"))
     #expect(first.directories.first == "/sys/fs/cgroup/memory/docker/x" && first.names.limit == "memory.limit_in_bytes")
-    // In a container, the namespace starts at the container's own group.
+    // In a container, the cgroup namespace starts at the container's own group.
     let own = try #require(MemoryLimit(cgroups: "0::/\n"))
     let found = own.smallest { $0 == "/sys/fs/cgroup/memory.max" ? "4096\n" : nil }
     #expect(own.directories == ["/sys/fs/cgroup"] && found?.bytes == 4096)
@@ -223,7 +225,7 @@ struct CommandLineTextTests {
     ])
   func secrets(arguments: [String], wanted: String) throws {
     #expect(try text(arguments) == wanted)
-    // The rules of an export may be stricter. They are applied to the finished line.
+    // The rules of an export may be stricter. These rules are applied to the finished line.
     var none = PrivacySettings()
     (none.annotations, none.patterns, none.homeDirectories) = ([], [], false)
     let plain = arguments.map { $0 + "\0" }.joined()

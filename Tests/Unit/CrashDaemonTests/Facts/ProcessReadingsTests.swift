@@ -21,7 +21,7 @@ struct ProcessReadingsTests {
     return Descriptor(owning: number)
   }
 
-  @Test("the last reading stays when the process no longer has any memory")
+  @Test("the last reading is kept when the process has released its memory")
   func last() throws {
     let (readings, pidfd) = (ProcessReadings(), try pidfd())
     readings.measure(try facts(), pidfd)
@@ -41,7 +41,7 @@ struct ProcessReadingsTests {
     #expect(readings.added(to: ProcessContext()).resources == first)
   }
 
-  @Test("a crash of which nothing can be read is also retried once a second")
+  @Test("a crash whose process cannot be read is also retried only once a second")
   func unreadable() throws {
     let (readings, pidfd, facts) = (ProcessReadings(), try pidfd(), try facts(pid: 1 << 30))
     #expect(readings.measure(facts, pidfd, isOfCrash: true))
@@ -64,7 +64,7 @@ struct ProcessReadingsTests {
   func reused() throws {
     var child: pid_t = 0
     var arguments: [UnsafeMutablePointer<CChar>?] = unsafe [nil]
-    // The array ends with nil and outlives the call.
+    // The array ends with nil, and exists until the call has returned.
     #expect(unsafe posix_spawn(&child, "/bin/true", nil, nil, &arguments, nil) == 0)
     var number: Int32 = -1
     // The call writes one number. The child exists until it is reaped.
@@ -72,7 +72,7 @@ struct ProcessReadingsTests {
     let pidfd = Descriptor(owning: number)
     while waitpid(child, nil, 0) < 0, errno == EINTR {}
     let readings = ProcessReadings()
-    // The test uses the pid of a running process, as if the kernel had reused the number.
+    // The test passes the pid of another running process, as if the kernel had reused the number.
     #expect(readings.measure(try facts(), pidfd))
     #expect(readings.added(to: ProcessContext()).resources == nil)
   }
@@ -88,7 +88,7 @@ struct ProcessReadingsTests {
     #expect(readings.added(to: ProcessContext()).commandLine == nil)
     waiting.end(7)
     readings.readLater(facts, pidfd, of: 7, PrivacySettings(), waiting: waiting)
-    // The work of one user runs in order.
+    // The work of one user is done in order.
     _ = await ForeignFileWork.shared.result(of: geteuid(), at: "command lines", timeout_ms: 600_000) {}
     #expect(readings.added(to: ProcessContext()).commandLine != nil)
     #expect(waiting.begin(7))
@@ -104,7 +104,7 @@ struct ProcessReadingsTests {
     #expect(readings.added(to: ProcessContext()).commandLine == nil)
   }
 
-  @Test("facts that were read at the attach stay where a later reading has nothing")
+  @Test("data that was read at the attach is kept if a later reading has no value for it")
   func merged() {
     var known = ProcessContext()
     known.container = CrashReport.Container(id: "c0ff", source: "cgroup")
@@ -112,7 +112,7 @@ struct ProcessReadingsTests {
     #expect(ProcessReadings().added(to: known) == known)
   }
 
-  @Test("a report without memory has no command line; neither has one of a process with more privileges")
+  @Test("a report without memory has no command line; a report of a process with more privileges has none either")
   func withheld() throws {
     for (mode, isRestricted, isThere) in [
       (RingContents.MemoryFacts.Mode.scrubbed, false, true), (.full, false, true), (.none, false, false),

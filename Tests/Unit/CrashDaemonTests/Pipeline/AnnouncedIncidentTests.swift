@@ -125,7 +125,7 @@ struct AnnouncedIncidentTests {
     #expect(rings.incidentPause_ns(of: ring, pause_ms, at: 1_000_000_000) == 0)
   }
 
-  @Test("incidents that a process cannot announce are read periodically; of other processes only the counters are")
+  @Test("incidents that a process cannot announce are read periodically; else only the counters are")
   func unannounced() async throws {
     for isAnnouncing in [false, true] {
       let daemon = try TestDaemon(TestDirectory())
@@ -195,7 +195,7 @@ struct AnnouncedIncidentTests {
       send(.recordedIncidents(process))
       _ = await news.next()
     }
-    // The time 0 is the machine's start: the assertion tests whether anything was charged at all.
+    // The time 0 is the start of the machine. The assertion tests whether anything was charged at all.
     #expect(daemon.analysis.incidentTime.wait_ns(for: uid, at: 0) > 0)
     #expect(daemon.analysis.lookTime.wait_ns(for: uid, at: 0) == 0)
   }

@@ -52,7 +52,7 @@ struct CrashPipelineTests {
     continuation.yield(.announced(process.attached))
     continuation.yield(.ended(EndedProcess(process: process.attached, end: end)))
     await withCheckedContinuation { continuation.yield(.settled($0)) }
-    // The process is settled at the latest when none of its descriptors is left.
+    // The process is finished at the latest when all of its descriptors are closed.
     let progress = await pipeline.progress(pid: 4711, mayRead: { _ in true }, timeout_ms: 600_000)
     #expect(progress.isSettled && progress.isAttached)
     continuation.finish()
@@ -62,7 +62,7 @@ struct CrashPipelineTests {
     return try progress.reports.map { try daemon.store.report(idPrefix: $0).report }
   }
 
-  @Test("S9: threads that crash at once each count in their group, and the one that ended the process comes first")
+  @Test("S9: threads that crash at once are each counted in their group; the one that ended the process is first")
   func pair() async throws {
     var process = try Process(hasCrashed: false)
     process.ring.addCrash(slot: 0, message: "Fatal error: sold out\n")
@@ -186,7 +186,7 @@ struct CrashPipelineTests {
     _ = await running.result
   }
 
-  @Test("a second reading of a crash, with fewer facts of its process, changes nothing and causes no event")
+  @Test("a second reading of a crash, with less data about its process, changes nothing and causes no event")
   func readAgain() async throws {
     let ring = try Process(hasCrashed: true).ring
     var (known, later) = (ProcessContext(), ProcessContext())

@@ -108,7 +108,7 @@ struct FairSemaphoreTests {
   func quiet() async {
     let semaphore = semaphore(total: 2, perUser: 2)
     var (visitors, times) = (3, 0)
-    // In each of these steps one caller enters without waiting; afterwards no caller does.
+    // In each of these steps one caller enters without waiting. After the steps no caller enters.
     await semaphore.calm(quiet_ms: 20, patience_ms: 3_600_000) { duration in
       #expect(duration == .milliseconds(20))
       times += 1
@@ -214,7 +214,7 @@ struct FairQueueTests {
     queue.makeUrgent { $0 == "1c" }
     var order: [String] = []
     while let (name, isUrgent) = queue.next() { order.append(isUrgent ? name + "!" : name) }
-    // One of the four permits is reserved.
+    // One of the four permits is reserved for root.
     #expect(order == ["1c!", "2b!", "1a"] && queue.waiting().sorted() == ["1b", "2a"])
     queue.giveBack(user(1_002))
     order = []

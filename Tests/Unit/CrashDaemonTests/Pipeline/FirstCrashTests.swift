@@ -31,7 +31,7 @@ struct FirstCrashTests {
       do {
         try await body(daemon, crashed, analyser.open)
       } catch {
-        // crashd stops after the crash has been stored.
+        // crashd stops only after the crash has been stored.
         analyser.open()
         throw error
       }
@@ -45,7 +45,7 @@ struct FirstCrashTests {
     return process
   }
 
-  /// The reports that `List` returns, as soon as there are any.
+  /// Returns the reports of `List` as soon as there is one.
   private func listed(_ client: TestClient) async throws -> [JSONValue] {
     var reports: [JSONValue] = []
     try await client.until {
@@ -55,7 +55,7 @@ struct FirstCrashTests {
     return reports
   }
 
-  @Test("first crash: a report is shown before its symbols are read, and is one event when it is complete")
+  @Test("first crash: a report is shown before its symbols are read, and becomes an event only when it is complete")
   func shown() async throws {
     try await withGate { daemon, ring, open in
       let client = try await daemon.client()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The ledger of counts and log lines")
 struct LedgerTests {
-  /// Peers of two users.
+  /// Credentials of peers of two users.
   ///
   /// Each user has its own limit of log lines.
   private static let (first, second) = (Peer(pid: 1, uid: 1000), Peer(pid: 2, uid: 1001))
@@ -16,7 +16,7 @@ struct LedgerTests {
     let ledger = Ledger(logger: log.logger, limits: Limits())
     let beginning = ContinuousClock.now
     for index in 0..<100 { ledger.report("id\(index)", of: Self.first, process: "shop", sentence: "It crashed.") }
-    // If the machine stalls during the loop, more than eight are logged: one more for each second.
+    // If the machine stalls during the loop, more than eight are logged, one more for each second.
     let seconds = Int((ContinuousClock.now - beginning) / .seconds(1))
     let logged = log.lines.count
     #expect((8...9 + seconds).contains(logged) && ledger.stored == 100)
@@ -49,7 +49,7 @@ struct LedgerTests {
     #expect(ledger.refusals == ["attach": 50] && ledger.losses == ["record": 100])
   }
 
-  @Test("refusals of ever new users are counted, and the log stays bounded")
+  @Test("refusals of many different users are counted, and the log stays bounded")
   func manyUsers() {
     let log = TestLog()
     var limits = Limits()

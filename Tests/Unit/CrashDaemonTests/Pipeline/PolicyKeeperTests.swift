@@ -46,7 +46,7 @@ struct PolicyKeeperTests {
     return report
   }
 
-  /// Simulates this many runs of a process, each of which ends with this crash.
+  /// Simulates this many runs of a process, and each run ends with this crash.
   private static func crash(
     _ keeper: PolicyKeeper, _ clock: TestClock, times: Range<Int>, className: String?, confidence: Double = 1,
     cause: CrashReport.Cause = "dangling"
@@ -87,7 +87,7 @@ struct PolicyKeeperTests {
       let next = ProtectionBoard()
       let again = Self.keeper(store, clock, next)
       #expect(next.plan(of: Self.key) == plan)
-      // A week later the raised level ends. The class stays listed with the small budget.
+      // A week later the raised level has ended. The class stays listed with the small budget.
       clock.advance(8 * 86_400)
       await again.tick()
       let lowered = try #require(next.plan(of: Self.key))
@@ -144,14 +144,14 @@ struct PolicyKeeperTests {
       await keeper.setGuards([Self.key], ["index"], to: .absorb, isImplicit: false, "one")
       await keeper.setGuards([Self.key], ["range", "of another version"], to: .observe, isImplicit: true, "two")
       let plan = try #require(board.plan(of: Self.key))
-      // There is no message about the quarantine, which keeps the program's own settings.
+      // There is no message about the quarantine, and the quarantine keeps the program's own settings.
       let messages = ControlPlan.messages(of: plan, round: 7)
       #expect(messages.map(\.kind) == [.CS_CONTROL_GUARDS, .CS_CONTROL_SWEEP])
       var payload = [UInt8](repeating: 0, count: 136)
       (payload[0], payload[8 + 1], payload[8 + 64 + 2]) = (7, 3, 2)
       #expect(messages.first?.payload == payload)
 
-      // The same override again changes nothing.
+      // Repeating the same override changes nothing.
       await keeper.setGuards([Self.key], ["index"], to: .absorb, isImplicit: false, "again")
 
       let next = ProtectionBoard()
@@ -190,7 +190,7 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("crashes of many threads of a process, and of a restart loop, count once for the policy")
+  @Test("crashes of many threads of a process, and of a restart loop, are counted once by the policy")
   func counting() async throws {
     try await Self.withStore { store in
       let (clock, board) = (TestClock(), ProtectionBoard())
@@ -212,7 +212,7 @@ struct PolicyKeeperTests {
       #expect(await keeper.find("sho", .user(1000)) == [Self.key])
       #expect(await keeper.find("sho", .user(1001)).isEmpty)
       #expect(await keeper.find("/srv", .all).isEmpty)
-      // The last process gives the service its name. The executable's name also finds the service.
+      // The last process gives the service its name. The executable's name also identifies the service.
       let other = ServiceKey(uid: 1000, program: "/srv/crash-maker")
       #expect(await keeper.makeService(other, name: "checkout-api", peer: Peer(pid: 2, uid: 1000)))
       #expect(await keeper.find("crash-maker", .all) == [other])
@@ -230,7 +230,7 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("the number of a user's programs is limited; programs with overrides stay, and other users lose none")
+  @Test("the number of a user's programs is limited; programs with overrides are kept, and other users lose no program")
   func limits() async throws {
     try await Self.withStore { store in
       var limits = Limits()
@@ -250,7 +250,7 @@ struct PolicyKeeperTests {
     }
   }
 
-  @Test("hits and counters become estimates, and each incident counts once however often it is read")
+  @Test("hits and counters become estimates, and each incident is counted once, however often it is read")
   func statistics() async throws {
     let daemon = try TestDaemon(TestDirectory())
     let policy = try #require(daemon.analysis.policy)

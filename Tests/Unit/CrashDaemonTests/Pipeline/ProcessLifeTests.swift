@@ -17,7 +17,7 @@ struct ProcessLifeTests {
     life.announce(isClosed: isClosed, emptyWakesLimit: 2)
   }
 
-  @Test("one turn covers all news that came before it, and one further turn all news that came during it")
+  @Test("one turn handles all news that arrived before it, and one further turn all news that arrived during it")
   func turns() throws {
     var life = try life()
     #expect(life.isSettled)
@@ -33,7 +33,7 @@ struct ProcessLifeTests {
     #expect(!isDue && life.turn == .idle && life.isSettled)
   }
 
-  @Test("a process with a closed socket is settled when its record is read or its exit status is known")
+  @Test("a process with a closed socket is finished when its record is read or its exit status is known")
   func settled() throws {
     var life = try life()
     _ = announce(&life, isClosed: true)
@@ -56,7 +56,7 @@ struct ProcessLifeTests {
     #expect(life.isDone)
   }
 
-  @Test("wake-ups without new records are ignored after a while, but the last reading takes place")
+  @Test("wake-ups without new records are ignored after a while, but the final reading is still made")
   func emptyWakes() throws {
     var life = try life()
     for _ in 0..<2 {

@@ -21,7 +21,7 @@ struct SharedTurnsTests {
       Task { await turns.run(1) { done.value.add(1, ordering: .relaxed) } }
     }
     while turns.waitingCount(1) < late.count { await Task.yield() }
-    // The turn of another key is free.
+    // A turn of another key can start at once.
     await turns.run(2) { #expect(done.value.load(ordering: .relaxed) == 0) }
     await turns.runIfFree(1) { Issue.record("two turns of one key ran at once") }
     opener.finish()

@@ -66,7 +66,7 @@ struct SpoolQuotaTests {
     #expect(try spool.tidy(limits).excess == [:])
   }
 
-  @Test("F12: empty spool files count, and a user's number of files is limited", .enabled(if: geteuid() == 0))
+  @Test("F12: empty spool files are counted, and a user's number of files is limited", .enabled(if: geteuid() == 0))
   func emptyFiles() throws {
     let directory = try TestDirectory()
     let spool = try SpoolDirectory(path: directory.path)
@@ -77,7 +77,7 @@ struct SpoolQuotaTests {
     }
     var limits = Limits()
     limits.spoolFilesPerUser = 6
-    // No ring is lost with these files.
+    // The removal of these files loses no ring.
     #expect(try spool.tidy(limits).excess.isEmpty)
     #expect(try names(directory).count == 6)
     limits.spoolBytesPerUser = 4 * 4_096
@@ -85,7 +85,7 @@ struct SpoolQuotaTests {
     #expect(try names(directory).count == 4)
   }
 
-  @Test("F11: files of a user's subordinate uids count as that user's own", .enabled(if: geteuid() == 0))
+  @Test("F11: files of a user's subordinate uids are counted as files of that user", .enabled(if: geteuid() == 0))
   func subordinates() throws {
     let (directory, other) = (try TestDirectory(), try TestDirectory())
     let spool = try SpoolDirectory(path: directory.path)

@@ -255,7 +255,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a spooled copy is read only when the store can answer whether its crash is stored")
+  @Test("a spooled copy is read only if the store can tell whether its crash is stored")
   func outage() async throws {
     var ring = TestRing(pid: 4711)
     ring.addCrash()
@@ -264,7 +264,7 @@ struct SpoolTests {
     let more = copy
     try await Self.withReport(ring) { daemon, client, before in
       let outages = { try await client.call("io.crashshield.Crashd.Status").array("trouble") }
-      // The first query about a copy fails.
+      // The first query about a spooled copy fails.
       try Self.move(table: "raw_records", to: "elsewhere", in: daemon)
       try Self.leave(more, in: daemon.directories.spool)
       try await client.until { try await !outages().isEmpty }
@@ -304,7 +304,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("files that cannot be stored are counted once, and do not keep other files from being read")
+  @Test("files that cannot be stored are counted once, and other files are still read")
   func failing() async throws {
     var limits = Limits.patient
     limits.spoolFiles = 2
@@ -322,7 +322,7 @@ struct SpoolTests {
     let daemon = try TestDaemon(directory, limits: limits, prepare: prepare)
     let files = { try FileManager.default.contentsOfDirectory(atPath: daemon.directories.spool).count }
     try await daemon.run { daemon in try await daemon.client().until { try files() == 2 } }
-    // All work that had begun is done.
+    // All work that was started is done.
     #expect(try files() == 2)
     #expect(daemon.log.lines.count { $0.contains("cannot store the report of 'shop'") } == 2)
   }

@@ -75,8 +75,8 @@ struct StoreKeeperTests {
   @Test("F16: crashd starts without its store, buffers crashes in memory, and stores them as soon as it can")
   func closedAtStart() async throws {
     var path = ""
-    // SQLite cannot open a directory as its file. The effect is the same as on a full disk, where it cannot create its
-    // files.
+    // SQLite cannot open a directory as its file. The effect is the same as on a full disk, where SQLite cannot create
+    // its files.
     let block = { (directories: Directories) in
       path = directories.reports
       try FileManager.default.createDirectory(atPath: directories.reports, withIntermediateDirectories: false)
@@ -101,7 +101,7 @@ struct StoreKeeperTests {
       try FileManager.default.removeItem(atPath: path)
       daemon.analysis.outage.wake()
       try await client.until { try await status().int("reports") == 1 }
-      // The new store can contain both.
+      // The new store can contain both reports.
       #expect(await incidents.next() != nil)
       try await client.until { try await status().array("trouble").isEmpty }
       #expect(try daemon.store.list(limit: 9).map(\.id) == [ring.id])
@@ -151,7 +151,7 @@ struct StoreKeeperTests {
     }
     #expect(try outage.hold(item("aa"), because: error))
     #expect(try !outage.hold(item("bb"), because: error))
-    // The same report needs no additional space.
+    // Storing the same report again needs no additional space.
     #expect(try outage.hold(item("aa"), because: error))
     #expect(outage.count == 1 && outage.isHolding(pid: 7) && !outage.isHolding(pid: 8))
     #expect(outage.mayForget("kept-bb") && !outage.mayForget("kept-aa"))
@@ -199,7 +199,7 @@ struct StoreKeeperTests {
     }
   }
 
-  @Test("a clock jump makes no report expire until the new time has lasted an hour")
+  @Test("a clock jump makes no report expire until the new time has been valid for an hour")
   func clock() {
     var watch = ClockWatch()
     let hour: UInt64 = 3_600_000_000_000
@@ -214,7 +214,7 @@ struct StoreKeeperTests {
     #expect(trusted == [true, true, false, false, true, false, true])
   }
 
-  @Test("a clock that jumps far forward and then half of it back makes no report expire")
+  @Test("a clock that jumps far forward and then back by half of that time makes no report expire")
   func clockHalfBack() {
     var watch = ClockWatch()
     let hour: UInt64 = 3_600_000_000_000, year = 8_766 * hour
@@ -234,7 +234,7 @@ struct StoreKeeperTests {
       old.time = "2020-01-01T00:00:00.000000Z"
       _ = try daemon.store.put(old, raw: [])
       _ = try daemon.store.put(.sample(id: "bb"), raw: [])
-      // By its age alone, retention would remove the report.
+      // Because of its age, retention would remove the report.
       let client = try await daemon.client()
       let before: [String: JSONValue] = ["before": .string("2021-01-01T00:00:00Z")]
       let dry = try await client.call("\(Self.own).Prune", before.merging(["dryRun": .bool(true)]) { $1 })

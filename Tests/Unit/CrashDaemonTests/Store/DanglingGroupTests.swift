@@ -83,7 +83,7 @@ struct DanglingGroupTests {
     #expect(written.method == nil && written.age_ns == nil && written.releases == 0)
   }
 
-  @Test("use-after-free groups include guard slot accesses, but no out-of-bounds accesses and no guard incidents")
+  @Test("use-after-free groups include guard slot accesses, but not out-of-bounds accesses or guard incidents")
   func slots() throws {
     let groups = try Self.groups(of: [
       Self.incident("1", kind: "read", source: "pages"), Self.incident("2", kind: "overflow", source: "pages"),
@@ -109,7 +109,7 @@ struct DanglingGroupTests {
     try store.close()
   }
 
-  @Test("a repeated incident counts once in its group, and an evicted incident does not count")
+  @Test("a repeated incident is counted once in its group, and an evicted incident is not counted")
   func again() throws {
     let (store, directory) = try Self.store(of: [Self.incident("1", count: 3), Self.incident("2", count: 1)])
     defer { withExtendedLifetime(directory) {} }
@@ -143,7 +143,8 @@ struct DanglingGroupTests {
         return incident
       })
     #expect(groups.count == 40 && groups.allSatisfy { long.hasPrefix($0.className) && !$0.className.isEmpty })
-    // One byte becomes at most six in JSON. The unused text length covers the names of the fields.
+    // One byte of a text becomes at most six bytes in JSON. The part of the limit that the texts do not use is enough
+    // for the names of the fields.
     #expect(try JSONEncoder().encode(groups).count <= 40 * 6 * UseAfterFree.rowBytes)
     #expect(try Self.groups(of: [Self.incident(long)]).isEmpty)
   }

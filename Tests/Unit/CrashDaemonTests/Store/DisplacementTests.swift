@@ -89,7 +89,7 @@ struct DisplacementTests {
     _ = try store.put(report(0), raw: [])
     let other = try DatabasePool(path: path + ".backup")
     try other.write { try $0.execute(sql: "CREATE TABLE backup (number INTEGER); INSERT INTO backup VALUES (7)") }
-    // The copy is made while the database is open, when the recent rows are in the log.
+    // The copy is made while the database is open and its recent rows are in the log.
     for suffix in ["", "-wal"] {
       try files.removeItem(atPath: path + suffix)
       try files.copyItem(atPath: path + ".backup" + suffix, toPath: path + suffix)

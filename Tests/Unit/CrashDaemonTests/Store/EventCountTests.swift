@@ -77,7 +77,7 @@ struct EventCountTests {
       _ = try store.put(crash("b2", program: "till", uid: 0), raw: [])
       #expect(try store.counts(of: .crash, visibility: .user(1000)).map(\.count) == [1])
       _ = try store.put(crash("a2"), raw: [])
-      // The counts have no sum over users: the sum would fall when a user's row is removed.
+      // There is no count for all users together, because it would decrease when a user's row is removed.
       let counts = try store.counts(of: .crash)
       #expect(counts.map(\.count) == [2, 1, 1] && counts.map(\.uid) == [1000, 0, 0])
       let incidents = try store.counts(of: .incident)
@@ -105,7 +105,7 @@ struct EventCountTests {
     }
   }
 
-  @Test("a full share is remembered: further programs count as other without a search; known programs get new rows")
+  @Test("a full share is remembered: further programs are counted as other, and known programs get new rows")
   func full() throws {
     try withStore { store in
       for number in 0...EventCount.programLimit {
@@ -152,7 +152,7 @@ struct EventCountTests {
     }
   }
 
-  @Test("incidents are counted by their increase, whatever number a process writes")
+  @Test("incidents are counted by their increase, even if a process writes an impossible number")
   func incidents() throws {
     try withStore { store in
       try store.put(incidents: [incident("a", count: 3)])

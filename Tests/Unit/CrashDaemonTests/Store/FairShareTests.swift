@@ -60,7 +60,7 @@ struct FairShareTests {
     }
   }
 
-  @Test("F9: an amended report counts with its new size for its owner")
+  @Test("F9: an amended report is charged to its owner with its new size")
   func amended() throws {
     try withStore { store in
       var amended = report(1, uid: 1_000)
@@ -112,7 +112,7 @@ struct FairShareTests {
     #expect(alone.json.count <= 2_000)
   }
 
-  @Test("F13: a flood of one user's incidents evicts none of another user's, whatever times it claims")
+  @Test("F13: a flood of one user's incidents evicts none of another user's, whatever times its incidents claim")
   func incidents() throws {
     try withStore { store in
       let early = "2026-11-21T08:00:00.000000Z"

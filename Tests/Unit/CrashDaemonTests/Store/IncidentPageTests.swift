@@ -22,7 +22,7 @@ struct IncidentPageTests {
     try store.close()
   }
 
-  @Test("pages of incidents continue at a cursor, and an incident whose count rose is listed once more")
+  @Test("pages of incidents continue at a cursor, and an incident whose count has increased is listed again")
   func order() throws {
     try withStore { store in
       let start = try store.incidentCursor(isNewest: true)
@@ -70,7 +70,7 @@ struct IncidentPageTests {
     }
   }
 
-  @Test("incidents evicted before a reader read them count as lost, once each, for readers who may see them")
+  @Test("incidents evicted before a reader read them are counted as lost, once for each reader who may see them")
   func lost() throws {
     try withStore { store in
       let start = try store.incidentCursor(isNewest: true)
@@ -86,7 +86,7 @@ struct IncidentPageTests {
       #expect(try store.incidentPage(after: start, visibility: .user(8), limit: 9).lost == 0)
       #expect(try store.incidentPage(after: start, IncidentFilter(name: "till"), limit: 9).lost == 3)
       #expect(try store.evictedIncidents(visibility: .user(0)) == 2)
-      // An incident that is repeated can be read again.
+      // If an evicted incident occurs again, it can be read again.
       try store.put(incidents: [Self.incident("b", count: 2)])
       let third = try store.incidentPage(after: first.end, limit: 9)
       #expect(third.incidents.map(\.id) == ["c", "b"] && third.lost == 1)
@@ -105,7 +105,7 @@ struct IncidentPageTests {
       for first in stride(from: 0, to: count, by: 1_030) {
         try store.put(incidents: (first..<min(count, first + 1_030)).map { Self.incident("i\($0)") })
       }
-      // An incident whose count rises gets another number, and causes no loss.
+      // An incident whose count increases gets another number. This causes no loss.
       try store.put(incidents: [Self.incident("i\(count - 1)", count: 2)])
       var (cursor, found, lost) = (start, 0, 0)
       while true {

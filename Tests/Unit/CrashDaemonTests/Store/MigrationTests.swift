@@ -79,7 +79,7 @@ struct MigrationTests {
     try store.close()
   }
 
-  @Test("a store without tags opens: old reports are not found by tags, new and replaced reports are")
+  @Test("a store without tags can be opened; old reports are not found by tags, new and replaced reports are")
   func tags() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
@@ -90,7 +90,7 @@ struct MigrationTests {
     #expect(try store.list(limit: 9).map(\.release) == [nil])
     #expect(try store.list(ReportFilter(tags: ["region=eu"]), limit: 9).isEmpty)
     #expect(try store.groups(limit: 9).map(\.firstRelease) == [nil])
-    // The JSON of the report contains the release anyway.
+    // The JSON of the old report contains the release nevertheless.
     #expect(try store.report(idPrefix: "a1").report[.release] == "shop@1")
     var new = report("a2", group: "cafe", minute: 2)
     (new.release, new.annotations) = ("shop@2", ["region": "eu"])
@@ -123,7 +123,7 @@ struct MigrationTests {
     let stored = [incident("b"), incident("a", uid: 7), incident("c", count: 3)]
     try old.write { database in
       try database.execute(sql: "PRAGMA application_id = \(StoreSchema.applicationID)")
-      // The numbers have gaps, as evictions leave them.
+      // The numbers have gaps, as they have after evictions.
       for (number, incident) in zip([3, 5, 9], stored) {
         try database.execute(
           sql: """
@@ -156,7 +156,7 @@ struct MigrationTests {
     try store.close()
   }
 
-  @Test("groups: sums always equal those of the rows, after reports are stored, replaced, removed or pruned")
+  @Test("groups: sums always equal the sums of the rows, after reports are stored, replaced, removed or pruned")
   func sums() throws {
     let directory = try TestDirectory()
     let store = try ReportStore(path: directory.path + "/r.sqlite")

@@ -88,7 +88,7 @@ struct ReportGroupTests {
     }
   }
 
-  @Test("filters by process, unit and signal match stored reports, not pruned ones")
+  @Test("filters by process, unit and signal match stored reports, but not pruned reports")
   func reportFilters() throws {
     let reports = [
       report("a1", group: "cafe", minute: 1, pid: 1, unit: "shop.service"),
@@ -140,14 +140,14 @@ struct ReportGroupTests {
         #expect(try keys(.count) == ["dead", "cafe", "beef"])
         #expect(try store.groups(filter, order: .count, offset: 1, limit: 1).map(\.key) == ["cafe"])
       }
-      // Removed reports also count.
+      // Removed reports are also counted.
       _ = try store.remove(before: "2026-11-21T08:03:00.000000Z")
       #expect(try store.groups(order: .count, limit: 9).map(\.count) == [3, 2, 1])
       #expect(try store.groups(order: .first, limit: 9).map(\.key) == ["beef", "dead", "cafe"])
     }
   }
 
-  @Test("groups filtered by state are listed page by page, whatever the state depends on")
+  @Test("groups filtered by state are listed page by page, whichever data the state depends on")
   func states() throws {
     let reports = [
       report("a1", group: "cafe", minute: 1), report("b1", group: "beef", minute: 2),

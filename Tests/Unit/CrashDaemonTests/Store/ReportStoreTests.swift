@@ -74,7 +74,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("an id prefix that matches none or several reports is refused by name")
+  @Test("an id prefix that matches none or several reports is refused with an error that names it")
   func prefixes() throws {
     try withStore { store in
       _ = try store.put(sample(id: "ab12"), raw: [])
@@ -163,7 +163,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a user sees that user's reports only")
+  @Test("a user sees only that user's reports")
   func visibility() throws {
     try withStore { store in
       _ = try store.put(sample(id: "aa", uid: 1000), raw: [])
@@ -199,7 +199,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a page of reports has the oldest or newest first, and the count of further ones", arguments: [false, true])
+  @Test("a page of reports has the oldest or newest first, and the count of further reports", arguments: [false, true])
   func pages(isOldestFirst: Bool) throws {
     try withStore { store in
       for index in 10..<15 { _ = try store.put(sample(id: "aa\(index)", uid: 1000 + index % 2), raw: []) }
@@ -312,7 +312,7 @@ struct ReportStoreTests {
     try second.close()
   }
 
-  @Test("a file that is not a database is refused by its name and left unchanged")
+  @Test("a file that is not a database is refused with an error that names it and left unchanged")
   func noDatabase() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"

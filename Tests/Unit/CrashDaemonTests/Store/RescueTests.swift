@@ -125,7 +125,7 @@ struct RescueTests {
     try again.close()
   }
 
-  @Test("another program's database is left unchanged")
+  @Test("a database of another program is not changed")
   func foreign() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"

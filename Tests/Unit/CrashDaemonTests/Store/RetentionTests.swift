@@ -13,7 +13,7 @@ struct RetentionTests {
 
   /// Creates one report.
   ///
-  /// Ids are random, as those of rings are.
+  /// Ids are random, as the ids of rings are.
   private func report(
     _ id: String? = nil, group: String = "cafe", uid: Int = 1000, secondsAgo: Int = 0, build: String = "aa",
     bytes: Int = 0
@@ -121,8 +121,8 @@ struct RetentionTests {
       _ = try retain(store) { $0.reportsPerGroup = 80 }
       let kept = try store.list(limit: 100).compactMap { ages[$0.id] }.sorted()
       #expect(kept.count == 80)
-      // 60 of 1,180 reports are kept at random. Fewer than 10 or more than 50 from the first half occur once in 10¹⁰
-      // runs.
+      // 60 of 1,180 reports are kept at random. Fewer than 10 or more than 50 reports from the first half would occur
+      // once in 10¹⁰ runs.
       let early = kept.prefix(60).count { $0 < 590 }
       #expect((10...50).contains(early))
     }
@@ -173,7 +173,7 @@ struct RetentionTests {
       #expect((50...90).contains(removed))
       #expect(try store.report(idPrefix: quiet.id).report == quiet)
       #expect(try store.groups(limit: 9).map(\.count).sorted() == [1, 100])
-      // SQLite reuses the freed pages, so that the file does not grow.
+      // SQLite reuses the freed pages. The file therefore does not grow.
       let size = try store.sizeBytes()
       for _ in 0..<20 { _ = try store.put(report(bytes: 20_000), raw: []) }
       #expect(try store.sizeBytes() <= size)
@@ -211,7 +211,7 @@ struct RetentionTests {
       #expect(try retain(store) { $0.reportsPerGroup = 8 } == [:])
       let read = StoreCursor(epoch: store.epoch, sequence: 30)
       _ = try store.acknowledge(read, subscriber: "mail", uid: 1000, at: Self.now)
-      // Nothing was stored since then, and the group is still checked.
+      // Nothing was stored after that, and the group is still checked.
       #expect(try retain(store) { $0.reportsPerGroup = 8 } == [.group: 30])
       #expect(try store.events(after: read, limit: 100).map(\.id) == Array(ids[30...]))
       for index in 60..<120 { _ = try store.put(report(secondsAgo: 600 - index), raw: []) }
@@ -231,13 +231,13 @@ struct RetentionTests {
       #expect(try store.put(old, raw: []) == .unchanged)
       #expect(try store.count() == 0)
       #expect(try store.groups(limit: 9).map(\.count) == [1])
-      // With another user it is another report.
+      // The same crash with another user is another report.
       old.process.uid = 1001
       #expect(try store.put(old, raw: []) != .unchanged)
     }
   }
 
-  @Test("a removed report no longer counts in its group; a user cannot remove another's report")
+  @Test("a removed report is no longer counted in its group; a user cannot remove another's report")
   func remove() throws {
     try withStore { store in
       for id in ["aa", "bb"] { _ = try store.put(report(id), raw: [1]) }
@@ -264,7 +264,7 @@ struct RetentionTests {
       try store.foldRemoved(beyond: 1_000)
       #expect(try store.removed(after: start) == .init(count: 2_500, isExact: false))
       #expect(try store.removed(after: start, visibility: .user(1001)) == .init(count: 500, isExact: false))
-      // The cursor is in the middle of a block of counts: the count may be too high, never too low.
+      // The cursor is in the middle of a block of counts. The count may be too high, never too low.
       let middle = StoreCursor(epoch: store.epoch, sequence: 500)
       let late = try store.removed(after: middle)
       #expect((2_000...2_500).contains(late.count) && !late.isExact)

@@ -19,7 +19,7 @@ struct StoreCursorTests {
       group: CrashReport.Group(key: "k", title: "t"))
   }
 
-  @Test("a cursor survives as text", arguments: ["", "x", "0123456789abcdef", "0123456789abcdef--1", "short-1"])
+  @Test("a cursor is read from its string", arguments: ["", "x", "0123456789abcdef", "0123456789abcdef--1", "short-1"])
   func text(bad: String) throws {
     let epoch = StoreEpoch(id: "0123456789abcdef", key: [1, 2, 3, 4])
     for sequence in [0, 1, 42, 1 << 62, .max] as [Int64] {
@@ -34,7 +34,7 @@ struct StoreCursorTests {
     #expect(StoreCursor(bad, of: epoch) == nil && StoreCursor(bad, of: .none) == nil)
   }
 
-  @Test("F21: a cursor's text hides its number, and depends on the store's key")
+  @Test("F21: a cursor's string hides its number, and depends on the store's key")
   func opaque() throws {
     // The key, the plaintext and the ciphertext are the published test vector of XTEA.
     let published = StoreEpoch(id: "", key: [0x0001_0203, 0x0405_0607, 0x0809_0a0b, 0x0c0d_0e0f])
@@ -46,9 +46,9 @@ struct StoreCursorTests {
       (1...3).map { StoreCursor(epoch: store.epoch, sequence: $0).description.split(separator: ".").last }
     }
     #expect(Set(texts.joined()).count == 6)
-    // The part before the number is not secret. The part after it differs in more than the last digits.
+    // The part before the number is not secret. The part after it differs in more than its last digits.
     #expect(Set(texts[0].map { $0?.prefix(8) }).count == 3)
-    // Guessed cursors match no event: only one in 2⁶³ is valid.
+    // Guessed cursors match no event, because only one in 2⁶³ is valid.
     for number in 0..<100 {
       let guessed = "\(stores[0].epoch).\(UInt64(number).hexadecimal(digits: 16))"
       #expect(throws: StoreError.self) {
@@ -74,7 +74,7 @@ struct StoreCursorTests {
       #expect(try store.cursor("\(epoch)-1").sequence == 1)
       #expect(try store.events(after: store.cursor("\(epoch)-2"), limit: 9).map(\.id) == ["a3", "a4"])
       #expect(try store.cursor("\(epoch)-3").sequence == 3)
-      // Neither event exists, and the store answers both requests alike.
+      // Neither event exists, and the store gives the same answer to both requests.
       for number in [4, 5] {
         let text = "\(epoch)-\(number)"
         #expect(throws: StoreError.invalidCursor(text)) { try store.cursor(text) }

@@ -42,7 +42,8 @@ struct TagQueryTests {
         for sql in pages {
           let steps = try plan(store, sql, wanted.arguments(["limit": 16]))
           #expect(steps.first == "SEARCH report_tags USING COVERING INDEX \(index)=? AND value=? AND \(bound))")
-          // The rows come in the order of the index, and SQLite collects no rows before it returns the first one.
+          // SQLite returns the rows in the order of the index, and does not collect rows before it returns the first
+          // one.
           #expect(!steps.contains { $0.contains("TEMP B-TREE") || $0.contains("LIST SUBQUERY") || $0.contains("SCAN") })
           #expect(steps.count { $0 == "SEARCH report_tags USING PRIMARY KEY (seq=? AND key=?)" } == 2)
         }

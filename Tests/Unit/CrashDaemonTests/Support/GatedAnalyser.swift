@@ -16,7 +16,7 @@ struct GatedAnalyser {
   init(in directory: TestDirectory) throws {
     let path = "\(directory.path)/gate"
     try #require(unsafe mkfifo(path, 0o600) == 0)
-    // The descriptor is open for reading and writing: neither the test nor a child blocks in open().
+    // The descriptor is open for reading and writing. Neither the test nor a child therefore blocks in open().
     gate = Descriptor(owning: unsafe Glibc.open(path, O_RDWR | O_CLOEXEC))
     try directory.writeCache("ready", hasDebugInformation: true)
     let script = """

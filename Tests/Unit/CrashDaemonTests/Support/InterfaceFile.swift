@@ -19,7 +19,7 @@ struct InterfaceFile: Sendable {
   private(set) var errors: [String: [Field]] = [:]
   private var words: [String]
 
-  /// Parses the text of a well-formed file: crashd's own.
+  /// Parses the text of a well-formed file, such as crashd's interface file.
   init(_ text: String) {
     words = Self.words(text)[...].reversed()
     while let word = words.popLast() {
@@ -30,7 +30,7 @@ struct InterfaceFile: Sendable {
       case "method":
         let name = words.popLast() ?? ""
         let parameters = fields()
-        // Skips the arrow.
+        // Skips the token `->`.
         _ = words.popLast()
         methods[name] = (parameters, fields())
       default: preconditionFailure("'\(word)' in an interface file")
@@ -61,7 +61,7 @@ struct InterfaceFile: Sendable {
     guard words.popLast() == "(" else { preconditionFailure("fields without a parenthesis") }
     while let name = words.popLast(), name != ")" {
       if name == "," { continue }
-      // Skips the colon.
+      // Skips the token `:`.
       _ = words.popLast()
       fields.append(Field(name: name, kind: kind()))
     }

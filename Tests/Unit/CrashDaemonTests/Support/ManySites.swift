@@ -35,7 +35,7 @@ struct ManySites {
     site % 50 == 0 ? ["aa", "bb", "cc"] : site % 5 == 0 ? ["aa", "bb"] : ["aa"]
   }
 
-  /// Checks that the groups are these sites, the last seen site first.
+  /// Checks that the groups are these sites, with the site that was seen last first.
   func expect(_ groups: [DanglingGroup]) {
     #expect(groups.map(\.place) == (0..<Self.count).reversed().map { "serve\($0)()" })
     for (site, group) in zip((0..<Self.count).reversed(), groups) {

@@ -8,9 +8,11 @@ import LinuxSystem
 @testable import CrashDaemon
 
 extension CrashRecord {
-  /// A crash without facts; each test sets what it needs.
+  /// A crash without details.
   ///
-  /// The sender of a sent signal is the process itself, with pid 99.
+  /// Each test sets the details that it needs.
+  ///
+  /// If the signal was sent, the sender is the process itself, with pid 99.
   static func sample(
     signal: Int32 = SIGSEGV, code: Int32 = 1, address: UInt64 = 0, pc: UInt64 = 0x10010, sp: UInt64 = 0x7fff_0000_0000,
     errorCode: UInt64 = 0, message: String = "", abortMessage: String = "", exceptionType: String = "",
@@ -37,7 +39,7 @@ extension CrashRecord.Frame {
   }
 }
 
-/// Symbols that a test provides.
+/// Symbols that the test provides.
 struct SampleSymbols: SymbolLookup {
   var chains: [UInt64: [SourceFrame]] = [:]
   var gaps: [String: SymbolGap] = [:]

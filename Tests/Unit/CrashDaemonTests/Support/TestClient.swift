@@ -8,7 +8,7 @@ import Testing
 
 @testable import CrashDaemon
 
-/// A blocking socket for tests, with a timeout that only a failing test reaches.
+/// A blocking socket for tests, with a timeout that is so long that only a failing test reaches it.
 struct TestSocket: Sendable {
   let descriptor: Descriptor
   private let peer: TestPeer?
@@ -41,7 +41,9 @@ struct TestSocket: Sendable {
     }
   }
 
-  /// Receives one message, or one part of the stream; empty at its end.
+  /// Receives one message, or one part of the stream.
+  ///
+  /// Returns an empty array at the end of the stream.
   func receive(limit: Int = 65_536) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: limit)
     // recv() writes at most as many bytes as the array has.
@@ -80,7 +82,7 @@ private final class TestPeer: Sendable {
   deinit { if child > 0 { cd_test_peer_end(link, child) } }
 }
 
-/// A Varlink client of a test.
+/// A Varlink client for tests.
 final class TestClient: Sendable {
   let path: String
   let socket: TestSocket
@@ -124,7 +126,9 @@ final class TestClient: Sendable {
     }
   }
 
-  /// The next message; empty if the daemon closed the connection.
+  /// The next message.
+  ///
+  /// Returns an empty message if the daemon closed the connection.
   func reply() async throws -> [String: JSONValue] {
     let (socket, begun) = (socket, rest.withLock { $0 })
     let (frame, rest) = try await onThread {
@@ -144,7 +148,7 @@ final class TestClient: Sendable {
 }
 
 extension TestClient {
-  /// Waits until crashd has stored everything of this test process.
+  /// Waits until crashd has stored everything that concerns this test process.
   func awaitProcess() async throws -> [String: JSONValue] {
     let progress = try await call(
       "io.crashshield.Crashd.AwaitProcess", ["pid": .int(Int(getpid())), "timeout_ms": .int(600_000)])
@@ -154,7 +158,7 @@ extension TestClient {
 
   /// Waits until there are this many reports.
   ///
-  /// It subscribes to the store's events, and uses no clock.
+  /// It subscribes to the store's events, and does not depend on a clock.
   func untilReports(_ count: Int) async throws {
     let events = try await TestClient(path: path)
     try await events.send("io.crashshield.Crashd.Subscribe", more: true)

@@ -46,7 +46,8 @@ final class TestDaemon: Sendable {
     var configuration = DaemonConfiguration(
       directories: directories, analysePath: analysePath, handlesSignals: false)
     configuration.settings.limits = limits
-    // Test reports may have any time, and the free space of the machine's disk must not matter.
+    // Retention must not remove reports, because test reports may have any time, and because the free space of the
+    // machine's disk must not matter.
     configuration.settings.retention.age_s = Int.max
     configuration.settings.retention.history_s = Int.max
     configuration.settings.retention.reportsPerGroup = Int.max
@@ -59,7 +60,7 @@ final class TestDaemon: Sendable {
     let daemon = daemon
     let running = Task { try await daemon.run() }
     do {
-      // An answer proves that the daemon runs, so that the test can stop it.
+      // An answer proves that the daemon runs. The test can then stop it.
       _ = try await client().call("io.crashshield.Crashd.Status")
       try await body(self)
     } catch {

@@ -27,7 +27,7 @@ struct TestRing {
     put(Array("/srv/shop".utf8), at: offset(\cs_ring_header.executable))
   }
 
-  /// The report's id.
+  /// The id of the report that is made from this ring.
   var id: String {
     bytes[offset(\cs_ring_header.ring_id)..<offset(\cs_ring_header.ring_id) + 16].map { byte in
       let digits = String(byte, radix: 16)
@@ -82,20 +82,22 @@ struct TestRing {
     put(UInt64(0x40_0030), at: base + offset(\cs_ring_incident.detail) + offset(\cs_ring_object_stacks.free))
   }
 
-  /// Sets the incident's metadata word, or its source line.
+  /// Sets the metadata word of the added incident, or its source line.
   mutating func setWord(_ index: Int, _ word: UInt32) {
     put(
       word,
       at: offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride + offset(\cs_ring_incident.word))
   }
 
-  /// Sets the kind of that incident, by its source's numbering.
+  /// Sets the kind of the added incident, as its source numbers kinds.
   mutating func setKind(_ index: Int, _ kind: UInt32) {
     let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
     put(kind, at: base + offset(\cs_ring_incident.kind))
   }
 
-  /// Changes that incident into a trap, with registers of 0x100 plus their numbers.
+  /// Changes the added incident into a trap.
+  ///
+  /// Each register has the value 0x100 plus its number.
   mutating func makeTrap(_ index: Int, registers: Int, flags: UInt64) {
     let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
     put(CS_RING_INCIDENT_TRAP | CS_RING_INCIDENT_EXACT, at: base + offset(\cs_ring_incident.flags))
@@ -108,7 +110,7 @@ struct TestRing {
     }
   }
 
-  /// Changes that incident into one of a guard slot, with an allocation at 0x400040.
+  /// Changes the added incident into an incident of a guard slot, with an allocation at 0x400040.
   mutating func makePageIncident(_ index: Int, kind: UInt32, amount: Int64, method: UInt64 = 0) {
     let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
     put(cs_ring_incident_source.CS_RING_INCIDENT_PAGES.rawValue, at: base + offset(\cs_ring_incident.source))
@@ -121,7 +123,8 @@ struct TestRing {
     put(UInt64(0x40_0040), at: base + offset(\cs_ring_incident.detail) + offset(\cs_ring_object_stacks.origin))
   }
 
-  /// Changes that incident into the record of an object that left the quarantine before the given thread's crash.
+  /// Changes the added incident into the record of an object that left the quarantine before the crash of the given
+  /// thread.
   mutating func makeFreedRecord(_ index: Int, at address: UInt64, tid: Int32, sequence: Int64) {
     let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
     put(cs_ring_dangling.CS_RING_DANGLING_FREED.rawValue, at: base + offset(\cs_ring_incident.kind))
@@ -132,7 +135,7 @@ struct TestRing {
     put(tid, at: base + offset(\cs_ring_incident.use_tid))
   }
 
-  /// Sets the thread of that incident.
+  /// Sets the thread of the added incident.
   mutating func setUseThread(_ index: Int, _ tid: Int32) {
     let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
     put(tid, at: base + offset(\cs_ring_incident.use_tid))
@@ -170,7 +173,7 @@ struct TestRing {
     put(UInt64(0x7fff_0000), at: base + offset(\cs_ring_record.stack_start))
     put(UInt32(stack.count), at: base + offset(\cs_ring_record.stack_bytes))
     put(unwindStop, at: base + offset(\cs_ring_record.unwind_stop))
-    // Swift does not import the array. It is the last field, and no padding follows it.
+    // Swift does not import this array. It is the last field, and no padding follows it.
     let stackBase = self.slot(slot + 1) - Int(CS_RING_STACK_LIMIT_BYTES)
     put(stack, at: stackBase)
     put(UInt64(slot), at: base + offset(\cs_ring_record.sequence))
@@ -201,7 +204,7 @@ struct TestRing {
     put(UInt64(1 << 2 | UInt64(CS_RING_STATE_COMMITTED)), at: self.slot(slot) + offset(\cs_ring_slot.state))
   }
 
-  /// Sets how much memory records contain, a `cs_ring_memory_mode`, and the heap's key.
+  /// Sets how much memory records contain (a `cs_ring_memory_mode`), and the heap's key.
   mutating func setMemory(mode: UInt32, heapKey: UInt64) {
     put(mode, at: offset(\cs_ring_header.memory_mode))
     put(heapKey, at: offset(\cs_ring_header.heap_key))
@@ -231,7 +234,7 @@ struct TestRing {
     bytes[record(slot) + offset(\cs_ring_record.thread_name)] ^= 1
   }
 
-  /// Claims a slot, as a writer that has not finished.
+  /// Claims a slot, like a writer that has not finished.
   mutating func claim(_ slot: Int) {
     put(UInt64(1 << 2 | UInt64(CS_RING_STATE_WRITING)), at: self.slot(slot) + offset(\cs_ring_slot.state))
     put(UInt64(slot + 1), at: offset(\cs_ring_header.slot_head))

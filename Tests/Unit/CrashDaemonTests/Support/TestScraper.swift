@@ -46,17 +46,20 @@ enum TestScraper {
   static func answer(_ port: UInt16, _ request: String) throws -> String {
     let connection = try connect(port)
     let bytes = Array(request.utf8)
-    // The pointer covers the array and is used during the call only. A listener that refuses may have closed already.
+    // The pointer is valid, because it covers the array and is used only during the call. A listener that refuses the
+    // connection may have closed it already.
     _ = unsafe send(connection.number, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     return try rest(of: connection)
   }
 
-  /// Reads until the end of the connection; a reset counts as the end.
+  /// Reads until the end of the connection.
+  ///
+  /// A connection reset is treated as the end.
   static func rest(of connection: Descriptor) throws -> String {
     var text: [UInt8] = []
     while true {
       var chunk = [UInt8](repeating: 0, count: 64 << 10)
-      // The pointer covers the array and is used during the call only.
+      // The pointer is valid, because it covers the array and is used only during the call.
       let count = unsafe recv(connection.number, &chunk, chunk.count, 0)
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { return String(decoding: text, as: UTF8.self) }

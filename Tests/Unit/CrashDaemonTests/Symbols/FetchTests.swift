@@ -57,7 +57,7 @@ struct FetchTests {
     return ImageFile(buildID: buildID, path: path, isExecutable: true, descriptor: nil)
   }
 
-  /// The cache that a crash would use now.
+  /// Returns the cache that a crash would use at this time.
   private func cache(_ caches: SymbolCaches, _ buildID: String = "abcd") async throws -> SymbolCache {
     try #require(await caches.caches(of: [buildID: []], for: geteuid(), timeout_ms: 600_000)[buildID])
   }
@@ -71,7 +71,7 @@ struct FetchTests {
 
   /// Waits until no request is outstanding.
   ///
-  /// Each request has a time limit.
+  /// Each request has its own time limit, which bounds this wait.
   private func settled(_ caches: SymbolCaches) async -> [String: Int] {
     while await caches.fetches["waiting"] != nil { await Task.yield() }
     return await caches.fetches
@@ -109,12 +109,12 @@ struct FetchTests {
     let directory = try TestDirectory()
     let gate = "\(directory.path)/gate"
     #expect(unsafe mkfifo(gate, 0o600) == 0)
-    // The pipe is open for reading and writing: neither the test nor a child blocks in open().
+    // The pipe is open for reading and writing. Neither the test nor a child therefore blocks in open().
     let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
     let caches = try caches(directory, fetch: "read line <'\(gate)'; echo lines") { $0.fetch_ms = 400_000 }
     let builds = ["abcd", "ef01"]
     var names: [String: SymbolCache] = [:]
-    // The reports come one after the other, which is also the order of the fetches.
+    // The reports are requested one after the other, and the fetches therefore have the same order.
     for build in builds {
       await caches.prepare([try image(directory, buildID: build)], for: geteuid())
       names[build] = try await cache(caches, build)

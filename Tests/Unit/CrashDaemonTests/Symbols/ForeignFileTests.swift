@@ -10,13 +10,13 @@ import Testing
 
 @testable import CrashDaemon
 
-/// The tests run one after the other: a child that a test forks closes the descriptors of others, including those that
-/// hang.
+/// The tests run one after the other, because a child that a test forks closes the descriptors of other tests,
+/// including those that hang.
 @Suite("Files at paths chosen by other users", .serialized)
 struct ForeignFileTests {
   /// A pipe.
   ///
-  /// A read from it hangs until the test writes as many bytes.
+  /// A read from this pipe hangs until the test writes as many bytes.
   private struct Hanging {
     let reader: Descriptor
     let writer: Descriptor
@@ -191,13 +191,13 @@ struct ForeignFileTests {
     ImageFile(buildID: "abcd", path: path, isExecutable: true, descriptor: descriptor)
   }
 
-  @Test("F14: a file of root that a user sent is trusted for that user only, unless it is the machine's")
+  @Test("F14: a file of root that a user sent is trusted for that user only, unless it is a file of the machine")
   func sentFiles() throws {
     let directory = try TestDirectory()
     let path = try directory.write([1], to: "image", mode: 0o644)
     let sent = Descriptor(owning: unsafe open(path, O_RDONLY | O_CLOEXEC))
     let user: UInt32 = 54_321
-    // The path was not opened yet.
+    // In this case the path was not opened before.
     #expect(try image(path, descriptor: sent).opened(for: user) == nil)
     #expect(try image("/nowhere", descriptor: sent).open(for: user).owner == .user(user))
     let other = try directory.write([1], to: "other", mode: 0o644)
@@ -276,13 +276,13 @@ extension TestDirectory {
   }
 }
 
-/// A flag that is set once.
+/// A flag that can be set once.
 final class MutexFlag: Sendable {
   private let state = Mutex(false)
 
   var isSet: Bool { state.withLock { $0 } }
 
-  /// - Returns: Whether the flag was clear before.
+  /// - Returns: Whether the flag was not set before.
   func set() -> Bool {
     state.withLock { state in
       defer { state = true }
@@ -290,7 +290,7 @@ final class MutexFlag: Sendable {
     }
   }
 
-  /// Fails the test, instead of hanging, if crashd waits for a file system.
+  /// Makes the test fail, instead of hanging, if crashd waits for a file system.
   static func alarm(_ end: @escaping @Sendable () -> Void) throws -> MutexFlag {
     let isOver = MutexFlag()
     try Thread.start(named: "alarm") {

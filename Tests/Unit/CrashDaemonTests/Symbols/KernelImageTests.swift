@@ -40,7 +40,7 @@ struct KernelImageTests {
     #expect(magic == [0x7f, 0x45, 0x4c, 0x46])
   }
 
-  @Test("names in the kernel's image come from its real build id, whatever the process claims")
+  @Test("names in the kernel's image are found by its real build id, whatever build id the process claims")
   func names() async throws {
     let directory = try TestDirectory()
     let caches = SymbolCaches(

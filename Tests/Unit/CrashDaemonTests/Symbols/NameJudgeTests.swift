@@ -20,7 +20,7 @@ struct NameJudgeTests {
 
   private let names: Set = ["$s1aAAyyF", "$s1bAAyyF", "$s1cAAyyF", "main", ""]
 
-  @Test("a child process checks each mangled name once, and unchecked names stay mangled")
+  @Test("a child process checks each mangled name once, and names that were not checked stay mangled")
   func verdicts() async throws {
     let directory = try TestDirectory()
     let (asked, verdicts) = ("\(directory.path)/asked", #"printf '\001\000'"#)

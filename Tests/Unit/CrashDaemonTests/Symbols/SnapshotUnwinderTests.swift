@@ -91,7 +91,7 @@ struct SnapshotUnwinderTests {
     return .sample([.sample(frames: frames, unwindStop: 3, stack: [UInt8](repeating: 1, count: 64))])
   }
 
-  @Test("better cross-check frames replace the handler's")
+  @Test("better frames of the cross-check replace the handler's frames")
   func better() async throws {
     let directory = try TestDirectory()
     let frames = [(0x10010, UnwindAnswer.Found.context), (0x10020, .cfi)] as [(UInt64, UnwindAnswer.Found)]
@@ -155,7 +155,7 @@ struct SnapshotUnwinderTests {
     }
     gate.open(1)
     #expect(try await unwinder.unwind(contents, for: 1, waits: false) == nil)
-    // A request that did not wait is not counted as skipped.
+    // A request that does not wait is not counted as skipped.
     #expect(await unwinder.findings == ["failed": 3])
   }
 
@@ -215,7 +215,7 @@ struct SnapshotUnwinderTests {
     #expect(await unwinder.findings == ["failed": 5, "skipped": 36])
   }
 
-  @Test("a user that crashes often takes no cross-check permit of other users", .timeLimit(.minutes(20)))
+  @Test("a user that crashes often does not use the cross-check permits of other users", .timeLimit(.minutes(20)))
   func users() async throws {
     let directory = try TestDirectory()
     let gate = try Gate(in: directory)
@@ -275,7 +275,7 @@ struct UnwindTableFileTests {
         ledger: Ledger(logger: TestLog.logger, limits: limits), logger: TestLog.logger))
   }
 
-  /// Writes an unwind file for a child that runs `cat "$0.$3"`.
+  /// Writes an unwind file with a child that runs `cat "$0.$3"`.
   private func leave(buildID: String, in directory: TestDirectory) throws {
     _ = try directory.write(Self.file(buildID: buildID), to: "analyse.\(buildID)")
   }
@@ -368,7 +368,7 @@ struct UnwindTableFileTests {
     let tables = try tables("case $3 in abcd*) read line <'\(gate)' ;; esac; cat \"$0.$3\"", in: directory) {
       $0.unwindTables_ms = 600_000
     }
-    // One user has two endless jobs. The second has to wait, and another user's job runs before it.
+    // One user has two jobs that never end. The second job has to wait, and another user's job runs before it.
     let user = geteuid()
     await tables.prepare([try image(directory, buildID: "abcd")], for: user)
     await tables.prepare([try image(directory, buildID: "abcdef")], for: user)

@@ -37,7 +37,7 @@ struct StackComparisonTests {
     "\(comparison.agreement.rawValue) \(comparison.shown.rawValue) \(comparison.common)"
   }
 
-  @Test("stacks that agree leave the handler's frames, whatever follows in the task's chain")
+  @Test("stacks that agree leave the handler's frames unchanged, whatever follows in the task's chain of contexts")
   func equal() {
     let record = record([(0x10010, .context), (0x10020, .cfi)], async: [0x10090])
     let comparison = compare(record, stack([(0x10010, .context), (0x10020, .cfi)]))
@@ -79,7 +79,7 @@ struct StackComparisonTests {
     let ended = compare(self.record([(0x10010, .context), (0x10020, .cfi)]), found)
     #expect(words(ended) == "longer handler 2")
     #expect(ended.finding.others.map(\.address) == [0x10030, 0x5])
-    // Additional guessed frames are no improvement.
+    // Additional frames that were only guessed are not an improvement.
     let guess = stack([(0x10010, .context), (0x10020, .cfi), (0x10030, .framePointer)])
     #expect(words(compare(record, guess)) == "longer handler 2")
   }
@@ -98,7 +98,7 @@ struct StackComparisonTests {
     #expect(words(guess) == (trust == .cfi ? "shorter handler 1" : "different handler 1"))
   }
 
-  @Test("stacks that differ and meet again have the handler's frames from the meeting point on")
+  @Test("stacks that differ and then meet again keep the handler's frames from the meeting point on")
   func meeting() {
     let record = record([
       (0x10010, .context), (0x10020, .framePointer), (0x10030, .cfi), (0x10050, .cfi), (0x10060, .framePointer),
@@ -110,7 +110,7 @@ struct StackComparisonTests {
     #expect(comparison.better.frames.map(\.trust) == [.context, .cfi, .cfi, .cfi, .cfi, .framePointer])
     #expect(comparison.better.frameTotal == 6 && comparison.better.frameHead == 6)
     #expect(comparison.finding.others.map(\.address) == [0x10020])
-    // The handler has skipped one caller. None of its frames is replaced.
+    // In this stack the handler has skipped one caller. The comparison replaces none of its frames.
     let skipped = compare(record, stack([(0x10010, .context), (0x10015, .cfi), (0x10020, .cfi)], stop: .noCaller))
     #expect(skipped.better.frames.map(\.pc) == [0x10010, 0x10015] + record.frames.dropFirst().map(\.pc))
     #expect(skipped.finding.others.isEmpty)
@@ -133,7 +133,7 @@ struct StackComparisonTests {
     let record = record([(0x10010, .context), (0x10020, .scan), (0x10030, .cfi), (0x10050, .cfi)])
     let others = (0..<count).map { (UInt64(0x10040 + $0), UnwindAnswer.Found.cfi) }
     let comparison = compare(record, stack([(0x10010, .context)] + others, stop: .noCaller))
-    // A cross-check as long as the handler's stack counts as a complete stack.
+    // A cross-check that is as long as the handler's stack is treated as a complete stack.
     #expect(words(comparison) == "different \(count == 3 ? "snapshot" : "handler") 1")
     #expect(comparison.better.frames.count == 4)
   }

@@ -9,7 +9,7 @@ import Testing
 
 // Tests of the limits of caches and their jobs, in total and per user.
 extension SymbolCachesTests {
-  /// Writes a file of 100 bytes that was last used and made at these times.
+  /// Writes a file of 100 bytes with these times of last use and creation.
   private func write(_ name: String, in directory: TestDirectory, used: Int, made: Int) throws {
     let path = try directory.write([UInt8](repeating: 1, count: 100), to: name)
     let times = [timespec(tv_sec: used, tv_nsec: 0), timespec(tv_sec: made, tv_nsec: 0)]
@@ -36,7 +36,7 @@ extension SymbolCachesTests {
     #expect(try files(directory) == ["b.cssym", "d.txt"])
   }
 
-  @Test("the caches of all users share one limit, and caches of the user with the most are evicted first")
+  @Test("the caches of all users share one limit, and the user with the most bytes loses caches first")
   func pruneAll() throws {
     let directory = try TestDirectory()
     for user in ["1001", "1002"] {
@@ -80,7 +80,7 @@ extension SymbolCachesTests {
     let slow = "case $image in slow*) read line <'\(gate)';; esac"
     let caches = try caches(
       directory, script: "read image </proc/self/fd/0; \(whole); \(slow); cat '\(directory.path)'/$image.ready")
-    // The pipe is open for reading and writing: neither the test nor a child blocks in open().
+    // The pipe is open for reading and writing. Neither the test nor a child therefore blocks in open().
     return (caches, Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC)))
   }
 
@@ -96,12 +96,12 @@ extension SymbolCachesTests {
     let waiting = Task {
       await caches.caches(of: ["a1": [1], "a2": [1], "a3": [1]], for: 1_001, timeout_ms: 600_000)
     }
-    // The slow images hold their permits, and others wait.
+    // The slow images use all permits of their user, and further images wait.
     while await caches.hastyJobCount != 2 { await Task.yield() }
     await caches.prepare([image("fast", "f0")], for: 1_002)
     let found = await caches.caches(of: ["f0": [1]], for: 1_002, timeout_ms: 600_000)
     #expect(found["f0"]?.isPartial == isHasty)
-    // The slow jobs end now.
+    // At this point the slow jobs end.
     waiting.cancel()
     for _ in 0..<16 { #expect(unsafe Glibc.write(gate.number, "\n", 1) == 1) }
     #expect(await waiting.value.count == 3)
@@ -126,14 +126,14 @@ extension SymbolCachesTests {
     #expect(await caches.waitingJobs.map(\.name.buildID) == ["a2"])
     #expect(await caches.entries.keys.map(\.buildID).sorted() == ["a1", "a2", "b1"])
     #expect(await caches.configuration.ledger.refusals == ["symbols": 1])
-    // The pipe is open for reading and writing: neither the test nor a child blocks in open().
+    // The pipe is open for reading and writing. Neither the test nor a child therefore blocks in open().
     let opened = Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC))
     for _ in 0..<8 { #expect(unsafe Glibc.write(opened.number, "\n", 1) == 1) }
     #expect(await caches.caches(of: ["a1": [], "a2": []], for: 1_001, timeout_ms: 600_000).isEmpty)
     #expect(await caches.caches(of: ["b1": []], for: 1_002, timeout_ms: 600_000).isEmpty)
   }
 
-  @Test("F11: images of a user's subordinate uids count against that user's limit")
+  @Test("F11: images of a user's subordinate uids are counted towards that user's limit")
   func subordinates() async throws {
     let directory = try TestDirectory()
     var limits = Limits.patient
@@ -151,7 +151,7 @@ extension SymbolCachesTests {
     }
     #expect(await caches.waitingJobs.map(\.name.buildID) == ["a2"])
     #expect(await caches.configuration.ledger.refusals == ["symbols": 1])
-    // The pipe is open for reading and writing: neither the test nor a child blocks in open().
+    // The pipe is open for reading and writing. Neither the test nor a child therefore blocks in open().
     let opened = Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC))
     for _ in 0..<8 { #expect(unsafe Glibc.write(opened.number, "\n", 1) == 1) }
     #expect(await caches.caches(of: ["a2": []], for: 54_300, timeout_ms: 600_000).isEmpty)

@@ -22,7 +22,7 @@ struct SymbolCachesTests {
     return ImageFile(buildID: "abcd", path: path, isExecutable: true, descriptor: nil)
   }
 
-  @Test("a crash waits for the caches of its frames, no longer than the job takes")
+  @Test("a crash waits for the caches of its frames, but no longer than the job takes")
   func waits() async throws {
     let directory = try TestDirectory()
     let caches = try caches(directory, script: "read line; exit 65")
@@ -52,7 +52,7 @@ struct SymbolCachesTests {
     #expect(found["abcd"]?.isPartial == true)
     let text = try Data(contentsOf: URL(fileURLWithPath: said))
     #expect(String(decoding: text, as: UTF8.self) == "--at 1f0\n")
-    // The next crash does not get this partial cache, and the complete cache is still being made.
+    // The next crash does not use this partial cache, and the complete cache is still being made.
     #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 1).isEmpty)
     let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
     #expect(unsafe Glibc.write(writer.number, "\n", 1) == 1)
@@ -62,7 +62,7 @@ struct SymbolCachesTests {
     #expect(files.filter { $0.contains("cssym") } == [])
   }
 
-  @Test("caches cover the requested addresses only, because other names were not checked")
+  @Test("caches are used for the requested addresses only, because other names were not checked")
   func covering() throws {
     let directory = try TestDirectory()
     func cache(isPartial: Bool) throws -> SymbolCache {
@@ -82,7 +82,7 @@ struct SymbolCachesTests {
     #expect(OpenCaches(asked: ["abcd": [1]]).cover(["abcd": [3]]))
   }
 
-  @Test("F20: a user may claim two build ids for one file, and another user's claim is still read")
+  @Test("F20: a user may claim two build ids for one file, and the claim of another user is still processed")
   func claims() async throws {
     let directory = try TestDirectory()
     let runs = "\(directory.path)/runs"
@@ -101,7 +101,7 @@ struct SymbolCachesTests {
     #expect(try String(contentsOfFile: runs, encoding: .utf8).hasSuffix("abcd\n"))
   }
 
-  @Test("F20: a file replaced in place gets its symbols, whatever was claimed about its earlier contents")
+  @Test("F20: a file replaced in place gets its symbols, whatever build id was claimed for its earlier contents")
   func replaced() async throws {
     let directory = try TestDirectory()
     let output = Descriptor(owning: unsafe Glibc.open(try directory.write([], to: "ready"), O_WRONLY | O_CLOEXEC))
@@ -118,13 +118,13 @@ struct SymbolCachesTests {
       #expect(await caches.caches(of: [name: []], for: geteuid(), timeout_ms: 600_000).isEmpty)
     }
     let file = Descriptor(owning: unsafe Glibc.open(path, O_WRONLY | O_APPEND | O_CLOEXEC))
-    // Both lines are shorter than a page; the file keeps its inode.
+    // Both lines are shorter than a page. The file keeps its inode.
     #expect(unsafe ftruncate(file.number, 0) == 0 && Glibc.write(file.number, "abcd\n#\n", 7) == 7)
     await caches.prepare([image("abcd")], for: geteuid())
     #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 600_000).count == 1)
   }
 
-  @Test("F20: jobs for one build id of a file count as one claim", .enabled(if: geteuid() == 0))
+  @Test("F20: several jobs for one build id of a file are counted as one claim", .enabled(if: geteuid() == 0))
   func sameClaim() async throws {
     let directory = try TestDirectory()
     var limits = Limits.patient
@@ -138,7 +138,7 @@ struct SymbolCachesTests {
     let users: [UInt32] = [54_021, 54_300, 54_301]
     for user in users { await caches.prepare([image], for: user) }
     #expect(await caches.entries.count == users.count)
-    // The pipe is open for reading and writing: neither the test nor a child blocks in open().
+    // The pipe is open for reading and writing. Neither the test nor a child therefore blocks in open().
     let opened = Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC))
     for _ in 0..<8 { #expect(unsafe Glibc.write(opened.number, "\n", 1) == 1) }
     for user in users {
@@ -222,7 +222,7 @@ struct SymbolCachesTests {
     #expect(unsafe Glibc.write(writer.number, "\n", 1) == 1)
     #expect(await caches.caches(of: ["a2": []], for: geteuid(), timeout_ms: 600_000).isEmpty)
     withExtendedLifetime(writer) {}
-    // The reason comes from the cache itself.
+    // In this case the reason is stored in the cache itself.
     for (isIncomplete, hasLines) in [(true, true), (false, false), (false, true)] {
       let output = Descriptor(
         owning: unsafe Glibc.open(try directory.write([], to: "made"), O_WRONLY | O_TRUNC | O_CLOEXEC))
@@ -243,7 +243,7 @@ struct SymbolCachesTests {
     arguments: [("kill -KILL $$", 3), ("exit 74", 3), ("exit 65", 1)])
   func attempts(script: String, count: Int) async throws {
     let directory = try TestDirectory()
-    // Only the job for the complete cache has three arguments; the job for a partial cache has two more.
+    // Only the job for the complete cache has three arguments. The job for a partial cache has two more.
     let caches = try caches(directory, script: "test $# = 3 && echo asked >>\"$0.log\"; \(script)")
     let image = ImageFile(
       buildID: "abcd", path: try directory.write([1], to: "image"), isExecutable: true, descriptor: nil)
@@ -255,7 +255,7 @@ struct SymbolCachesTests {
     #expect(String(decoding: log, as: UTF8.self) == String(repeating: "asked\n", count: count))
   }
 
-  @Test("a report with late symbols is announced once, when the symbols are ready")
+  @Test("a report whose symbols come late is announced once, when the symbols are ready")
   func late() async throws {
     let directory = try TestDirectory()
     let (caches, gate) = try fairness(directory, isHasty: false)
@@ -284,12 +284,12 @@ struct SymbolCachesTests {
     await caches.prepare([try image(directory)], for: geteuid())
     #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 1).isEmpty)
     #expect(!FileManager.default.fileExists(atPath: done))
-    // The pipe is open for reading and writing: neither the test nor the child blocks in open().
+    // The pipe is open for reading and writing. Neither the test nor the child therefore blocks in open().
     let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
     #expect(unsafe Glibc.write(writer.number, "\n", 1) == 1)
     _ = await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 600_000)
     #expect(FileManager.default.fileExists(atPath: done))
-    // The written text is lost if the pipe has no reader before the child opens it.
+    // The bytes that the test writes are lost if the pipe has no reader before the child opens it.
     withExtendedLifetime(writer) {}
   }
 
@@ -313,7 +313,7 @@ struct SymbolCachesTests {
     }
   }
 
-  @Test("only files of root or crashd's user give caches that all users share")
+  @Test("only files of root or crashd's user become caches that all users share")
   func owners() throws {
     let directory = try TestDirectory()
     let user: UInt32 = 54_321

@@ -35,7 +35,7 @@ struct AccessRuleTests {
     if let group { #expect(group.text == text) }
   }
 
-  // The group crashd has the number 995 here. Only system groups may be looked up by number.
+  // In this test, the group crashd has the number 995. Only system groups may be looked up by number.
   private static let names = GroupNames(
     find: { name in ["crashd": 995, "root": 0, "nogroup": 65_534, "people": 1_001][name] },
     has: { number, name in
@@ -50,7 +50,7 @@ struct AccessRuleTests {
     #expect(try AccessGroup.own.resolve(runningAs: runningAs, names: Self.names)?.number == found)
   }
 
-  @Test("a configured access group applies whatever crashd runs as; root's group and nogroup are also refused by name")
+  @Test("a configured access group applies, whatever crashd runs as; root's group and nogroup are refused")
   func said() throws {
     let crashd = AccessRule.Group(number: 995, name: "crashd")
     #expect(try AccessGroup.named("crashd").resolve(runningAs: 0, names: Self.names) == crashd)

@@ -53,7 +53,7 @@ struct AccessTests {
     Someone(
       testDescription: "the neighbours", user: TestUser(uid: 54_008, gid: group - 1, groups: [group + 1]),
       seesAll: false),
-    // The peer has more groups than the first reply can hold, and as many as the kernel allows.
+    // The peer has more groups than the first reply can hold, and in the second case as many as the kernel allows.
     Someone(
       testDescription: "one of 65 groups", user: TestUser(uid: 54_009, gid: 1, groups: Array(100..<164) + [group]),
       seesAll: true),
@@ -80,7 +80,7 @@ struct AccessTests {
     }
   }
 
-  @Test("without an access group, membership in its number grants no access", arguments: [AccessGroup.noGroup, .own])
+  @Test("without an access group, membership in that group grants no access", arguments: [AccessGroup.noGroup, .own])
   func noGroup(_ group: AccessGroup) async throws {
     try await run(group) { daemon in
       let client = try await daemon.client(as: Self.member)
@@ -118,7 +118,7 @@ struct AccessTests {
       }
       #expect(try await member.call("\(Self.own).Get", id).object("report").string("id") == "aa")
       for method in ["Reanalyse", "Explain"] {
-        // A member's call proceeds to the raw record, which this report lacks.
+        // A member's call gets as far as reading the raw record, which this report lacks.
         try await member.send("\(Self.own).\(method)", id)
         #expect(try await member.reply().string("error") == "\(Self.own).NotReanalysable")
       }
@@ -172,7 +172,7 @@ struct AccessTests {
       #expect(try await member.call("\(Self.own).Subscribers").array("subscribers").count == 1)
       #expect(try await member.call("\(Self.own).Cursor", name).string("cursor") == cursor.description)
       #expect(try await member.call("\(Self.own).Ack", ack).string("cursor") == newest.description)
-      // The member itself has no subscriber of that name.
+      // The member itself has no subscriber with that name.
       try await member.send("\(Self.own).Cursor", ["subscriber": .string("mail")])
       #expect(try await member.reply().string("error") == "\(Self.own).NoSuchSubscriber")
       _ = try await member.call("\(Self.own).Unsubscribe", name)

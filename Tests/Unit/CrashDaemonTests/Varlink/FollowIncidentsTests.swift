@@ -31,9 +31,9 @@ struct FollowIncidentsTests {
     return facts
   }
 
-  /// Whether a wake-up waits in the stream.
+  /// Whether an unread wake-up is in the stream.
   ///
-  /// In a canceled task, a stream returns the waiting elements and then its end.
+  /// In a canceled task, a stream returns the buffered elements and then its end.
   private static func isWoken(_ stream: AsyncStream<Void>) async -> Bool {
     let task = Task {
       var news = stream.makeAsyncIterator()
@@ -89,7 +89,7 @@ struct FollowIncidentsTests {
     }
   }
 
-  @Test("incidents evicted before they were read are counted, even if none is left; earlier ones are not")
+  @Test("incidents evicted before they were read are counted, even if none is left; incidents that were read are not")
   func lost() async throws {
     try await TestDaemon.run { daemon in
       let (_, cursor) = try await Self.follow(daemon)

@@ -41,11 +41,13 @@ private struct TestCollector: Sendable {
         descriptor.number, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
-    // A child process that another test creates at this moment inherits the descriptor, and would keep the connection
+    // A child process that another test creates at the same time inherits the descriptor, and would keep the connection
     // open.
     deinit { _ = shutdown(descriptor.number, Int32(SHUT_RDWR)) }
 
-    /// Reads one message; nil at the end of the connection.
+    /// Reads one message.
+    ///
+    /// Returns nil at the end of the connection.
     func message(until separator: UInt8 = UInt8(ascii: "\n")) async throws -> [String: JSONValue]? {
       let (descriptor, begun) = (descriptor, rest.withLock { $0 })
       let found = try await onThread { () -> ([UInt8], [UInt8])? in
@@ -73,7 +75,7 @@ private struct TestCollector: Sendable {
       let descriptor = descriptor
       try await onThread {
         var wanted = pollfd(fd: descriptor.number, events: 0, revents: 0)
-        // poll() reads and writes one pollfd. It always reports POLLHUP.
+        // poll() reads and writes one pollfd. poll() always reports POLLHUP, even if no event is requested.
         guard unsafe poll(&wanted, 1, 300_000) == 1 else { throw SystemError("wait for a hang-up", code: ETIMEDOUT) }
       }
     }
@@ -121,7 +123,8 @@ struct ForwarderTests {
       try put(Array(ids[..<20]), in: daemon)
       let collector = try TestCollector(path: path)
       var kept: [String] = []
-      // Each connection acknowledges some of the events that it reads, and ends before the others are acknowledged.
+      // Each connection acknowledges some of the events that it reads, and ends before the other events are
+      // acknowledged.
       for (read, acknowledged) in [(7, 5), (12, 12)] {
         let connection = try await collector.accept()
         for index in 0..<read {
@@ -161,7 +164,9 @@ struct ForwarderTests {
     }) { $0.acknowledges = true }
   }
 
-  /// Stores more than a socket buffer holds, so that crashd has to wait for the collector.
+  /// Stores more than a socket buffer holds.
+  ///
+  /// crashd therefore has to wait for the collector.
   private func putLarge(_ ids: [String], in daemon: TestDaemon) throws {
     for id in ids { _ = try daemon.store.put(.sample(id: id, bytes: 100_000), raw: []) }
     daemon.hub.notify()
@@ -173,7 +178,7 @@ struct ForwarderTests {
     return limits
   }()
 
-  @Test("a collector that never reads is cut off without delaying others; its unacknowledged events are sent again")
+  @Test("a collector that never reads is disconnected, others are not delayed; unacknowledged events are sent again")
   func neverReads() async throws {
     try await collecting(
       { daemon, path in
@@ -192,7 +197,7 @@ struct ForwarderTests {
         try await deaf.hangUp()
         var kept: [String] = []
         while Set(kept).count < ids.count {
-          // If this machine stalls, a collector that does read is also cut off.
+          // If this machine stalls, a collector that does read may also be disconnected.
           let other = try await collector.accept()
           while Set(kept).count < ids.count, let message = try await other.message() {
             do { try other.acknowledge(message) } catch { break }
@@ -215,8 +220,8 @@ struct ForwarderTests {
         let collector = try TestCollector(path: path)
         let ids = (0..<4).map { "aa\($0)" }
         try putLarge(ids, in: daemon)
-        // Each connection acknowledges one event, never a page. If only complete pages counted, the first event would
-        // repeat forever.
+        // Each connection acknowledges one event, never a whole page. If only completely acknowledged pages were used,
+        // the first event would be sent again forever.
         var kept: [String] = []
         while Set(kept).count < ids.count {
           let connection = try await collector.accept()
@@ -231,7 +236,7 @@ struct ForwarderTests {
     ) { ($0.acknowledges, $0.scrubs) = (true, false) }
   }
 
-  @Test("a collector that only reads may shut down its writing side")
+  @Test("a collector that only reads may shut down the writing side of its connection")
   func readsOnly() async throws {
     try await collecting({ daemon, path in
       let collector = try TestCollector(path: path)
@@ -274,7 +279,7 @@ struct ForwarderTests {
       try first.send("{\"parameters\":{}}\0")
       _ = try await first.message(until: 0)
       try first.send("{\"error\":\"com.example.Full\"}\0")
-      // The reply was an error, so crashd sends the event again.
+      // The reply was an error. crashd therefore sends the event again.
       let second = try await collector.accept()
       #expect(try await second.message(until: 0)?.object("parameters").string("id") == "bb")
       try second.send("{\"parameters\":{}}\0")
@@ -347,7 +352,7 @@ struct ForwarderTests {
     }) { $0.filter.name = "no-such-program" }
   }
 
-  @Test("forwarded reports are scrubbed: annotations by key, texts by pattern, user names in paths")
+  @Test("forwarded reports are scrubbed: annotations by key, strings by pattern, user names in paths")
   func scrubbed() throws {
     var report = try CrashReport.sample(id: "aa")
     report.annotations = ["DB_PASSWORD": "hunter2", "region": "north", "mail": "to anna@example.org, please"]

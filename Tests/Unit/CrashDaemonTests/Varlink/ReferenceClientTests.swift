@@ -11,8 +11,8 @@ import Testing
 
 @Suite("The reference implementation of Varlink")
 struct ReferenceClientTests {
-  // `make test` installs the client and sets this variable. If a developer calls `swift test` directly, the variable is
-  // unset and the test is skipped. In CI the test fails instead.
+  // `make test` installs the client and sets the environment variable. If a developer calls `swift test` directly, the
+  // variable is unset and the test is skipped. In CI the test fails instead.
   private static let python = variable("TEST_PYTHON")
 
   @Test(
@@ -42,7 +42,7 @@ struct ReferenceClientTests {
       let input = Descriptor(owning: unsafe open("/dev/null", O_RDONLY | O_CLOEXEC))
       let file = Descriptor(owning: unsafe open(output, O_RDWR | O_CREAT | O_CLOEXEC, 0o600))
       var pid: Int32 = 0
-      // The strings are valid until the end of this closure; the list ends with nil.
+      // The strings stay valid until the end of this closure, and the list ends with nil.
       var pointers = unsafe arguments.map { unsafe strdup($0) }
       unsafe pointers.append(nil)
       defer { unsafe pointers.forEach { unsafe free($0) } }

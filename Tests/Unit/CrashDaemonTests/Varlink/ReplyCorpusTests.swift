@@ -22,7 +22,7 @@ struct ReplyCorpusTests {
   func record() async throws {
     let path = try #require(corpusPath)
     var limits = Limits.patient
-    // The attached process of this test applies no control message.
+    // The attached process of this test does not apply control messages.
     limits.control_ms = 10
     try await TestDaemon.run(limits: limits) { daemon in
       try Self.fill(daemon)
@@ -73,7 +73,7 @@ struct ReplyCorpusTests {
     }
   }
 
-  /// A stream from the first event on, and streams that are refused.
+  /// Subscribes to a stream from the first event on, and to streams that are refused.
   private static func events(_ daemon: TestDaemon, _ mask: ReplyMask) async throws -> [String] {
     var lines: [String] = []
     let streams = [
@@ -90,7 +90,7 @@ struct ReplyCorpusTests {
     return lines
   }
 
-  /// Streams from the first event on, after the calls have removed these events.
+  /// Subscribes to streams from the first event on, after other calls have removed these events.
   private static func missed(_ daemon: TestDaemon, _ mask: ReplyMask) async throws -> [String] {
     var lines: [String] = []
     for expired in ["", #", "expired": true"#] {
@@ -316,7 +316,7 @@ private struct ReplyMask {
   }
 
   private func masked(_ text: String) -> String {
-    // The corpus has times of 2023; the daemon's own times are those of the run.
+    // The corpus has times of 2023. The times that the daemon itself states are those of the run.
     if text.hasPrefix("20"), !text.hasPrefix("2023"), text.dropFirst(4).hasPrefix("-") { return "TIME" }
     if let cursor = StoreCursor(text, of: epoch) { return "EPOCH-\(cursor.sequence)" }
     return text.replacing(epoch.description, with: "EPOCH").replacing(directory, with: "DIRECTORY")

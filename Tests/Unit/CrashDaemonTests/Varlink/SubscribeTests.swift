@@ -11,7 +11,7 @@ import Testing
 struct SubscribeTests {
   private static let method = "io.crashshield.Crashd.Subscribe"
 
-  @Test("a subscriber gets each event exactly once, however many are stored in the meantime")
+  @Test("a subscriber gets each event exactly once, however many are stored while it reads")
   func noGap() async throws {
     try await TestDaemon.run { daemon in
       let ids = (0..<200).map { "aa\($0 + 1_000)" }
@@ -76,7 +76,8 @@ struct SubscribeTests {
   @Test("a subscriber that does not read is disconnected, and the other subscribers get every event")
   func slowReader() async throws {
     var limits = Limits()
-    // The limit is the same for both subscribers. It is long enough for the one that reads, even on a slow machine.
+    // The limit is the same for both subscribers. It is long enough for the subscriber that reads, even on a slow
+    // machine.
     limits.write_ms = 20_000
     try await TestDaemon.run(limits: limits) { daemon in
       let start = JSONValue.string("\(daemon.store.epoch)-0")
@@ -105,13 +106,13 @@ struct SubscribeTests {
       for id in ids { _ = try daemon.store.put(.sample(id: id), raw: []) }
       daemon.hub.notify()
     }
-    // Each daemon is released, with its locks, after its last use.
+    // Each daemon object is deallocated after its last use, and then releases its locks.
     try await TestDaemon(directory).run { daemon in
       try put(daemon, ["aa"])
       let client = try await daemon.client()
       try await client.send(Self.method, name, more: true)
       _ = try await client.reply()
-      // A new named subscriber starts with new events.
+      // A new named subscriber receives only new events.
       try put(daemon, ["bb", "cc"])
       let event = try await client.event()
       #expect(event.id == "bb")
@@ -244,7 +245,7 @@ struct SubscribeTests {
         #expect(event.object("report").string("id") == id)
         #expect(event["lost"] == lost)
       }
-      // An unreadable event alone is not reported, and blocks no other event.
+      // An unreadable event that comes alone is not reported. It does not block other events.
       _ = try daemon.store.put(.sample(id: "ee"), raw: [])
       try daemon.spoil("ee")
       daemon.hub.notify()

@@ -96,7 +96,7 @@ struct VarlinkServerTests {
     }
   }
 
-  @Test("deeply nested JSON ends its connection and nothing else")
+  @Test("deeply nested JSON ends only its own connection")
   func nesting() async throws {
     try await TestDaemon.run { daemon in
       let client = try await daemon.client()
@@ -130,7 +130,7 @@ struct VarlinkServerTests {
     }
   }
 
-  @Test("a process that never attached is reported as settled and not attached")
+  @Test("a process that never attached is reported as finished and not attached")
   func unknownProcess() async throws {
     try await TestDaemon.run { daemon in
       let progress = try await daemon.client().call("io.crashshield.Crashd.AwaitProcess", ["pid": .int(1)])
@@ -156,12 +156,13 @@ struct VarlinkServerTests {
       let first = try await daemon.client()
       _ = try await first.call("io.crashshield.Crashd.Status")
       var refused = 0
-      // Each client stays connected.
+      // Each of these clients stays connected.
       var clients: [TestClient] = []
       for _ in 0..<3 {
         let client = try await daemon.client()
         clients.append(client)
-        // A refused connection has its error before the client calls, and may already be closed then.
+        // crashd sends the error on a refused connection before the client sends a call. The connection may already be
+        // closed when the client sends it.
         try? await client.send("io.crashshield.Crashd.Status")
         if try await client.reply().string("error") == "io.crashshield.Crashd.TooManyClients" { refused += 1 }
       }

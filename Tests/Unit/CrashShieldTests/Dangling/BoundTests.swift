@@ -18,7 +18,7 @@ struct BoundTests {
         drop()
       }
       guard let statistics = Shield.danglingStatistics(of: Blocking.self) else { Glibc.exit(1) }
-      // The first deinit blocks the reaper. When no room is left, the remaining deinits run on this thread.
+      // The first deinit blocks the reaper. When the queue is full, the remaining deinits run on this thread.
       check(statistics.admitted == 60 + 1024 && statistics.evicted <= 1)
       check(statistics.skipped.busy == 5000 - 60 - 1024)
       Blocking.isOpen.store(true, ordering: .sequentiallyConsistent)
@@ -90,7 +90,7 @@ struct BoundTests {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       Shield.setDanglingBudget(bytes: 64 << 20)
       try Shield.protect(Tailed.self, policy: DanglingPolicy.allCases[number], limit: 50)
-      // The number is so large that at the end each slot of the sampled part holds a new object.
+      // The number is so large that in the end each slot of the sampled part holds a new object.
       func passes(_ elements: Int) {
         for _ in 0..<10_000 {
           _ = unsafe dangling { Tailed.create(minimumCapacity: elements) { _ in (1, 2) } }
@@ -103,7 +103,7 @@ struct BoundTests {
       passes(4)
       Shield.drainQuarantine()
       check(Shield.danglingBytes == 0)
-      // The objects are larger than the unit in which sizes are charged. The next ones are smaller.
+      // The objects are larger than the unit in which sizes are charged. The objects of the second part are smaller.
       passes(50_000)
       check(Shield.danglingBytes > 50 * 400_000 && Shield.danglingBytes < 60 * 420_000)
       passes(4)
@@ -112,7 +112,7 @@ struct BoundTests {
     }
   }
 
-  @Test("a change of policy with objects in quarantine loses no deinit and reports no false incident")
+  @Test("a change of policy with objects in quarantine omits no deinit and reports no false incident")
   func policies() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let policies: [DanglingPolicy] = [.absorb, .zero, .diagnose, .absorb, .diagnose, .zero, .absorb]
@@ -212,7 +212,7 @@ struct BoundTests {
       try Shield.protect(Session.self, policy: .zero, limit: 1)
       var expected: [[UInt]] = [[], [], []]
       for round in 0..<3000 {
-        // Each of the three ways has its own stack, and all use the same slot.
+        // Each of the three ways to release an object has its own stack, and all objects use the same slot.
         let pointer = unsafe dropped(inWay: round % 3)
         guard case .quarantined(let record) = unsafe Shield.liveness(of: pointer) else { Glibc.exit(1) }
         if round < 3 { expected[round] = record.release.frames }
@@ -227,7 +227,9 @@ struct BoundTests {
 /// A class whose deinit waits on every thread except `releaser`.
 private final class Blocking {
   static let isOpen = Atomic<Bool>(false)
-  /// The thread that releases the objects, on which a deinit must not wait.
+  /// The thread that releases the objects.
+  ///
+  /// A deinit must not wait on this thread.
   ///
   /// The variable is written before the first release.
   nonisolated(unsafe) static var releaser = pthread_t()

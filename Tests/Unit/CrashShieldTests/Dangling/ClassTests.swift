@@ -7,7 +7,7 @@ import Testing
 /// Tests which classes are protected, and the behavior of unusual objects.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct ClassTests {
-  @Test("a generic class, a nested class, a subclass and an actor are protected by metatype, without others")
+  @Test("a generic class, a nested class, a subclass and an actor are protected by metatype, and no other class is")
   func kinds() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Box<String>.self, Outer.Nested.self, Guest.self, Counter.self, policy: .absorb)
@@ -91,7 +91,7 @@ struct ClassTests {
         drop()
         check(deinitCount() == 2 * round - 2)
         check(Shield.unprotect(Session.self) && !Shield.unprotect(Session.self))
-        // No call drains the quarantine: the reaper evicts the object.
+        // No call drains the quarantine. The reaper evicts the object.
         while deinitCount() < 2 * round - 1 { usleep(1000) }
         check(deinitCount() == 2 * round - 1)
         _ = unsafe dangling { Session() }
@@ -161,7 +161,7 @@ struct ClassTests {
     }
   }
 
-  @Test("an object that escapes from its deinit ends the process as in Swift", arguments: [false, true])
+  @Test("an object that escapes from its deinit ends the process as without protection", arguments: [false, true])
   func resurrection(isProtected: Bool) async {
     let result = await #expect(
       processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]
@@ -195,7 +195,8 @@ struct ClassTests {
       for value in 0..<1000 { sum += Local(value).doubled() }
       check(sum == 999_000)
       guard let statistics = Shield.danglingStatistics(of: Local.self) else { Glibc.exit(1) }
-      // Debug builds allocate it on the heap. Optimized builds use the stack, where it may end without a release.
+      // Debug builds allocate the object on the heap. Optimized builds allocate it on the stack, where it may be
+      // destroyed without a release.
       #if DEBUG
         check(statistics.admitted == 1000)
       #else
@@ -218,15 +219,15 @@ private final class Matryoshka {
   }
 }
 
-/// Releases the object here.
+/// Releases the object in this function.
 ///
-/// An object that another function creates is on the heap.
+/// An object that is created by another function is on the heap.
 @inline(never)
 private func letGo(_ object: consuming Session) { withExtendedLifetime(object) {} }
 
 nonisolated(unsafe) private var saved: AnyObject?
 
-/// A class whose deinit lets the object escape.
+/// A class whose deinit stores a reference to the object.
 private final class Lazarus {
   deinit { unsafe saved = self }
 }

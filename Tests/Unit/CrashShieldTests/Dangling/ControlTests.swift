@@ -6,7 +6,7 @@ import Testing
 
 /// Tests the requests of crashd over a real socket.
 ///
-/// The test process plays crashd.
+/// The test process takes the part of crashd.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct ControlTests {
   private static let session = "CrashShieldTests.Session"
@@ -32,7 +32,7 @@ struct ControlTests {
     }
   }
 
-  @Test("a later round of settings removes classes that it does not name, even if it is empty")
+  @Test("a later round of settings removes all classes that it does not contain, even if the round is empty")
   func rounds() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()
@@ -45,7 +45,7 @@ struct ControlTests {
       check(daemon.answers(2) == [.done(1), .done(1)])
       check(Shield.danglingStatistics(of: Session.self)?.isProtected == false)
       check(Shield.danglingStatistics(of: Guest.self)?.isProtected == true)
-      // The process attaches again without a call.
+      // The process attaches again without a call of the program.
       daemon.hangUp()
       daemon.attach(nil, [])
       attached.wait()
@@ -82,7 +82,7 @@ struct ControlTests {
       check(Shield.danglingStatistics(of: Session.self)?.limit == 60)
       check(Shield.danglingStatistics(of: Outer.Nested.self)?.isProtected != true)
 
-      // Neither an override nor a finding is left, so that the program's last setting applies.
+      // Neither an override nor a finding remains. The program's last setting therefore applies.
       daemon.send(.sweep(round: 3))
       check(daemon.answers(1) == [.done(2)])
       check(Shield.danglingStatistics(of: Session.self)?.limit == 4)
@@ -116,7 +116,7 @@ struct ControlTests {
       Shield.setImplicitMode(.off, for: .range)
       check(Shield.mode(for: .index) == .absorb && Shield.implicitMode(for: .range) == .absorb)
 
-      // The next round names other kinds.
+      // The next round contains other kinds of guards.
       daemon.send(.guards([9: 2], round: 2))
       check(daemon.answers(1) == [.done(1)])
       check(Shield.mode(for: .cast) == .observe)

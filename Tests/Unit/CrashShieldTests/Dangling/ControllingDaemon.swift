@@ -12,7 +12,7 @@ final class Attached: Sendable {
   func wait() { notifications.wait() }
 }
 
-/// Acts as crashd at the attach socket, within the process that attaches.
+/// Plays crashd at the attach socket, in the same process that attaches.
 final class ControllingDaemon {
   private let listener: Int32
   private let path: String
@@ -35,7 +35,7 @@ final class ControllingDaemon {
       do { try Shield.startOrThrow(configuration) } catch { check(false) }
     }
     connection = accept(listener, nil, nil)
-    // The test does not receive the descriptors that come with the hello, therefore the kernel closes them.
+    // The test does not receive the descriptors that come with the hello. The kernel therefore closes them.
     check(receive().count == MemoryLayout<cs_attach_hello>.size)
     var reply = cs_attach_reply()
     reply.magic = 0x0048_4354_5441_5343
@@ -83,7 +83,7 @@ final class ControllingDaemon {
   }
 }
 
-/// The bytes of a message, and whether they are enough for an answer with the message's number.
+/// The bytes of a message, and whether they contain the number that an answer must repeat.
 struct ControlMessage {
   var bytes: [UInt8]
   var hasNumber = true
@@ -112,7 +112,7 @@ struct ControlMessage {
 
   /// A message about the last crash.
   ///
-  /// An empty id means that there is none.
+  /// An empty id means that there was no crash.
   static func lastCrash(time_ns: UInt64, id: String, sentence: [UInt8], idBytes: UInt32? = nil) -> ControlMessage {
     let sizes = [idBytes ?? UInt32(id.utf8.count), UInt32(sentence.count)]
     let time = words([UInt32(truncatingIfNeeded: time_ns), UInt32(time_ns >> 32)])
@@ -150,7 +150,8 @@ struct ControlMessage {
       return message
     }
     let size = good.bytes.count
-    // The message is cut off at many lengths. Before the end of the header it has no number for an answer.
+    // The message is cut off at many lengths. If it is cut off before the end of the header, it has no number that an
+    // answer could repeat.
     let cut = (1..<size).filter { $0 < 30 || $0 % 5 == 0 || $0 > size - 3 }.map { length in
       ControlMessage(bytes: Array(good.bytes.prefix(length)), hasNumber: length >= 24)
     }

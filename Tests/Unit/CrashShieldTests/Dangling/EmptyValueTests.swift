@@ -6,7 +6,7 @@ import Testing
 /// Tests direct reads of an object's fields under the policy `zero`.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct EmptyValueTests {
-  @Test("S4: under zero each field has its type's empty value, and a field whose type has none stays readable")
+  @Test("S4: under zero each field has its type's empty value; a field whose type has none stays readable")
   func fields() async {
     await #expect(processExitsWith: .exitCode(right)) {
       try Shield.protect(Fields.self, policy: .zero)

@@ -5,13 +5,13 @@ import CrashShieldGuards
 import Glibc
 import Testing
 
-/// Tests stacks that are unwound by frame pointers.
+/// Tests call stacks that are unwound by frame pointers.
 @Suite
 struct FrameTests {
   @Test("frames that a sanitizer poisons are read, on the first read and from the cache")
   func red() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      // The shield is active: from here on threads cache their stacks.
+      // The shield is active, and threads therefore cache their stacks.
       let handle = ShieldHandle(Session())
       var anew = cs_quarantine_stack()
       var remembered = cs_quarantine_stack()
@@ -33,10 +33,10 @@ struct FrameTests {
     let hidden = unsafe cs_test_tail_call(&stack, &whole)
     let frames = Self.frames(of: &stack)
     let named = Self.frames(of: &whole)
-    // The function ran, but no return address on the stack points into it.
+    // The function has run, but no return address on the stack points into it.
     #expect(frames.count > 3 && !frames.contains { $0 >= hidden && $0 < hidden + 16 })
     #expect(named.filter { $0 == hidden + 1 }.count == 1)
-    // Its frame is between the function that it jumped to and the function that called it.
+    // The added frame is between the function that it jumped to and the function that called it.
     let place = named.firstIndex(of: hidden + 1) ?? 0
     #expect(place > 0 && Array(named[..<place]) == Array(frames[..<place]))
     #expect(named.dropFirst(place + 1).first == frames[place])

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests the policies.
 ///
-/// Each test uses freed objects, therefore it runs in its own process.
+/// Each test uses freed objects and therefore runs in its own process.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct PolicyTests {
   @Test("absorb: a freed object behaves as if it were not freed, and each use is recorded")
@@ -109,7 +109,8 @@ struct PolicyTests {
       try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number])
       let read = unownedReader()
       drop()
-      // The object is not quarantined, because an unowned reference to it exists. Swift checks that reference.
+      // The object is not quarantined, because an unowned reference to it exists. Swift itself checks that reference
+      // and traps.
       check(Shield.danglingStatistics(of: Session.self)?.skipped.unowned == 1)
       Glibc.exit(Int32(truncatingIfNeeded: read()))
     }

@@ -12,12 +12,12 @@ struct ReaperTests {
       let count = 20_000
       try Shield.protect(Session.self, policy: .absorb, limit: 10)
       onThreads(1) { _ in
-        // The first releases do the one-time work of a thread and of the class.
+        // The first releases do the work that is needed once per thread and once per class.
         for _ in 0..<100 { Self.releaseOne() }
         check(cs_test_forbid_wakes())
         for _ in 100..<count { Self.releaseOne() }
       }
-      // The reaper finds waiting objects without being woken. Twelve objects stay in slots; all others are evicted.
+      // The reaper finds waiting objects without being woken. Twelve objects stay in slots, and all others are evicted.
       while deinitCount() < count - 12 { usleep(1000) }
       Shield.drainQuarantine()
       check(deinitCount() == count)

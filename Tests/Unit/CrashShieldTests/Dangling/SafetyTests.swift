@@ -43,7 +43,8 @@ struct SafetyTests {
           guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return }
           unsafe Unmanaged<Session>.fromOpaque(pointer).release()
         }
-        // Which of the two releases was the last is random. There is one release more than there were references.
+        // It is random which of the two releases was the last one. There is one release more than there were
+        // references.
         unsafe reference.release()
       }
       Shield.drainQuarantine()
@@ -138,7 +139,7 @@ struct SafetyTests {
     }
   }
 
-  @Test("Shield.liveness tolerates that the memory at the address is unmapped during the call")
+  @Test("Shield.liveness does not crash if the memory at the address is unmapped during the call")
   func vanishing() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let size = 4096
@@ -155,14 +156,15 @@ struct SafetyTests {
           isDone.store(true, ordering: .sequentiallyConsistent)
           return
         }
-        // The block is almost a class: Shield.liveness would accept it as a class and read its name if all of its words
-        // were valid.
+        // The block looks almost like a class. Shield.liveness would accept it as a class and read its name if all of
+        // its words were valid.
         let almost = UnsafeMutableRawPointer.allocate(byteCount: 80, alignment: 16)
         let metadata = unsafe object.load(as: UnsafeRawPointer.self)
         unsafe almost.copyMemory(from: metadata - 16, byteCount: 80)
         unsafe (almost + 16 + 24).storeBytes(of: 0, as: UInt32.self)
         while !isDone.load(ordering: .sequentiallyConsistent) {
-          // The page has an object whose metadata is on the same page. Then the page is made inaccessible.
+          // The page contains an object, and the object's metadata is on the same page. Then the page is made
+          // inaccessible.
           unsafe mprotect(page, size, PROT_READ | PROT_WRITE)
           unsafe (page + 1024 - 16).copyMemory(from: almost, byteCount: 80)
           unsafe (page + 64).storeBytes(of: page + 1024, as: UnsafeMutableRawPointer.self)
@@ -175,7 +177,7 @@ struct SafetyTests {
     }
   }
 
-  @Test("the budget bounds the held bytes when objects grow, when the budget shrinks and after a drain")
+  @Test("the budget bounds the bytes in quarantine when objects grow, when the budget shrinks and after a drain")
   func budget() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let budget = 64 * 1024
@@ -209,10 +211,10 @@ struct SafetyTests {
   }
 }
 
-/// The number of times that any ticker's timer fired.
+/// How many times the timers of all tickers have fired.
 private let ticks = Atomic<Int>(0)
 
-/// A correct class: its timer cannot outlive the object.
+/// A class without a bug: its timer cannot outlive the object.
 ///
 /// The last release must be on the timer's own queue. On another queue, the timer could fire between the start of
 /// deinit and `cancel`.

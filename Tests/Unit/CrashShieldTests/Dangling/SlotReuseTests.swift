@@ -4,10 +4,11 @@ import Glibc
 import Synchronization
 import Testing
 
-/// Tests that a record shows its own object's stacks, while its slot and its memory hold one object after the other.
+/// Tests that a record shows its own object's stacks, although its slot and its memory are used for one object after
+/// the other.
 ///
-/// An object is released, and used, in one of four ways. Its address and the thread determine the way. A record has
-/// both, so that the test can check the record's stacks.
+/// An object is released, and used, in one of four ways. Its address and the thread determine which of the four ways is
+/// used. A record contains the address and the thread. The test can therefore check the record's stacks.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct SlotReuseTests {
   @Test("quarantine slots that eight threads reuse never show a stack of another object", arguments: [0, 1, 2])
@@ -16,14 +17,14 @@ struct SlotReuseTests {
       try Shield.protect(Item.self, policy: DanglingPolicy.allCases[number], limit: 20)
       let marks = Marks.learn()
       let seen = Atomic<Int>(0)
-      // A use excludes releases on other threads, which could evict the object during the use.
+      // A use excludes concurrent releases on other threads, because they could evict the object during the use.
       let gate = Gate()
       onThreads(8) { _ in
         for round in 0..<2000 {
           let isUsed = round % 16 == 0
           gate.enter(alone: isUsed)
           let address = Item.makeAndFree()
-          // If the quarantine had no room, the object is already deallocated.
+          // If the quarantine had no room for the object, it is already deallocated.
           if isUsed, let object = unsafe UnsafeMutableRawPointer(bitPattern: address),
             case .quarantined = unsafe Shield.liveness(of: object)
           {
@@ -32,7 +33,8 @@ struct SlotReuseTests {
           gate.leave()
           switch unsafe Shield.liveness(of: UnsafeRawPointer(bitPattern: address)) {
           case .quarantined(let record), .freed(let record):
-            // The record may already belong to a later object. Then it has the thread of that object.
+            // The record may already belong to a later object. In that case the record has the thread of the later
+            // object.
             check(marks.releases.fit(record.release, address: address))
             check(record.className.hasSuffix("Item") && record.age >= .zero)
             seen.add(1, ordering: .relaxed)
@@ -40,11 +42,11 @@ struct SlotReuseTests {
           }
         }
       }
-      // The incidents of `learn` are excluded, because it used each way regardless of the address.
+      // The incidents of `learn` are excluded, because it uses all ways regardless of the address.
       let incidents = Shield.danglingIncidents().filter { !marks.learned.contains($0.use.frames) }
       check(seen.load(ordering: .relaxed) > 1000 && incidents.count >= 4)
       for incident in incidents {
-        // Only objects in quarantine were used, each by a call.
+        // Only objects in quarantine were used, each by a method call.
         guard let object = incident.object, incident.kind == .call else { Glibc.exit(2) }
         check(incident.className.hasSuffix("Item") && incident.record != nil && incident.age != nil)
         check(marks.uses.fit(incident.use, address: object))
@@ -55,7 +57,7 @@ struct SlotReuseTests {
   }
 }
 
-/// Which of the four ways an object at this address takes on this thread.
+/// Returns which of the four ways is used for an object at this address on this thread.
 private func way(_ address: UInt, thread: Int) -> Int {
   Int(((address / 16 &+ UInt(thread)) &* 0x9E37_79B9_7F4A_7C15) >> 62)
 }
@@ -87,7 +89,7 @@ private struct Marks {
   var uses: Ways
   var learned: Set<[UInt]>
 
-  /// Uses each way once.
+  /// Uses each of the four ways once.
   static func learn() -> Marks {
     var releases: [[UInt]] = []
     var uses: [[UInt]] = []
@@ -125,7 +127,7 @@ private class Item {
   }
 }
 
-/// Keeps the call virtual in optimized builds.
+/// Prevents devirtualization: the call stays virtual in optimized builds.
 private final class SubItem: Item {
   override func number() -> Int { two }
 }
@@ -211,7 +213,7 @@ private func useFourth(_ object: UnsafeMutableRawPointer) {
 @inline(never)
 private func call(_ depth: Int, _ object: UnsafeMutableRawPointer) {
   if depth == 0 {
-    // The object is in quarantine, therefore its memory is still valid.
+    // The object is in quarantine, and its memory is therefore still valid.
     let number = unsafe Unmanaged<Item>.fromOpaque(object)._withUnsafeGuaranteedRef { $0.number() }
     steps.add(number & 1, ordering: .relaxed)
   } else {
@@ -223,7 +225,7 @@ private func call(_ depth: Int, _ object: UnsafeMutableRawPointer) {
 /// A lock that many releases share, or one use holds alone.
 @safe
 private final class Gate: @unchecked Sendable {
-  /// Only the pthread functions access the memory, and they synchronize.
+  /// Only the pthread functions access this memory, and they synchronize the accesses.
   private let lock: UnsafeMutablePointer<pthread_rwlock_t>
 
   init() {

@@ -8,7 +8,7 @@ func onThreads(_ count: Int, _ work: @escaping @Sendable (Int) -> Void) {
   for index in 0..<count {
     let argument = unsafe Unmanaged.passRetained(Work(index: index, work: work)).toOpaque()
     var thread = pthread_t()
-    // The thread takes ownership of the reference.
+    // The thread takes ownership of the reference that is passed to it.
     let result = unsafe pthread_create(
       &thread, nil,
       { argument in
@@ -33,6 +33,6 @@ private final class Work: Sendable {
   }
 }
 
-/// The kernel's number of this thread.
+/// The thread ID of this thread.
 @_silgen_name("gettid")
 func gettid_() -> pid_t

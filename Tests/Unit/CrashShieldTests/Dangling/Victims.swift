@@ -3,7 +3,7 @@ import CrashShield
 import Glibc
 import Synchronization
 
-/// The number of deinits that ran, of all classes here.
+/// How many deinits have run, of all classes in this file.
 private let deinits = Atomic<Int>(0)
 
 func countDeinit() { deinits.add(1, ordering: .sequentiallyConsistent) }

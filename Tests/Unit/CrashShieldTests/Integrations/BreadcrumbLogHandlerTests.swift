@@ -35,7 +35,7 @@ struct BreadcrumbLogHandlerTests {
     #expect(trail.texts == ["warning shop: slow request-id=7F3A"])
   }
 
-  @Test("a log line's own metadata takes precedence over the task's, and the task's over the logger's")
+  @Test("a log line's own metadata takes precedence over the task's, and the task's metadata over the logger's")
   func strongest() {
     let trail = Trail()
     let provider = Logger.MetadataProvider { ["request-id": "task", "hb.request.id": "task"] }

@@ -37,7 +37,7 @@ struct ShieldMetricsTests {
     #expect(try backend.expectGauge("crash_shield_quarantine_bytes").values == [4096, 0])
   }
 
-  @Test("four threads that update metrics at once count each incident once")
+  @Test("if four threads update the metrics at once, each incident is counted once")
   func threads() async throws {
     let backend = TestMetrics()
     let reading = Mutex(ShieldReading(counts: [Self.index: 0]))

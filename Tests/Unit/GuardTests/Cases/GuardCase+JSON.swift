@@ -1,4 +1,4 @@
-// These cases deliberately contain the faults that guards exist for.
+// These cases deliberately contain faults that guards detect.
 // swift-format-ignore-file: NeverForceUnwrap
 import CrashShield
 import CrashShieldGuards

@@ -6,8 +6,8 @@ import Foundation
 extension GuardCase {
   /// Cases of guards for background work whose result is available at once.
   ///
-  /// Without their guard, most of these faults do not trap. Their value is the same in every mode unless a case states
-  /// otherwise.
+  /// Without a guard, most of these faults do not trap. The resulting value is the same in every mode unless a case
+  /// states otherwise.
   static let services: [GuardCase] = [
     GuardCase(
       "an actor's work on another executor", .isolation, SIGABRT, plain: { use(Place().assumeIsolated { $0.number }) }
@@ -24,7 +24,7 @@ extension GuardCase {
       let registry = ObserverRegistry<Subject>()
       let place = Place()
       guard registry.add(place, for: \.count, { _, _ in }) else { return false }
-      // Without the guard, the observer is called twice.
+      // Without the guard, the observer would be called twice.
       let isAbsorbing = Shield.mode(for: .observation) == .absorb
       return registry.add(place, for: \.count) { _, _ in } == !isAbsorbing && registry.count == (isAbsorbing ? 1 : 2)
     },
@@ -50,7 +50,7 @@ extension GuardCase {
       let queue = DispatchQueue(label: "timer")
       let timer = ShieldedTimer(every: .zero, target: place, on: queue) { (_: Place) in }
       timer.cancel()
-      // A running tick finds the target. Otherwise the tick would be a second fault.
+      // A tick that is already running still finds the target. Otherwise this tick would be a second fault.
       return withExtendedLifetime(place) { queue.sync { timer.isCancelled } }
     },
   ]
@@ -64,7 +64,7 @@ extension GuardCase {
       let context = unsafe mmap(nil, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
       unsafe munmap(context, bytes) == 0
     else { return }
-    // The read of unmapped memory is the fault that this case shows.
+    // This read of unmapped memory is the fault of this case.
     unsafe use(opaque(context).load(as: Int.self))
   }
 

@@ -2,14 +2,18 @@ import CrashShieldGuards
 import Glibc
 import Testing
 
-/// One fault, without a guard and with it.
+/// One fault, written both without a guard and with it.
 struct GuardCase: Sendable, CustomTestStringConvertible {
   /// A description of the fault.
   var name: String
   var kind: ShieldKind
-  /// The signal that ends the process without the guard; nil: the process continues.
+  /// The signal that ends the process without the guard.
+  ///
+  /// The value is nil if the process continues.
   var signal: Int32?
-  /// Whether `off` and `observe` perform the faulting operation; false: the guard cannot perform it.
+  /// Whether `off` and `observe` perform the faulting operation.
+  ///
+  /// The value is false if the guard cannot perform it.
   var isPerformed: Bool
   /// The fault without a guard.
   var plain: @Sendable () -> Void
@@ -19,7 +23,7 @@ struct GuardCase: Sendable, CustomTestStringConvertible {
   var guarded: @Sendable () -> Bool
   /// The file of the case.
   ///
-  /// The guard is called in this case, or in the lines before the next case.
+  /// The call of the guard is on the line of this case, or on the following lines up to the next case.
   var fileID: String
   var line: Int
 
@@ -27,10 +31,10 @@ struct GuardCase: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { name }
 
-  /// How the process ends.
+  /// How the process must end.
   ///
-  /// Where Foundation reads past a text's attributes, the memory there decides between a memory fault and a trap. A
-  /// sanitizer may have filled that memory.
+  /// If Foundation reads past the attributes of a string, the memory there determines whether the process ends by a
+  /// memory fault or by a trap. A sanitizer may have filled this memory.
   var end: ExitTest.Condition {
     if signal == SIGSEGV && kind == .foundationRange { return .failure }
     return signal.map { .signal($0) } ?? .success
@@ -65,7 +69,9 @@ struct GuardCase: Sendable, CustomTestStringConvertible {
 @_optimize(none)
 func opaque<Value>(_ value: Value) -> Value { value }
 
-/// Uses a value, so that the optimizer keeps the code that makes it.
+/// Uses a value.
+///
+/// The optimizer therefore keeps the code that makes the value.
 @inline(never)
 @_optimize(none)
 func use<Value>(_ value: Value) {}

@@ -63,7 +63,7 @@ extension GuardFact {
         }
       }
       for await _ in inside {}
-      // The attempt to enter the taken gate is the recorded fault.
+      // The attempt to enter the gate that is already entered is the recorded fault.
       guard !isOpen(gate) else { return false }
       task.cancel()
       _ = await task.result
@@ -122,7 +122,7 @@ extension GuardFact {
 
   private static func isOpen(_ gate: ExclusiveGate) -> Bool { gate.run { 5 } == 5 }
 
-  // Enters the gate with the overload for synchronous bodies, which applies where nothing awaits.
+  // Enters the gate with the overload for synchronous bodies, which the compiler selects if the body does not await.
   private static func throwing(_ gate: ExclusiveGate) throws {
     _ = try gate.run { () throws(ShieldFault) in throw .leaked }
   }

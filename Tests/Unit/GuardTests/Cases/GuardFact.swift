@@ -5,7 +5,9 @@ import Testing
 
 private let right: Int32 = 42
 
-/// The result of a guard at an edge case: the value, and the number of recorded faults.
+/// The result of a guard at an edge case.
+///
+/// It consists of the value and the number of recorded faults.
 struct GuardFact: Sendable {
   var name: String
   /// The total number of recorded faults.
@@ -21,7 +23,9 @@ struct GuardFact: Sendable {
   }
 }
 
-/// Each edge case runs in its own process, so that all records belong to it.
+/// Each edge case runs in its own process.
+///
+/// All records of the process therefore belong to it.
 @Suite
 struct GuardFactTests {
   @Test(

@@ -13,11 +13,17 @@ struct GuardScene: Sendable {
   /// The resulting value in `absorb`, and also without the guard if the program then continues.
   var absorbed: String
   var plain: String
-  /// The reason why `off` and `observe` do not end the process; nil: they end it.
+  /// The reason why `off` and `observe` do not end the process.
+  ///
+  /// The value is nil if they end it.
   var reason: String?
-  /// Other tests of the guard; empty: none.
+  /// Other tests of the guard.
+  ///
+  /// The array is empty if there are no other tests.
   var tests: String
-  /// The fault without the guard; nil: the fault cannot occur without it.
+  /// The fault without the guard.
+  ///
+  /// The value is nil if the fault cannot occur without the guard.
   var unguarded: (@Sendable () async -> Void)?
   /// Runs the fault with the guard.
   ///
@@ -125,7 +131,8 @@ extension GuardScene {
     GuardScene(
       30, "raw memory", "bytes past the end of a buffer", "nil, none",
       unguarded: {
-        // The read stays within the array's memory: an optimized program continues with whatever data is there.
+        // The read stays within the array's memory. An optimized program therefore continues with the data that it
+        // finds.
         unsafe [1, 2, 3, 4].withUnsafeBytes { bytes in
           unsafe use(UnsafeRawBufferPointer(rebasing: bytes[..<16]).loadUnaligned(fromByteOffset: 16, as: Int.self))
         }
@@ -147,7 +154,7 @@ private func onThread(_ body: @escaping @Sendable () -> Void) async {
 
 /// Runs a timer of a deallocated target.
 ///
-/// A second timer on the same queue ticks until the fault is recorded; with `off`, many times.
+/// A second timer on the same queue ticks until the fault is recorded. With `off` it ticks many times.
 private func timerOfGone() async -> Bool {
   let queue = DispatchQueue(label: "ticks")
   let timer = ShieldedTimer(every: .milliseconds(1), target: Target(), on: queue) { _ in }
@@ -191,7 +198,7 @@ private func pushedTwice() async -> Bool {
 
 private func readBehind() -> Bool {
   unsafe [1, 2, 3, 4].withUnsafeBytes { bytes in
-    // The array is valid during the closure, and the slice is a part of it.
+    // The memory is valid, because the array lives during the closure and the slice is a part of it.
     unsafe UnsafeRawBufferPointer(rebasing: bytes[..<16]).shieldedLoad(fromByteOffset: 16, as: Int.self) == nil
   }
 }

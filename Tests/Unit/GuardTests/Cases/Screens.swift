@@ -11,7 +11,7 @@ final class Screen: Sendable, CustomStringConvertible {
 final class ManualDriver: TransitionDriver {
   private(set) var begun: [Transition<Screen>] = []
   private var finishers: [@MainActor (TransitionEnd) -> Void] = []
-  /// Called when a transition starts, like the code of a screen that loads.
+  /// Is called when a transition starts, like the code of a screen that loads.
   var onBegin: ((Transition<Screen>) -> Void)?
   /// The number of running transitions.
   private(set) var running = 0
@@ -57,7 +57,7 @@ final class Log: TransitionDelegate {
   func didDrop(_ transition: Transition<Screen>, _ reason: TransitionOutcome.Reason) { lines.append("drop \(reason)") }
 }
 
-/// A transition queue with its driver and delegate.
+/// A transition queue together with its driver and its delegate.
 @MainActor
 struct Navigation {
   let home = Screen("home")

@@ -1,8 +1,8 @@
-// A queue that could be its own delegate, for rule T22. Its methods are public because the protocol is of another
+// A queue that could be its own delegate, for rule T22. Its methods are public because the protocol belongs to another
 // module.
 public import CrashShieldGuards
 
-/// The number of times that a queue notified itself of its own transitions.
+/// How often the queue has notified itself of its own transitions.
 @MainActor var notesToItself = 0
 
 extension TransitionQueue: TransitionDelegate {

@@ -1,4 +1,4 @@
-// The code is written without guards. Only the import protects it.
+// The code of this file is written without guards. Only the import protects this code.
 import CrashShieldGuards
 import CrashShieldImplicit
 import Testing
@@ -38,7 +38,7 @@ struct ImplicitFault: Sendable, CustomTestStringConvertible {
     ImplicitFault("a write past the end", .mutation) {
       written(opaque([1, 2, 3])) { $0[opaque(3)] = 7 }
     },
-    // Without optimization, the compiler-generated instructions that change the list have no line.
+    // Without optimization, the compiler-generated instructions that change the list have no source line.
     ImplicitFault("a change of a nested list", .mutation, after: 0, line: 0) {
       written(opaque([[1], [2]])) { $0[opaque(-1)].append(7) }
     },

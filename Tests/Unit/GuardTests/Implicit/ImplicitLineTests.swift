@@ -25,14 +25,16 @@ struct ImplicitLineTests {
   }
 }
 
-/// For each incident, the line of the first frame in the file of the faults; -1 if there is none.
+/// For each incident, the line of the first frame in the file of the faults.
+///
+/// The line is -1 if there is no such frame.
 private func linesOfFaults(in incidents: [ShieldIncident]) throws -> [Int] {
   let limit = 16
   guard let frame = incidents.first?.frames.first, let image = try image(with: frame) else { return [] }
   let process = Process()
   process.executableURL = URL(fileURLWithPath: "/usr/bin/addr2line")
   process.arguments = ["-e", image.path]
-  // The call is before the return address. Frames in other images are ignored.
+  // The call is directly before the return address. Frames in other images are ignored.
   for incident in incidents {
     let frames = incident.frames + Array(repeating: 1, count: limit - incident.frames.count)
     process.arguments? += frames.map { "0x" + String(($0 &- image.start) &- 1, radix: 16) }

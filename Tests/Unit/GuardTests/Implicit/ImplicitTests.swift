@@ -7,7 +7,7 @@ import Testing
 
 private let right: Int32 = 42
 
-/// Tests the calls that are protected without a change, in each mode.
+/// Tests the operations that are protected without a change of the calls, in each mode.
 ///
 /// Each fault runs in its own process.
 @Suite
@@ -72,7 +72,7 @@ struct ImplicitTests {
       var values = opaque([Valueless()])
       switch number {
       case 0: numbers[opaque(3)] += 1
-      // The body may be meant to write more than one element.
+      // The body may intend to write more than one element.
       case 1: unsafe withUnsafeMutableBytes(of: &numbers[opaque(-1)]) { unsafe $0[0] = 1 }
       default: values[opaque(0)] = values[opaque(1)]
       }
@@ -143,7 +143,7 @@ struct ImplicitTests {
   @Test("the environment sets the modes of implicit guards separately from those of explicit guards")
   func environment() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      // No other thread exists, and nothing has read the variable yet.
+      // No other thread exists, and no code has read the variable yet.
       unsafe setenv("CRASHSHIELD_IMPLICIT", "absorb,range=off", 1)
       guard Shield.implicitMode(for: .index) == .absorb, Shield.implicitMode(for: .range) == .off,
         Shield.mode(for: .range) == .absorb
@@ -152,7 +152,7 @@ struct ImplicitTests {
     }
   }
 
-  /// The child's output after a mark, without the output of the testing library.
+  /// The child's output after a mark, which excludes the output of the testing library.
   private func text(_ result: ExitTest.Result?) -> String? {
     result.map { String(decoding: $0.standardOutputContent, as: UTF8.self) }
   }
@@ -163,7 +163,7 @@ private final class Valueless {}
 
 /// A type that counts how often its default is evaluated.
 ///
-/// Only one thread uses it.
+/// Only one thread uses the type.
 private struct Asked: ShieldDefault {
   nonisolated(unsafe) static var count = 0
   var text: String

@@ -12,7 +12,7 @@ struct CrashFetchTests {
 
   private static var good: [UInt8] { reply("200 OK", ["Content-Length: \(file.count)"], file) }
 
-  @Test("crash-fetch downloads a build's debug file, and requests nothing else")
+  @Test("crash-fetch downloads a build's debug file, and sends no other request")
   func good() async throws {
     let server = try Server(.says(Self.good))
     defer { server.stop() }
@@ -61,7 +61,7 @@ struct CrashFetchTests {
     #expect(failed.error == "crash-fetch: \(broken.url): the server answers with status 500\n")
   }
 
-  @Test("crash-fetch times out when a server never answers, or stops in mid-answer", arguments: [false, true])
+  @Test("crash-fetch times out when a server never answers, or stops within an answer", arguments: [false, true])
   func silent(hasBegun: Bool) async throws {
     let begin = Self.reply("200 OK", ["Content-Length: 1000"], Array(1...100))
     let server = try Server(.saysAndWaits(hasBegun ? begin : []))

@@ -2,7 +2,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// Tests crash-fetch against Debian's own debuginfod server, the program that the clients of elfutils and gdb talk to.
+/// Tests crash-fetch against Debian's own debuginfod server, which the debuginfod clients of elfutils and gdb also use.
 @Suite("A real debuginfod")
 struct DebuginfodTests {
   @Test("a real debuginfod serves a stripped program's debug information to crash-fetch")
@@ -16,7 +16,8 @@ struct DebuginfodTests {
     let buildID = try await buildID(of: program)
     let server = try Debuginfod(over: folder.url)
     defer { server.stop() }
-    // debuginfod accepts connections before it has indexed its files: until then it answers 404, or cannot be reached.
+    // debuginfod accepts connections before it has indexed its files. Until it has, it answers 404. Before it listens,
+    // it cannot be reached.
     var answer = try await Fetch.run(buildID, limitBytes: 64 << 20, from: [server.url])
     while [66, 69].contains(answer.status), server.isRunning {
       answer = try await Fetch.run(buildID, limitBytes: 64 << 20, from: [server.url])
@@ -37,7 +38,7 @@ struct DebuginfodTests {
 
 /// A debuginfod process that belongs to one test.
 ///
-/// Its port was free a moment before the start.
+/// Its port was free immediately before the start.
 private final class Debuginfod: Sendable {
   private let process: Process
   private let port: UInt16
@@ -64,7 +65,8 @@ private final class Debuginfod: Sendable {
   var log: String { get throws { try String(contentsOf: errorFile, encoding: .utf8) } }
 
   func stop() {
-    // SIGKILL loses nothing here: debuginfod has no data to save. After SIGTERM it may wait for its next scan.
+    // The process is ended by SIGKILL. This loses nothing, because debuginfod has no data to save. After SIGTERM
+    // debuginfod may wait for its next scan.
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
   }

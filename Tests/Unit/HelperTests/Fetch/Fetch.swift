@@ -3,7 +3,7 @@ import TestKit
 
 /// Runs crash-fetch and the programs that its tests need.
 enum Fetch {
-  /// A limit so long that only a failing test reaches it.
+  /// A time limit that is so long that only a failing test reaches it.
   static let patience_ms = 300_000
 
   /// Requests the debug file of the build id from the servers.
@@ -15,9 +15,9 @@ enum Fetch {
       ["--build-id", buildID, "--limit-bytes", "\(limitBytes)", "--timeout-ms", "\(timeout_ms)"] + urls)
   }
 
-  /// Runs a program until it exits, on a thread that the call may block.
+  /// Runs a program until it exits, on a separate thread, because the call blocks.
   static func run(_ program: URL, _ arguments: [String]) async throws -> TestProgram.Answer {
-    // Under a sanitizer the options of that sanitizer are set: a sandboxed process cannot search for leaks.
+    // Under a sanitizer the options of that sanitizer are set, because a sandboxed process cannot search for leaks.
     try await TestProgram.onThread { try TestProgram.run(program, arguments) }
   }
 }

@@ -1,11 +1,13 @@
 import Foundation
 import Synchronization
 
-/// An HTTP server without an HTTP library: it listens on its own port, reads a request, and then acts by `manner`.
+/// An HTTP server without an HTTP library.
+///
+/// It listens on its own port, reads a request, and then acts as `manner` states.
 final class Server: Sendable {
   /// What the server does on a connection.
   enum Manner: Sendable {
-    /// Sends these bytes and closes.
+    /// Sends these bytes and closes the connection.
     case says([UInt8])
     /// Sends these bytes, then keeps the connection open until the client closes it.
     case saysAndWaits([UInt8])
@@ -21,7 +23,7 @@ final class Server: Sendable {
   init(_ manner: Manner) throws {
     listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     port = try Self.bindToLoopback(listener)
-    // The port accepts connections from listen() on, before the caller can read the URL.
+    // The port accepts connections as soon as listen() has returned, which is before the caller can read the URL.
     guard listen(listener, 8) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
     Thread.detachNewThread { [self] in serve(manner) }
   }
@@ -34,7 +36,7 @@ final class Server: Sendable {
   /// Ends the serving thread, which closes its descriptors.
   func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
-  /// Finds a port that is free at the moment.
+  /// Finds a port that is free at the time of the call.
   static func freePort() throws -> UInt16 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     defer { close(descriptor) }
@@ -62,8 +64,8 @@ final class Server: Sendable {
       let connection = accept(listener, nil, nil)
       if connection < 0 && (errno == EINTR || errno == ECONNABORTED) { continue }
       guard connection >= 0 else { return }
-      // Another test may have started a child process in between, which has inherited the descriptor. close() alone
-      // would leave the connection open there.
+      // Another test may have started a child process in between, which has inherited the descriptor. With close()
+      // alone the child would keep the connection open.
       _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
       defer {
         shutdown(connection, Int32(SHUT_RDWR))
@@ -93,7 +95,7 @@ final class Server: Sendable {
 
   private static func receive(_ connection: Int32) -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: 4_096)
-    // recv writes at most as many bytes as the array has.
+    // recv() writes at most as many bytes as the array has.
     let count = unsafe recv(connection, &bytes, bytes.count, 0)
     return count > 0 ? Array(bytes.prefix(count)) : nil
   }
@@ -101,7 +103,7 @@ final class Server: Sendable {
   private static func send(_ bytes: [UInt8], _ connection: Int32) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
-      // send reads as many bytes as the slice has.
+      // send() reads at most as many bytes as the slice has.
       let count = unsafe rest.withUnsafeBytes {
         unsafe Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
       }

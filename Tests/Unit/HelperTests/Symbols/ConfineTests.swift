@@ -5,7 +5,7 @@ import Testing
 /// Tests what crash-analyse can still do after a hostile image has taken it over, and crash-fetch after a hostile
 /// server has.
 ///
-/// The program confine-probe confines itself as these two do, and then attempts each action.
+/// The program confine-probe confines itself in the same way as these two programs, and then attempts each action.
 @Suite(.enabled(if: !Tools.isSanitized, "under a sanitizer only some limits are set"))
 struct ConfineTests {
   private func probe(_ what: String...) throws -> TestProgram.Answer {
@@ -109,19 +109,20 @@ struct ConfineTests {
     let program = TestProgram.url("confine-probe")
     #expect(try Tools.run(program, ["gibibyte"], input: image).status == 0)
     #expect(try Tools.run(program, ["gibibyte", "image"], input: image).status == 1)
-    // The CPU time limit for an image of any size would take half a minute.
+    // The CPU time limit for an image of any size would be reached only after half a minute.
     var (before, after) = (rusage(), rusage())
     // Each getrusage() call writes one struct rusage.
     unsafe getrusage(__rusage_who_t(RUSAGE_CHILDREN.rawValue), &before)
     #expect([-SIGKILL, -SIGXCPU].contains(try Tools.run(program, ["processor", "image"], input: image).status))
     unsafe getrusage(__rusage_who_t(RUSAGE_CHILDREN.rawValue), &after)
-    // The usage includes children of other tests, which use much less than half a minute.
+    // The usage includes children of other tests. These use much less than half a minute.
     #expect(after.ru_utime.tv_sec - before.ru_utime.tv_sec < 25)
   }
 
   @Test("a confined helper in an endless loop is ended by its CPU time limit")
   func processor() throws {
-    // The test sets a lower value of the same limit: the value that cs_confine sets would take half a minute.
+    // The test sets a lower value of the same limit, because the value that cs_confine sets would be reached only after
+    // half a minute.
     let answer = try Tools.run(
       URL(fileURLWithPath: "/bin/sh"),
       ["-c", "ulimit -t 1; exec \"$0\" processor", TestProgram.url("confine-probe").path],

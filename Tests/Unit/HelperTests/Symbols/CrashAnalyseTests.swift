@@ -42,9 +42,10 @@ import Testing
     #expect(cache.frames(at: address + 1) == [SourceFrame(mangled: "abort", symbolAddress: address)])
   }
 
-  @Test("check-names checks names one by one, and marks a name whose text is too long")
+  @Test("check-names checks names one by one, and marks a name whose demangled text is too long")
   func names() throws {
-    // Each argument contains the previous argument twice: 8 arguments make 8 KiB of text, 11 make 64 KiB.
+    // Each argument contains the previous argument twice. With 8 arguments the demangled text has 8 KiB, and with 11 it
+    // has 64 KiB.
     let growing = { (count: Int) in "_Z1f1aIiiE" + "0123456789A".prefix(count).map { "S_IS\($0)_S\($0)_E" }.joined() }
     let answer = try Tools.withTemporaryFolder { folder in
       let input = folder.appendingPathComponent("names")
@@ -104,7 +105,7 @@ import Testing
     #expect(answer.error.hasSuffix(", not 00ff\n"))
   }
 
-  /// A name of 5 · `levels` bytes whose text contains 2^`levels` types.
+  /// A name of 5 · `levels` bytes whose demangled text contains 2^`levels` types.
   ///
   /// Each generic type has the previous type as both of its arguments.
   static func swellingName(levels: Int) -> String {
@@ -113,7 +114,7 @@ import Testing
       + letters.map { "A\($0)G" }.joined() + "_SitF"
   }
 
-  @Test("a name whose demangled text would be too long is not in a cache", arguments: [(3, true), (12, false)])
+  @Test("a name whose demangled text would be too long is left out of the cache", arguments: [(3, true), (12, false)])
   func swellingNames(levels: Int, isKept: Bool) throws {
     try Tools.withTemporaryFolder { folder in
       let name = Self.swellingName(levels: levels)

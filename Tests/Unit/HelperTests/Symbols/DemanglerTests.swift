@@ -42,10 +42,10 @@ import Testing
     Name("$s5small7CounterC4bumpyS2iYaKFTY0_", "Counter.bump(_:)", "small"),
     Name("$s5small7CounterC4bumpyS2iYaKFTQ1_", "Counter.bump(_:)", "small"),
     Name("$s4shop1AC1nSivM.resume.0", "A.n.modify", "shop"),
-    // Merged functions share one body, which has the name of one of them.
+    // Merged functions share one body. The body has the name of one of them.
     Name("$s4shop1PV5greet4nameSiSS_tFTm", "merged P.greet(name:)", "shop"),
     Name("$s4shop3genyyxlFTm.17", "merged gen<A>(_:)", "shop"),
-    // Specialized and merged closures count as the user's function; thunks stay thunks.
+    // Specialized and merged closures are treated as functions of the program, and thunks as thunks.
     Name(
       "$s10TSCUtility16InterruptHandlerCyACyycKcfcys5Int32VcfU_Tf4d_n",
       "specialized closure #1 in InterruptHandler.init(_:)", "TSCUtility"),
@@ -74,7 +74,7 @@ import Testing
     Name("$s4shop1PV1xACSi_tcfC", "P.init(x:)", "shop"),
   ]
 
-  @Test("a Swift name gives a short form, a module, and whether it is a thunk", arguments: swiftNames)
+  @Test("a Swift name gives a short form, its module, and whether it is a thunk", arguments: swiftNames)
   func swift(name: Name) {
     #expect(Demangler.simplified(name.mangled) == name.simplified)
     #expect(Demangler.module(of: name.mangled) == name.module)
@@ -93,7 +93,7 @@ import Testing
         == "(1) suspend resume partial function for small.Counter.bump(Swift.Int) async throws -> Swift.Int")
   }
 
-  @Test("the parts of top-level code that awaits have one name")
+  @Test("the parts of top-level code that contains an await have one name")
   func asyncMain() {
     #expect(Demangler.simplified("async_Main") == "async_Main")
     #expect(Demangler.simplified("async_MainTY1_") == "async_Main")
@@ -121,7 +121,7 @@ import Testing
     #expect(!Demangler.isThunk(name))
   }
 
-  @Test("the search for a name's module accepts any text", arguments: 0..<200)
+  @Test("the search for a name's module accepts any string without a trap", arguments: 0..<200)
   func survives(seed: Int) {
     let pieces = [
       "(", ")", "<", ">", "[", " in ", " of ", " for ", ".", ":", " : ", ", ", "a", "#1", " where ", " infix(",

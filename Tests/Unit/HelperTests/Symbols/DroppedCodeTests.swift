@@ -37,14 +37,14 @@ import Testing
       for offset in stride(from: UInt64(0), to: 6 * 0x400, by: 0x100) {
         let frame = try #require(cache.frames(at: start + offset).first)
         #expect(frame.mangled == "kept" && frame.symbolAddress == start)
-        // The first line is the line of the function; each following line covers 1 KiB.
+        // The first line is the line of the function. Each following line covers 1 KiB.
         if let line = frame.line {
           told += 1
           #expect((1...8).contains(line), "\(linker): line \(line) at \(offset)")
         }
       }
-      // If both functions are in one unit, its line entries may belong to either, so that the cache may omit them. In
-      // separate units every address has a line.
+      // If both functions are in one unit, its line entries may belong to either function, and the cache may therefore
+      // omit them. In separate units every address has a line.
       if sources.count == 2 { #expect(told == 24) }
     }
   }

@@ -14,7 +14,7 @@ import Testing
     #expect(chains.count { $0.first?.line ?? 0 > 0 } > 50)
   }
 
-  @Test("every inline chain of optimized Swift and C equals llvm-symbolizer's", arguments: [4, 5])
+  @Test("every inline chain of optimized Swift and C equals that of llvm-symbolizer", arguments: [4, 5])
   func optimizedBuild(dwarfVersion: Int) throws {
     try Tools.withTemporaryFolder { folder in
       let image = try OptimizedProgram.build(in: folder, dwarfVersion: dwarfVersion)
@@ -23,7 +23,7 @@ import Testing
       // The comparison is only meaningful if the image contains inlined calls of both languages.
       #expect(chains.count { $0.count > 2 } > 100)
       #expect(chains.contains { $0.map(\.function) == ["half", "twice", "discount"] })
-      // The reason of a trap is an inlined pseudo-function, which stays in the chain.
+      // The reason of a trap is an inlined pseudo-function, and the chain contains this function.
       #expect(chains.contains { $0.first?.function == "Swift runtime failure: Index out of range" })
     }
   }
@@ -78,9 +78,9 @@ import Testing
     return truth
   }
 
-  /// The starts of functions, and random bytes in the code.
+  /// The addresses to compare: the starts of functions, and random bytes in the code.
   ///
-  /// One binary always gives the same addresses.
+  /// The same binary always gives the same addresses.
   static func addresses(in elf: ELFFile, count: Int) -> [UInt64] {
     var generator = SplitMix64(state: 7)
     let entries = elf.addressOfFunction.values.filter(elf.text.contains).sorted()
@@ -104,7 +104,7 @@ import Testing
   }
 
   static func equal(_ found: [SourceFrame], _ truth: [OracleFrame], _ elf: ELFFile) -> Bool {
-    // For an unknown address llvm-symbolizer prints one unknown frame; a cache returns no frames.
+    // For an unknown address llvm-symbolizer prints one unknown frame, and a cache returns no frames.
     let known = truth.filter { !$0.isUnknown }
     guard found.count == known.count else { return false }
     return zip(found.indices, zip(found, known)).allSatisfy { index, pair in
@@ -134,7 +134,7 @@ struct OracleFrame: Decodable {
 
   var isUnknown: Bool { function.isEmpty && path.isEmpty }
 
-  /// The path, or an empty text for a bare file name.
+  /// The path, or an empty string for a bare file name.
   ///
   /// llvm-symbolizer takes a bare name from the FILE symbol before the function's symbol, not from debug information.
   var path: String { file.contains("/") ? file : "" }

@@ -13,7 +13,7 @@ import Testing
 
   /// Builds a library of `source`, and describes the scope `offset` bytes after the start of a function.
   ///
-  /// After 16 bytes the function has stored its parameters on the stack.
+  /// After 16 bytes of code the function has stored its parameters on the stack.
   private static func scope(
     of source: String, named name: String, _ tool: String, _ options: [String], at function: String,
     offset: UInt64 = 16, verb: String = "describe-scope"
@@ -86,7 +86,7 @@ import Testing
     #expect(scope.types[state].fields.map(\.name) == ["open", "closed"])
   }
 
-  @Test("the code before an address is read without debug information too", arguments: ["-g0", "-g"])
+  @Test("the code before an address is also read without debug information", arguments: ["-g0", "-g"])
   func code(option: String) throws {
     let source = """
       long more(long a, long b) { return a * b + 7 * a % (b | 1); }
@@ -113,13 +113,13 @@ import Testing
       """
     let options = ["-O2", "-g", "-fPIC", "-shared", "-nostdlib"]
     let scope = try Self.scope(of: source, named: "a.c", "clang", options, at: "sum", offset: 0)
-    // The parameter is in rdi. Variables of calls that are inlined further down are not in scope yet.
+    // The parameter is in rdi. Variables of calls that are inlined later in the function are not yet in scope.
     #expect(scope.variables.map(\.name) == ["list"])
     #expect(scope.variables.allSatisfy { !$0.isMemory && $0.register == 5 && $0.offset == 0 })
     #expect(scope.types.map(\.name) == ["node"])
   }
 
-  @Test("gcc's frame base is found with the unwind tables", arguments: ["-O0", "-O0 -fomit-frame-pointer"])
+  @Test("gcc's frame base is found through the unwind tables", arguments: ["-O0", "-O0 -fomit-frame-pointer"])
   func frameAddress(option: String) throws {
     let gcc = URL(fileURLWithPath: "/usr/bin/gcc")
     try #require(FileManager.default.isExecutableFile(atPath: gcc.path))
@@ -315,7 +315,7 @@ import Testing
     #expect(scopes[1].namedClasses.map(\.name).contains("Shelf"))
   }
 
-  @Test("code without debug information is described by its bytes; code of another build is not described")
+  @Test("code without debug information is described by its bytes only; code of another build is not described")
   func nothing() throws {
     let library = try Tools.mappedFile(named: "libc.so.6")
     let abort = try #require(try ELFFile(path: library.path).addressOfFunction["abort"])

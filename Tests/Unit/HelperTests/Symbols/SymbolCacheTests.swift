@@ -25,7 +25,7 @@ import Testing
     static let file: UInt32 = 19
   }
 
-  /// The tables of a cache whose locations have five words each and do not share contexts.
+  /// The tables of a cache whose locations have five words each and do not share contexts (the form before encoding).
   ///
   /// The words of a location are function, file, line, column and parent. A function has two words, name and entry, and
   /// no declaration.
@@ -99,8 +99,8 @@ import Testing
 
   @Test("S2: an address with line 0 gets the nearest line of its function, marked as such")
   func nearestLine() throws {
-    // outer has ranges without a line, with line 53, with an inlined call that has no line, and with one that has a
-    // line. plain starts directly after outer.
+    // outer has four ranges: without a line, with line 53, with an inlined call that has no line, and with an inlined
+    // call that has a line. plain starts directly after outer.
     let cache = try Self.open(
       try Self.bytes(
         of: Self.contents(
@@ -123,7 +123,7 @@ import Testing
     // The inlined function has its own line, and its caller has the line of the call.
     #expect(lines(0x1014) == [20, 60])
     #expect(cache.framesWithNearestLines(at: 0x1014).map(\.isLineApproximate) == [true, false])
-    // 0x101e is in the last range of outer: the nearer line after it belongs to another function.
+    // 0x101e is in the last range of outer. The nearer line is after it, but belongs to another function.
     #expect(lines(0x101e) == [61])
     #expect(lines(0x1010) == [53] && lines(0x1020) == [9])
   }

@@ -4,7 +4,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// A request to `crash-analyse unwind`, encoded here byte by byte as crashd encodes it.
+/// A request to `crash-analyse unwind`, encoded byte by byte in this file as crashd encodes it.
 struct Snapshot {
   static let program = TestProgram.url("crash-analyse")
 
@@ -26,7 +26,8 @@ struct Snapshot {
 
   /// Takes a snapshot of this thread, in a callback of qsort.
   static func take() throws -> Snapshot {
-    // The snapshot has 70 KiB. It must not be on the stack that is copied, and Swift must not copy it into a variable.
+    // The snapshot has 70 KiB. The snapshot must not be on the stack that is copied, and Swift must not copy it into a
+    // variable.
     let memory = UnsafeMutablePointer<cs_test_snapshot>.allocate(capacity: 1)
     defer { unsafe memory.deallocate() }
     // `memory` has room for one snapshot, which the function fills completely.
@@ -44,7 +45,7 @@ struct Snapshot {
   /// The images of these frames, each with the tables that `crash-analyse unwind-tables` extracts.
   private static func images(for frames: [UInt64]) throws -> [Image] {
     var list = [cs_test_image](repeating: cs_test_image(), count: 512)
-    // The array has room for the limit that is passed.
+    // The array has as many elements as the limit that is passed.
     let count = unsafe cs_test_list_images(&list, list.count)
     return try list.prefix(count).filter { image in
       frames.contains { image.start < $0 && $0 <= image.end }

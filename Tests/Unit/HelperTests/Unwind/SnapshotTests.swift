@@ -5,23 +5,23 @@ import Testing
 
 @Suite("A snapshot unwound by libunwind")
 struct SnapshotTests {
-  @Test("libunwind finds the handler's frames in a stack copy, through a callback of qsort")
+  @Test("libunwind finds the frames of the handler's unwinder in a stack copy, through a callback of qsort")
   func agreement() throws {
     let snapshot = try Snapshot.take()
     let stack = try snapshot.unwound()
     #expect(snapshot.handlerFrames.count > 4)
-    // Frame 0 is the same function in both, but at a pc a few instructions further.
+    // Frame 0 is the same function in both stacks, but libunwind's pc is a few instructions later.
     #expect(stack.frames.dropFirst().map(\.pc) == Array(snapshot.handlerFrames.dropFirst()))
     #expect(stack.frames.first?.found == .context)
     #expect(stack.frames.dropFirst().allSatisfy { $0.found == .cfi })
     #expect(stack.stop == .end)
   }
 
-  @Test("libunwind unwinds from a call through a bad pointer by its return address", arguments: [false, true])
+  @Test("libunwind unwinds a call through a bad pointer with the help of the return address", arguments: [false, true])
   func badCall(isDataOfAnImage: Bool) throws {
     var snapshot = try Snapshot.take()
     let pc = try #require(snapshot.registers.last)
-    // Simulates a call from the callback: the return address is pushed, and pc is at an address without code.
+    // Simulates a call from the callback. The return address is pushed, and pc is at an address without code.
     snapshot.stackStart -= 8
     snapshot.stack = (0..<8).map { UInt8(truncatingIfNeeded: pc >> ($0 * 8)) } + snapshot.stack
     snapshot.registers[7] -= 8
@@ -51,7 +51,8 @@ struct SnapshotTests {
     let image = try #require(snapshot.images.first { $0.start <= pc && pc < $0.end })
     snapshot.images = [image]
     snapshot.images[0].tables = try Tables.framePointers(of: image, at: pc)
-    // The caller's frame record is above, and the frame record of its own caller is below it again.
+    // The frame record of the caller is at a higher address, and that of the caller's caller is at a lower address
+    // again.
     let start = snapshot.stackStart
     snapshot.registers[6] = start + 64
     for (offset, word) in [(64, start), (72, pc), (0, start + 64), (8, pc)] {
@@ -123,14 +124,14 @@ struct HostileRequestTests {
         tables[Int.random(in: UnwindTablesHeader.size..<tables.count, using: &generator)] = .random(
           in: 0...255, using: &generator)
       }
-      // The checksum is made correct, because an attacker who knows the file format can do that.
+      // The checksum is made correct, because an attacker can also compute it.
       snapshot.images[index].tables = try Tables.resealed(tables)
     }
     let answer = try Tool.run(["unwind"], input: snapshot.request)
     if answer.status == 0 {
       #expect(UnwindAnswer([UInt8](answer.output), threads: 1) != nil)
     } else {
-      // libunwind may loop forever, or fault. The kernel ends the process at its limit of two seconds of CPU time.
+      // libunwind may loop forever, or fault. The kernel ends the process at the limit of two seconds of CPU time.
       #expect([-SIGSEGV, -SIGBUS, -SIGABRT, -SIGFPE, -SIGXCPU, -SIGKILL].contains(answer.status), "\(answer.status)")
       #expect(answer.output.isEmpty)
     }
@@ -139,7 +140,7 @@ struct HostileRequestTests {
   @Test("unwind tables with a wrong checksum are not used")
   func checksum() throws {
     var snapshot = try Snapshot.take()
-    // The damaged byte is in the checksum, so that the rest of the file is valid.
+    // The damaged byte is in the checksum. The rest of the file is therefore valid.
     for index in snapshot.images.indices { snapshot.images[index].tables[8] ^= 1 }
     #expect(try snapshot.unwound().frames.allSatisfy { $0.found != .cfi })
   }

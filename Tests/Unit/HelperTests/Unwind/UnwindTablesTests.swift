@@ -10,7 +10,7 @@ enum Tables {
   static func resealed(_ tables: [UInt8]) throws -> [UInt8] {
     var header = try #require(UnwindTablesHeader(tables, fileSize: tables.count))
     let checked = Array(tables[UnwindTablesHeader.checkedFrom...])
-    // The pointer and the count describe one array.
+    // The pointer and the count describe the same array.
     header.checksum = unsafe cs_ring_crc32c(0, checked, checked.count)
     return header.encoded + tables[UnwindTablesHeader.size...]
   }
@@ -95,7 +95,7 @@ struct UnwindTablesTests {
   func damaged(seed: Int) throws {
     var generator = SplitMix64(state: UInt64(seed))
     var image = [UInt8](try Data(contentsOf: Snapshot.program))
-    // The bytes of the ELF header and the program headers: besides the tables, crash-analyse reads only these.
+    // The bytes of the ELF header and the program headers. Except for the tables, crash-analyse reads only these bytes.
     for _ in 0..<20 { image[Int.random(in: 16..<1024, using: &generator)] = .random(in: 0...255, using: &generator) }
     let answer = try Tool.run(["unwind-tables", "--build-id", ""], input: image)
     #expect([0, 65].contains(answer.status), "\(answer.status) \(answer.error)")
@@ -120,7 +120,7 @@ struct UnwindTablesTests {
     #expect(UnwindTablesHeader(long.encoded, fileSize: size) == nil)
   }
 
-  /// Finds sections with the section table, which `crash-analyse unwind-tables` does not read.
+  /// Finds sections through the section table, which `crash-analyse unwind-tables` does not read.
   private static func sections(of image: [UInt8]) throws -> [String: (address: UInt64, bytes: ArraySlice<UInt8>)] {
     func number(_ at: Int, _ count: Int) -> Int {
       Int(image[at..<at + count].reversed().reduce(0) { $0 << 8 | UInt64($1) })
@@ -139,7 +139,7 @@ struct UnwindTablesTests {
 
 @Suite("Requests and answers of the unwind cross-check")
 struct UnwindFormTests {
-  @Test("a cross-check request survives encoding and decoding")
+  @Test("a cross-check request is unchanged after encoding and decoding")
   func request() {
     let request = UnwindRequest(
       threads: [
@@ -152,7 +152,7 @@ struct UnwindFormTests {
     #expect(UnwindRequest(request.encoded, size: 407) == nil)
   }
 
-  @Test("a cross-check answer survives encoding and decoding, and a damaged one is rejected")
+  @Test("a cross-check answer is unchanged after encoding and decoding, and a damaged answer is rejected")
   func answer() {
     let answer = UnwindAnswer(stacks: [
       .init(

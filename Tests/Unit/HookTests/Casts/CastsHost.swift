@@ -18,7 +18,7 @@ enum CastsHost {
     }
   }
 
-  /// Runs casts-host until it exits, on a thread that the call may block.
+  /// Runs casts-host until it exits, on a separate thread, because the call blocks.
   ///
   /// `mode` is the mode in the environment.
   static func run(_ arguments: String..., mode: String? = nil) async throws -> Answer {

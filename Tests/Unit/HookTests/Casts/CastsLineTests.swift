@@ -7,7 +7,7 @@ import Testing
 /// The tests do not run under sanitizers, whose own instructions have other lines.
 @Suite
 struct CastsLineTests {
-  @Test("the record of a failed cast has its line in the first frame", arguments: CastsTests.given)
+  @Test("the first frame of a failed cast's record has the line of the cast", arguments: CastsTests.given)
   func line(number: Int) async throws {
     let answer = try await CastsHost.run("given", "\(number)", mode: "absorb")
     let frame = try #require(answer.records.last?.dropFirst(3).first, "\(answer)")

@@ -35,7 +35,7 @@ struct CastsTests {
     let answer = try await CastsHost.run("given", "\(number)", mode: "absorb")
     let (fault, value) = CastsFault.given[number]
     #expect(answer.status == 0 && answer.lines.contains("value \(value)"), "\(fault.name): \(answer)")
-    // One report is from the first fault, and one from the end of the program.
+    // The first report is made at the first fault, and the second at the end of the program.
     #expect(answer.records.count == 2, "\(answer)")
     #expect(answer.records.last?.prefix(3) == ["\(fault.kind)", "absorb", "1"], "\(answer)")
   }
@@ -85,19 +85,19 @@ struct CastsTests {
     #expect(answer.output == castsThatWork().map { $0 + "\n" }.joined())
   }
 
-  @Test("a failed cast balances its source's retains and releases")
+  @Test("a failed cast retains and releases its source equally often")
   func objects() async throws {
     let answer = try await CastsHost.run("objects", mode: "absorb")
     #expect(answer.status == 0 && answer.output == "right\n", "\(answer)")
   }
 
-  @Test("the runtime handles a cast that fails within the incident handler")
+  @Test("a cast that fails within the incident handler is left to the runtime")
   func within() async throws {
     let answer = try await CastsHost.run("within", mode: "absorb")
     #expect(answer.status == -SIGABRT && answer.output.isEmpty, "\(answer)")
   }
 
-  @Test("the casts hook is live, and its self-test passes, in every mode", arguments: ["off", "observe", "absorb"])
+  @Test("the casts hook works, and its self-test passes, in every mode", arguments: ["off", "observe", "absorb"])
   func status(mode: String) async throws {
     let answer = try await CastsHost.run("status", mode: mode)
     #expect(answer.lines.count == 5 && answer.lines.first == "live", "\(answer)")
@@ -113,7 +113,9 @@ private func expectObserved(_ answer: CastsHost.Answer, _ fault: CastsFault) {
   #expect(answer.records.first?.prefix(3) == ["\(fault.kind)", "observe", "1"], "\(answer)")
 }
 
-/// Prepares a deliberate crash: without a core file, without Swift's own report, and with the same end under a
+/// Prepares a deliberate crash.
+///
+/// The process then writes no core file and no report of Swift's backtracer, and ends in the same way under a
 /// sanitizer.
 func beginCrash() {
   for number in [SIGILL, SIGABRT, SIGSEGV] { signal(number, SIG_DFL) }

@@ -6,11 +6,13 @@ struct Failure: Sendable, CustomTestStringConvertible {
   var name: String
   /// The signal that ends the program without the shield.
   var signal: Int32
-  /// A part of the program's message; optimized programs and Dispatch print none.
+  /// A part of the program's message.
+  ///
+  /// Optimized programs and Dispatch print no message.
   var words = ""
   /// The reason of the record.
   var reason: String
-  /// The beginning of the source line that the record leads to.
+  /// The beginning of the source line to which the record's frames lead.
   var line: String
 
   var testDescription: String { name }

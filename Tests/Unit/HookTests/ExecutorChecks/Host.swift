@@ -52,7 +52,7 @@ struct Host: Sendable {
 }
 
 extension Host.Record {
-  /// The first line that the frames lead to in the file with the faults.
+  /// The line of the first frame that is in the file with the faults.
   func line() async throws -> Int? {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/addr2line")

@@ -17,7 +17,7 @@ struct FrameBoundaryTests {
     return frames
   }
 
-  @Test("frames end at the separator, however the stream is split", arguments: [0, UInt8(ascii: "\n")])
+  @Test("frames end at the separator, wherever the stream is split", arguments: [0, UInt8(ascii: "\n")])
   func pieces(separator: UInt8) throws {
     let end = String(UnicodeScalar(separator))
     let text = "one\(end)\(end)three\(end)rest"
@@ -26,7 +26,7 @@ struct FrameBoundaryTests {
     #expect(try frames(text.map { String($0) }, limit: 9, separator: separator) == wanted)
   }
 
-  @Test("a frame above the limit is refused, whether its separator has arrived or not")
+  @Test("a frame above the limit is refused, even before its separator has arrived")
   func limit() throws {
     #expect(try frames(["12345\n"], limit: 5, separator: UInt8(ascii: "\n")) == ["12345"])
     for text in ["123456\n", "123456"] {

@@ -11,7 +11,7 @@ struct ParameterReaderTests {
     VarlinkCall(method: "a.b", parameters: parameters)
   }
 
-  @Test("fields of joined parameter types are decoded side by side, and null counts as absent")
+  @Test("fields of joined parameter types are decoded side by side, and null is treated as absent")
   func joined() throws {
     let query = try Self.list.read(
       call(["limit": .int(3), "name": .string("shop"), "count": .bool(true), "before": .null]))
@@ -21,7 +21,7 @@ struct ParameterReaderTests {
     #expect(try Self.remove.read(call(["ids": .array([.string("a"), .string("b")])])).ids == ["a", "b"])
   }
 
-  @Test("the error names the first unknown parameter before any other mistake, cut at 64 characters")
+  @Test("the error names the first unknown parameter before other mistakes, cut at 64 characters")
   func unknown() {
     let long = String(repeating: "z", count: 99)
     #expect(throws: ProtocolError.invalidParameter("a")) {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Release, environment, user and facts of the machine")
 struct FactsTextTests {
-  @Test("the well-known annotations are also fields, and all annotations are tags; a text shows each value once")
+  @Test("the well-known annotations are also fields; all annotations are tags; a text shows each value once")
   func lifting() {
     let sample = Sample.indexOutOfRange
     let report = CrashReport(
@@ -35,7 +35,7 @@ struct FactsTextTests {
     #expect(HTMLRenderer().render(Sample.everything).contains("</time> · \(origin)</p>"))
   }
 
-  @Test("a hostile host name or release cannot control a terminal or a page")
+  @Test("a hostile host name or release cannot inject control sequences or markup")
   func hostile() {
     var report = Sample.everything
     report.machine?.host = "a\u{1b}[31m\n"

@@ -15,7 +15,7 @@ struct FormatTests {
     for word in ["<script", "http:", "https:", "url(", "@import", "<img", "<link"] { #expect(!page.contains(word)) }
   }
 
-  @Test("S10: the text and the HTML page have a line for a freed object's class if the class is known")
+  @Test("S10: the text and the HTML page have a line for a freed object's class only if the class is known")
   func freedClass() {
     var report = Sample.everything
     let texts = { [TextRenderer().render(report), HTMLRenderer().render(report)] }

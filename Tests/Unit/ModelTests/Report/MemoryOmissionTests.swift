@@ -23,13 +23,13 @@ struct MemoryOmissionTests {
     #expect(!HTMLRenderer().render(report(nil)).contains("<dt>Memory</dt>"))
   }
 
-  @Test("the memory omission survives JSON, and is absent with memory and in older reports")
+  @Test("the key memoryOmitted is kept in JSON, and is absent in reports with memory and in older reports")
   func json() throws {
     let json = try ReportCoding.encode(report(.operator))
     #expect(json.contains(#""memoryOmitted":"operator""#))
     #expect(try ReportCoding.decode(json.utf8) == report(.operator))
     #expect(try !ReportCoding.encode(report(nil)).contains("memoryOmitted"))
-    // A later version may have further values.
+    // A later version may define further values.
     let later = try ReportCoding.decode(json.replacing(#""operator""#, with: #""later""#).utf8)
     #expect(later.memoryOmitted?.rawValue == "later")
   }

@@ -6,7 +6,7 @@ struct SignalNamesTests {
   @Test("a signal has its name", arguments: [(4, "SIGILL"), (31, "SIGSYS"), (34, "SIGRTMIN"), (36, "SIGRTMIN+2")])
   func names(number: Int, name: String) { #expect(SignalNames.name(of: number) == name) }
 
-  @Test("an unknown signal is named by its number", arguments: [Int.min, -1, 0, 32, 65, Int.max])
+  @Test("an unknown signal is shown by its number", arguments: [Int.min, -1, 0, 32, 65, Int.max])
   func noSignal(number: Int) { #expect(SignalNames.name(of: number) == "signal \(number)") }
 
   @Test(
@@ -60,10 +60,10 @@ struct CleanTextTests {
   @Test("printable text, line feeds and tabs stay unchanged")
   func unchanged() { #expect(CleanText.clean("Käse 👩‍👩‍👧\n\t漢字") == "Käse 👩‍👩‍👧\n\t漢字") }
 
-  @Test("a carriage return is shown even before a line feed")
+  @Test("a carriage return is made visible, even before a line feed")
   func carriageReturn() { #expect(CleanText.clean("a\r\nb") == "a␍\nb") }
 
-  @Test("a text that is cleaned for one line has no line breaks")
+  @Test("a text that is cleaned for one line contains no line breaks")
   func line() { #expect(CleanText.line("a\nb\tc\u{2028}d") == "a␊b c\u{fffd}d") }
 
   @Test("bytes that are not UTF-8 are repaired")

@@ -44,7 +44,7 @@ struct PastIncidentTests {
     #expect(!HTMLRenderer().render(Sample.indexOutOfRange).contains("Seen by the shield"))
   }
 
-  @Test("past incidents survive JSON, and their key is absent in a report without past incidents")
+  @Test("past incidents are kept in JSON, and their key is absent in a report without past incidents")
   func json() throws {
     let json = try ReportCoding.encode(Self.report)
     #expect(try ReportCoding.decode(json.utf8) == Self.report)

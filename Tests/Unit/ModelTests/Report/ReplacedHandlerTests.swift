@@ -27,7 +27,7 @@ struct ReplacedHandlerTests {
     #expect(!TextRenderer().render(Sample.indexOutOfRange).contains("Signal handlers"))
   }
 
-  @Test("replaced handlers survive JSON, and their key is absent in a report without replaced handlers")
+  @Test("replaced handlers are kept in JSON, and their key is absent in a report without replaced handlers")
   func json() throws {
     let json = try ReportCoding.encode(report)
     #expect(try ReportCoding.decode(json.utf8) == report)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("ReportCoding")
 struct ReportCodingTests {
-  @Test("a report survives both JSON forms", arguments: [true, false])
+  @Test("a report is unchanged after encoding and decoding in both JSON forms", arguments: [true, false])
   func roundTrip(pretty: Bool) throws {
     for report in [Sample.indexOutOfRange, Sample.everything] {
       let json = try ReportCoding.encode(report, pretty: pretty)
@@ -13,7 +13,7 @@ struct ReportCodingTests {
     }
   }
 
-  @Test("optional parts of threads and frames survive encoding and decoding")
+  @Test("optional parts of threads and frames are unchanged after encoding and decoding")
   func rare() throws {
     var report = Sample.everything
     report.threads[0].silence = CrashReport.Silence(isBlocking: true, runState: "D")
@@ -53,7 +53,7 @@ struct ReportCodingTests {
       ])
   }
 
-  @Test("unknown values are encoded as null, so that their keys are present")
+  @Test("unknown values are encoded as null, and their keys are therefore present")
   func nulls() throws {
     var report = Sample.indexOutOfRange
     report.process.unit = nil
@@ -116,7 +116,7 @@ private enum Tree: Decodable {
     }
   }
 
-  /// The sorted paths of all keys, without the keys inside dictionaries whose keys are free.
+  /// The sorted paths of all keys, without the keys inside dictionaries whose keys are arbitrary.
   func keys(dictionaries: Set<String>) -> [String] {
     paths(prefix: "", dictionaries: dictionaries).sorted()
   }

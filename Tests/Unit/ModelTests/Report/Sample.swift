@@ -22,9 +22,9 @@ enum Sample {
       group: CrashReport.Group(key: "71c0ffee", title: "Index out of range in Cart.total(of:)"))
   }
 
-  /// A report that sets every JSON key.
+  /// A report in which every JSON key is set.
   ///
-  /// It has two crashed threads, one swept thread, and losses.
+  /// The report has two crashed threads, one swept thread, and losses.
   static var everything: CrashReport {
     var report = indexOutOfRange
     report.process.unit = "cart.service"

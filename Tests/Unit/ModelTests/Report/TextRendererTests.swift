@@ -33,7 +33,7 @@ struct TextRendererTests {
     try Golden.expect(TextRenderer(width: 60).render(Sample.indexOutOfRange), isIn: "narrow.txt")
   }
 
-  @Test("sentences wrap between words, and a word longer than a line is not split", arguments: [40, 60, 80])
+  @Test("sentences wrap between words, and a word that is longer than a line is not split", arguments: [40, 60, 80])
   func wrapping(width: Int) {
     var report = Sample.indexOutOfRange
     let word = String(repeating: "w", count: 90)
@@ -109,7 +109,7 @@ struct TextRendererTests {
     #expect(marked == " ▶   2 Cart.total(of:) [inlined] at Sources/CartServer/Cart.swift:41:17")
   }
 
-  @Test("no field's terminal escape sequence gets into the text report", arguments: [true, false])
+  @Test("no field can put a terminal escape sequence into the text report", arguments: [true, false])
   func hostile(verbose: Bool) {
     let evil = "\u{1b}]0;owned\u{07}\u{9b}31m\r\u{202e}x"
     var report = Sample.everything

@@ -23,7 +23,7 @@ struct UnwindingTests {
     #expect(lines.contains("  Thread 12: both stacks have the same 7 frames."))
   }
 
-  @Test("a differing unwind cross-check is always shown, with the frames that the report's stack lacks")
+  @Test("a differing unwind cross-check is always shown, with the frames that the stack of the report lacks")
   func difference() {
     let lines = TextRenderer().render(report([equal, different])).split(separator: "\n")
     let start = lines.firstIndex(of: "Unwind cross-check outside the process")
@@ -44,7 +44,7 @@ struct UnwindingTests {
     #expect(text.contains("  Thread 2: both stacks have the same 3 frames, then the cross-check has 2 more; "))
   }
 
-  @Test("the unwind cross-check survives JSON, and its key is absent in a report without a cross-check")
+  @Test("the unwind cross-check is kept in JSON, and its key is absent in a report without a cross-check")
   func json() throws {
     let report = report([equal, different])
     #expect(try ReportCoding.decode(try ReportCoding.encode(report).utf8) == report)

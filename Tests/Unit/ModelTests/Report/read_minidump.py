@@ -11,7 +11,7 @@ from minidump.minidumpfile import MinidumpFile
 
 
 def main() -> None:
-    # The reader warns that a block is missing which only Windows processes have.
+    # The reader prints a warning, because a block is missing that only Windows processes have.
     logging.disable()
     dump = MinidumpFile.parse(sys.argv[1])
     threads = dump.threads.threads

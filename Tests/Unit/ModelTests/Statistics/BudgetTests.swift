@@ -8,7 +8,7 @@ import Testing
 struct BudgetTests {
   /// A simulated service.
   ///
-  /// Each class has its own true scale of delays; the split only uses an assumed scale.
+  /// Each class has its own true scale of delays. The split of the budget uses only an assumed scale.
   struct Fleet {
     var rates: [Double]
     var bytes: [Double]
@@ -20,7 +20,7 @@ struct BudgetTests {
       bytes = (0..<40).map { _ in 64 + [64, 96, 160, 288, 544][generator.below(5)] }
       scales = (0..<40).map { _ in 0.2 * exp(1.5 * generator.normal()) }
       accesses = [Double](repeating: 0, count: 40)
-      // Draws three classes without repetition; busy classes are more likely.
+      // Draws three classes without repetition. Busy classes are more likely to be drawn.
       var weights = rates.map { pow($0, 0.3) }
       for _ in 0..<3 {
         var left = generator.uniform() * weights.reduce(0, +)
@@ -42,7 +42,7 @@ struct BudgetTests {
       }
     }
 
-    /// The true share of a class's accesses that this many slots catch.
+    /// Returns the true share of a class's accesses that a quarantine with this many slots catches.
     func caught(_ slots: Double, of index: Int) -> Double {
       1 - exp(-pow(slots / rates[index] / scales[index], 0.6))
     }
@@ -52,7 +52,7 @@ struct BudgetTests {
     }
   }
 
-  /// Runs Thompson sampling over the epochs, and returns the share of accesses caught in all of them.
+  /// Runs Thompson sampling over the epochs, and returns the share of accesses that were caught in all epochs.
   private static func learn(
     _ fleet: Fleet, budget: Double, crashes: Bool, epochs: Int, _ generator: inout SeededGenerator
   ) -> Double {
@@ -98,7 +98,7 @@ struct BudgetTests {
       fromHits.add(Self.learn(fleet, budget: budget, crashes: false, epochs: 60, &generator))
       fromCrashes.add(Self.learn(fleet, budget: budget, crashes: true, epochs: 60, &generator))
     }
-    // Python's means are over 60 fleets, so that their standard error is about half of this test's.
+    // Python's means are over 60 fleets. Their standard error is therefore about half of this test's.
     for (name, sample, expected) in [
       ("knowing all", known, oracle), ("from hits", fromHits, hits), ("from crashes", fromCrashes, crashes),
       ("50 each", fixed, fifty),
@@ -126,7 +126,7 @@ struct BudgetTests {
         candidates[0].caught(slots: Double(first)) + candidates[1].caught(slots: Double(1_000 - first))
       }
       let best = (0...1_000).map(value).max() ?? 0
-      // The convex hull has steps of 32 slots and a tenth.
+      // The convex hull has steps of 32 slots plus a tenth of the slots.
       #expect(
         candidates[0].caught(slots: Double(slots[0])) + candidates[1].caught(slots: Double(slots[1])) > 0.99 * best)
     }
@@ -145,7 +145,7 @@ struct BudgetTests {
     #expect(segments.contains { $0.start <= 64 && $0.end >= 900 })
   }
 
-  @Test("classes without cost, demand or deallocations get no part of the budget, or exactly what they need")
+  @Test("classes without cost, demand or deallocations get no part of the budget, or exactly the part that they need")
   func limits() {
     let odd = [
       BudgetCandidate(name: "free", accessRate: 1, deallocationsPerSecond: 1, bytesPerSlot: 0, delays: DelayCurve()),
@@ -163,7 +163,7 @@ struct BudgetTests {
     #expect(BudgetSplit.slots(for: [], budgetBytes: 1) == [])
   }
 
-  @Test("a class's evidence weights hits and attributed crashes by their detection probability")
+  @Test("the evidence for a class weights hits and attributed crashes by their detection probability")
   func evidence() {
     var evidence = ClassEvidence()
     evidence.observe(hits: 2, attributedCrashes: 1, expectedShare: 0.5)

@@ -42,7 +42,7 @@ struct BuildComparisonTests {
     }
     let error = (found * (1 - found) / Double(runs)).squareRoot()
     #expect(abs(Double(foundDays.values.count) / Double(runs) - found) < 5 * error + 0.01)
-    // The tolerance covers the error of Python's mean over 400 runs, and its rounding.
+    // The tolerance covers the error of the mean of Python's 400 runs, and its rounding.
     #expect(abs(foundDays.mean - days) < 5 * foundDays.standardError + 0.05, "\(foundDays.mean) days")
     #expect(abs(foundCrashes.mean - crashes) < 5 * foundCrashes.standardError + 0.05, "\(foundCrashes.mean) crashes")
   }
@@ -81,7 +81,7 @@ struct BuildComparisonTests {
     #expect(abs(counts.mean - days) < 5 * counts.standardError + 0.05, "\(counts.mean) days")
   }
 
-  @Test("the evidence for a drop has mean 1 at an unchanged rate, summed exactly")
+  @Test("the e-value for a drop has the mean 1 at an unchanged rate, summed exactly")
   func rateDropIsFair() {
     for expected in [0.1, 1, 5] {
       var mean = 0.0
@@ -94,7 +94,7 @@ struct BuildComparisonTests {
     }
   }
 
-  @Test("an unchanged rate is mistaken for a drop in at most 5 % of runs of 200 days")
+  @Test("an unchanged rate is reported as a drop in at most 5 % of runs of 200 days")
   func rateDropFalseAlarms() {
     var generator = SeededGenerator(seed: 74)
     let runs = 300 * Simulation.scale

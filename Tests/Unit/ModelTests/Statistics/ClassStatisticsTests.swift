@@ -39,7 +39,7 @@ struct ClassStatisticsTests {
     #expect(abs(summary.estimatedAccesses - Double(accesses)) < 4 * summary.estimatedAccesses_sd)
     #expect(summary.estimatedAccesses_sd < 0.1 * Double(accesses))
     #expect(summary.missed == summary.estimatedAccesses - summary.hits)
-    // The horizon of the queue is 50/95 s, the reach 2 s, and the mean delay half a second.
+    // The horizon of the queue is 50/95 s. The reach is 2 s, and the mean delay is half a second.
     let truth = (1 - exp(-100.0 / 95)) / (1 - exp(-4))
     #expect(try #require(summary.detection).interval.contains(truth))
     #expect(abs(try #require(summary.hitsPerMillionRequests).estimate - Double(hits) / 7_200 * 1e6) < 1e-6)
@@ -63,7 +63,7 @@ struct ClassStatisticsTests {
     #expect(summary.unseenShare == 1)
   }
 
-  @Test("class statistics and their summary survive encoding and decoding")
+  @Test("class statistics and their summary are unchanged after encoding and decoding")
   func coding() throws {
     let (statistics, _, _) = Self.simulate()
     #expect(try JSONDecoder().decode(ClassStatistics.self, from: JSONEncoder().encode(statistics)) == statistics)
@@ -71,7 +71,7 @@ struct ClassStatisticsTests {
     #expect(try JSONDecoder().decode(ClassSummary.self, from: JSONEncoder().encode(summary)) == summary)
   }
 
-  @Test("a missed handle is no hit, and statistics of a version without that count can be read")
+  @Test("an access through a dead handle is no hit; statistics of a version without that count can be read")
   func handles() throws {
     var statistics = ClassStatistics(className: "A", build: "b", bytesPerSlot: 100, slots: 50)
     let before = try JSONEncoder().encode(statistics)

@@ -3,10 +3,12 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// Tests the policy loop on simulated services, against the requirements of issue 5.
+/// Tests the policy loop on simulated services.
+///
+/// The limits are the design's requirements.
 @Suite("Closed loop")
 struct ClosedLoopTests {
-  @Test("a fleet of 400 builds has at most one false rise per service-year, and nine of ten bugs are diagnosed")
+  @Test("a fleet of 400 builds has at most one false alarm per service and year, and nine of ten bugs are diagnosed")
   func fleet() {
     var generator = SeededGenerator(seed: 81)
     var result = SimulatedFleet.Result()
@@ -21,7 +23,7 @@ struct ClosedLoopTests {
     #expect(Double(result.falseSwitches) <= result.service_years)
     #expect(Double(result.diagnosedBugs) > 0.85 * Double(result.bugs))
     #expect(unprotected.diagnosedBugs == 0)
-    // The share is per bug, because the two runs drew different bugs.
+    // The share is computed per bug, because the two runs drew different bugs.
     let share =
       Double(result.crashes) / Double(result.bugs) / (Double(unprotected.crashes) / Double(unprotected.bugs))
     #expect(share < 0.8, "\(share)")

@@ -8,7 +8,7 @@ import Testing
 struct DelayDistributionTests {
   static let grid = [0.01, 0.05, 0.1, 0.3, 1]
 
-  /// One repetition: 200 use-after-frees under varying traffic, with 50 queue slots and the sampled part.
+  /// One repetition: 200 use-after-frees under varying traffic, with 50 queue slots and a sampled part.
   private static func hits(_ law: DelayLaw, _ generator: inout SeededGenerator) -> (
     all: DelayDistribution, queue: [Double]
   ) {
@@ -42,20 +42,21 @@ struct DelayDistributionTests {
       for (index, t) in Self.grid.enumerated() { estimates[index].add(hits.count(within: t).estimate / 200) }
     }
     for (index, t) in Self.grid.enumerated() {
-      // The binning adds at most the width of one bin: a fiftieth of the law's slope in the logarithm.
+      // The binning adds at most the error of one bin. A bin is a fiftieth of a unit of the logarithm, times the slope
+      // of the law.
       let binError = (law.share(within: t * 1.06) - law.share(within: t / 1.06)) / 10
       let estimate = estimates[index]
       #expect(
         abs(estimate.mean - law.share(within: t)) < 4 * estimate.standardError + binError,
         "at \(t) s: \(estimate.mean) ± \(estimate.standardError), true \(law.share(within: t))")
-      // The standard error of the spread over 150 repetitions is 6 %. It is larger where a few large weights dominate:
-      // at 1 s these are a few hits under the highest rates.
+      // The standard error of the spread over 150 repetitions is 6 %. The error is larger where a few large weights
+      // dominate. At 1 s these are a few hits at the highest rates.
       let ratio = estimate.standardDeviation / pythonSpread[index]
       #expect(ratio > 0.6 && ratio < (t < 1 ? 1.7 : 2.5), "spread at \(t) s: \(estimate.standardDeviation)")
     }
   }
 
-  @Test("the raw distribution of hits is biased where the estimate is not: 0.73 for a true 0.44")
+  @Test("the raw distribution of hits is biased (0.73 for a true 0.44), and the estimate is not")
   func plainDistributionIsBiased() {
     var generator = SeededGenerator(seed: 22)
     var plain = Measurements()
@@ -131,7 +132,7 @@ struct DelayDistributionTests {
     #expect(DelayDistribution().share(within: 1) == nil)
   }
 
-  @Test("a delay distribution survives encoding and decoding")
+  @Test("a delay distribution is unchanged after encoding and decoding")
   func coding() throws {
     var hits = DelayDistribution()
     for step in 1..<50 { hits.add(delay_s: 0.01 * Double(step), retention: 1 / Double(step)) }

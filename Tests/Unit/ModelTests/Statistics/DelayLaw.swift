@@ -22,7 +22,7 @@ enum DelayLaw {
     }
   }
 
-  /// The true share of accesses within a delay.
+  /// Returns the true share of accesses within a delay.
   func share(within t: Double) -> Double {
     switch self {
     case .exponential10ms: 1 - exp(-t / 0.01)

@@ -34,8 +34,8 @@ struct DetectionProbabilityTests {
       estimates.add(detection.estimate)
       #expect(detection.interval.contains(detection.estimate))
     }
-    // The interval must cover in 95 % of the runs. More than four standard errors below that indicates an error in the
-    // formula.
+    // The interval must contain the true value in 95 % of the runs. A share that is more than four standard errors
+    // below 95 % indicates an error in the formula.
     #expect(Double(held) > Double(runs) * 0.95 - 4 * (Double(runs) * 0.95 * 0.05).squareRoot())
   }
 
@@ -54,7 +54,7 @@ struct DetectionProbabilityTests {
     #expect(abs(try #require(DetectionProbability(delays: hits, retention: retention)).estimate - truth) < 0.02)
   }
 
-  @Test("hits within the horizon do not prove that no use-after-free was missed")
+  @Test("hits within the horizon alone do not prove that no use-after-free was missed")
   func noLateHits() throws {
     let retention = Retention(slots: 50, deallocationsPerSecond: 100)
     var hits = DelayDistribution()
@@ -77,7 +77,7 @@ struct DetectionProbabilityTests {
     #expect(DetectionProbability(delays: hits, retention: idle)?.estimate == 1)
   }
 
-  @Test("a rate's interval is Jeffreys' interval: 2.57 to 8.87 for 10 events in 2 units, from 0 for no events")
+  @Test("a rate's interval is Jeffreys' interval: 2.57 to 8.87 for 10 events in 2 units, and from 0 for no events")
   func eventRate() throws {
     let ten = try #require(EventRate(events: 10, exposure: 2))
     #expect(ten.estimate == 5)
@@ -89,7 +89,7 @@ struct DetectionProbabilityTests {
     #expect(EventRate(events: 1, exposure: 0) == nil)
   }
 
-  @Test("the rate of deallocations is averaged over five minutes, and restarts when the counter falls")
+  @Test("the rate of deallocations is averaged over five minutes, and restarts when the counter decreases")
   func deallocationRate() {
     var rate = DeallocationRate()
     rate.read(count: 0, at: 0)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Gamma")
 struct GammaTests {
-  /// Computed with scipy 1.17 (`gammaincc`, `gamma.ppf`, `gammaln`).
+  /// The expected values were computed with scipy 1.17 (`gammaincc`, `gamma.ppf`, `gammaln`).
   @Test(
     "the gamma function's upper tail equals scipy's",
     arguments: [
@@ -36,7 +36,7 @@ struct GammaTests {
     #expect(abs(Gamma.logGamma(x) / expected - 1) < 1e-12)
   }
 
-  @Test("gamma functions give limits for arguments out of range")
+  @Test("gamma functions return their limits for arguments out of range")
   func limits() {
     #expect(Gamma.upperTail(shape: 5, at: 0) == 1)
     #expect(Gamma.upperTail(shape: 5, at: .infinity) == 0)

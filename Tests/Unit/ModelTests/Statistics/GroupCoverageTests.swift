@@ -3,7 +3,7 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// Compares with `sim5_stop.py`: when the quarantine has seen enough groups to stop.
+/// Compares with `sim5_stop.py`: the point at which the quarantine has found enough groups to stop.
 @Suite("Group coverage")
 struct GroupCoverageTests {
   /// Draws hits of groups with Zipf frequencies until the rule stops.
@@ -41,7 +41,7 @@ struct GroupCoverageTests {
       hitCounts.add(result.hits)
       unseenShares.add(result.unseen)
     }
-    // Python's mean over 200 runs has a slightly smaller error than this test's.
+    // The mean of Python's 200 runs has a slightly smaller error than this test's mean.
     #expect(abs(hitCounts.mean - hits) < 5 * hitCounts.standardError + 0.5, "\(hitCounts.mean)")
     #expect(abs(unseenShares.mean - unseen) < 5 * unseenShares.standardError + 0.001, "\(unseenShares.mean)")
     #expect(unseenShares.mean < 0.05)
@@ -61,7 +61,7 @@ struct GroupCoverageTests {
     #expect(abs(shares.mean - unseen) < 5 * shares.standardError + 0.002, "\(shares.mean)")
   }
 
-  @Test("groups are counted up to a limit, and groups beyond it do not count as new")
+  @Test("groups are counted up to a limit, and groups beyond the limit are not counted as new")
   func limit() {
     var coverage = GroupCoverage()
     #expect(coverage.unseenShare == 1)

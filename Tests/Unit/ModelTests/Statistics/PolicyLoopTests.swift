@@ -15,7 +15,7 @@ struct PolicyLoopTests {
         build: build, incarnation: "\(incarnation)", instance: instance ?? "host\(incarnation)", className: className))
   }
 
-  /// A loop that had no crashes for 30 days, and then this many crashes within an hour.
+  /// Creates a loop that had no crashes for 30 days, and then this many crashes within an hour.
   private static func alarmed(
     rules: ProtectionRules = ProtectionRules(allowsAutomaticProtection: true, listedClasses: ["App.Listed"]),
     crashes: Int = 8, className: String? = "App.Session"
@@ -78,7 +78,7 @@ struct PolicyLoopTests {
     #expect(loop.protection.releasedClasses == ["App.Session"])
   }
 
-  @Test("crashes of many threads of one process, and of a restart loop, count once in the policy loop")
+  @Test("crashes of many threads of one process, and of a restart loop, are counted once in the policy loop")
   func incarnations() {
     let (quiet, _, time_s) = Self.alarmed(crashes: 0)
     var threads = quiet
@@ -91,7 +91,7 @@ struct PolicyLoopTests {
       #expect(restarts.receive(Self.crash(second, instance: "unit"), at: time_s + Double(second)).isEmpty)
     }
     #expect(restarts.countedCrashes == 1)
-    // A restart loop that continues counts once an hour, and causes an alarm after some hours.
+    // A restart loop that continues is counted once an hour, and causes an alarm after some hours.
     var events: [PolicyEvent] = []
     for minute in 1..<600 {
       events += restarts.receive(Self.crash(1_000 + minute, instance: "unit"), at: time_s + Double(minute) * 60)
@@ -135,7 +135,7 @@ struct PolicyLoopTests {
     var (loop, _, time_s) = Self.alarmed()
     var pinned = loop.rules
     pinned.pin = .on
-    // The level is already raised, so that nothing changes and there is no event.
+    // The level is already raised. The crash therefore changes nothing and causes no event.
     #expect(loop.receive(.rules(pinned), at: time_s) == [])
     for day in 1...20 { #expect(loop.receive(.load(["b": 10]), at: time_s + Double(day) * Self.day_s) == []) }
     #expect(loop.protection.level == .raised)
@@ -164,7 +164,8 @@ struct PolicyLoopTests {
 
   @Test("a raised level ends when hits become rare, and after a week at the latest")
   func dropAndTime() {
-    // For a service with many crashes a day, a short silence proves the drop. At a low rate, the time limit ends first.
+    // For a service that crashes many times a day, a short time without crashes proves the drop. At a low crash rate,
+    // the time limit ends the raised level first.
     var (busy, _, time_s) = Self.alarmed()
     var events: [PolicyEvent] = []
     for hour in 1...24 * 10 {
@@ -182,7 +183,7 @@ struct PolicyLoopTests {
       Issue.record("\(events)")
       return
     }
-    // The loop received inputs once an hour.
+    // In this test the loop received inputs once an hour.
     #expect(days >= 7 && days < 7.05)
   }
 
@@ -199,7 +200,7 @@ struct PolicyLoopTests {
     #expect(loop.protection.classes == ["App.Listed", "App.Session"])
   }
 
-  @Test("a canary that crashes more than the fleet raises the level at a normal service rate")
+  @Test("a canary that crashes more often than the fleet raises the level, even at a normal rate of the service")
   func canary() throws {
     var loop = PolicyLoop(rules: ProtectionRules(allowsAutomaticProtection: true, alarmThreshold_days: 1e9))
     var events: [PolicyEvent] = []
@@ -217,7 +218,7 @@ struct PolicyLoopTests {
     #expect(value >= 100 && newCrashes <= 6 && oldCrashes <= 1)
   }
 
-  @Test("time without running processes does not count, and one crash after two quiet years causes no alarm")
+  @Test("time without running processes is not counted, and one crash after two quiet years causes no alarm")
   func noTime() {
     var loop = PolicyLoop(rules: ProtectionRules(allowsAutomaticProtection: true))
     for day in 0..<800 { _ = loop.receive(.load([:]), at: Double(day) * Self.day_s) }
@@ -238,7 +239,7 @@ struct PolicyLoopTests {
     #expect(abs(baseline.learned_days - 90) < 1e-9)
   }
 
-  @Test("a clock set back or to an invalid time only stops the loop's time")
+  @Test("a clock set back or to an invalid time only stops the time of the loop")
   func clock() {
     var (loop, _, _) = Self.alarmed(crashes: 0)
     for time_s in [-1e300, .nan, .infinity, 0] { #expect(loop.receive(.load(["b": .nan]), at: time_s).isEmpty) }
@@ -246,7 +247,7 @@ struct PolicyLoopTests {
     #expect(loop.receive(.load(["b": 10]), at: 32 * Self.day_s).isEmpty)
   }
 
-  @Test("each reason of a protection event has its text")
+  @Test("each reason of a protection event has a description")
   func words() {
     let reasons: [(PolicyEvent.Reason, String)] = [
       (.worseBuild(build: "7f3a", value: 123.4, newCrashes: 6, oldCrashes: 1), "build 7f3a crashed 6 times"),

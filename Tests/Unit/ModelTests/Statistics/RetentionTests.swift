@@ -3,10 +3,10 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// Compares with `sim1_quarantine.py`: the accesses that a quarantine of bounded size catches.
+/// Compares with `sim1_quarantine.py`, which counts the accesses that a quarantine of bounded size catches.
 @Suite("Retention")
 struct RetentionTests {
-  @Test("a simulated quarantine keeps objects with the stated probability: in the queue, the sampled part, and either")
+  @Test("a simulated quarantine keeps objects with the computed probability: in the queue, the sampled part, and both")
   func simulatedQuarantine() {
     // Simulates deallocations one by one. Each object is accessed after one of these delays.
     let retention = Retention(slots: 20, deallocationsPerSecond: 100)
@@ -25,7 +25,7 @@ struct RetentionTests {
     let objects = 60_000 * Simulation.scale
     for object in 0..<objects {
       time += generator.exponential(mean: 0.01)
-      // The delays are short compared with the number of waiting accesses, therefore a linear scan is enough.
+      // The delays are short compared with the number of waiting accesses, and a linear scan is enough.
       for access in due where access.time <= time {
         let queued = queue.contains(access.object)
         let explored = explorer.contains(access.object)
@@ -48,8 +48,8 @@ struct RetentionTests {
     for (index, delay) in delays.enumerated() {
       let n = asked[index]
       func agrees(_ seen: Double, _ expected: Double) -> Bool {
-        // Adjacent objects in a queue are not independent. The tolerance is 6 standard deviations of independent ones,
-        // plus 0.002.
+        // Adjacent objects in a queue are not statistically independent. The tolerance is 6 standard deviations of
+        // independent objects, plus 0.002.
         abs(seen / n - expected) < 6 * (expected * (1 - expected) / n).squareRoot() + 0.002
       }
       #expect(agrees(inQueue[index], retention.queueProbability(after: delay)), "queue at \(delay) s")
@@ -75,9 +75,10 @@ struct RetentionTests {
     #expect(abs(sample.mean - expected) < 4 * sample.standardError + 0.004)
   }
 
-  @Test("the probability of an exponential delay has its closed form")
+  @Test("the probability for an exponential delay equals its closed form")
   func closedForm() {
-    // 1 - (λ/(λ+μ))^K with μ = 100/s, λ = 10,000/s, K = 50; the integral by midpoints of the delay's quantiles.
+    // 1 - (λ/(λ+μ))^K with μ = 100/s, λ = 10,000/s, K = 50. The integral is computed by midpoints of the delay's
+    // quantiles.
     let retention = Retention(slots: 50, deallocationsPerSecond: 10_000, explorerShare: 0)
     let steps = 2_000
     let mean =
@@ -93,7 +94,7 @@ struct RetentionTests {
     let retention = Retention(slots: 20, deallocationsPerSecond: 100)
     #expect(retention.explorerProbability(after: 0) == 0.05)
     #expect(abs(retention.explorerProbability(after: 0.8) - 0.05 * exp(-1)) < 1e-15)
-    // The queue of 20 has evicted the object long before 1.2 s, so that only the sampled part contributes.
+    // The queue of 20 has evicted the object long before 1.2 s. Only the sampled part contributes after that time.
     #expect(abs(retention.probability(after: 1.2) - 0.05 * exp(-1.5)) < 1e-9)
   }
 

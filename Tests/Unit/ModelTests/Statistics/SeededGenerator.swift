@@ -4,7 +4,7 @@ import Foundation
 
 /// The SplitMix64 generator.
 ///
-/// It returns the same numbers on each run, so that a simulation always passes or always fails.
+/// It returns the same numbers on each run. A simulation therefore always passes or always fails.
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 
@@ -27,10 +27,12 @@ struct SeededGenerator: RandomNumberGenerator {
   mutating func gamma(shape: Double, scale: Double) -> Double { scale * RandomVariates.gamma(shape: shape, &self) }
   /// A number below `count`.
   ///
-  /// The bias of the modulus is about 2⁻⁵⁰ for the counts used here.
+  /// The bias of the modulus is about 2⁻⁵⁰ for the counts that the tests use.
   mutating func below(_ count: Int) -> Int { Int(next() % UInt64(count)) }
 
-  /// A Poisson number, drawn by the gaps between events, for means up to some hundreds.
+  /// A Poisson number, drawn by summing the gaps between events.
+  ///
+  /// Suitable for means up to some hundreds.
   mutating func poisson(_ mean: Double) -> Int {
     var count = 0
     var time = exponential(mean: 1)
@@ -62,7 +64,7 @@ struct Measurements {
 
 /// The sizes of the simulations.
 ///
-/// `DANGLING_SIMULATION_SCALE=10` makes each ten times as large, and the tolerances smaller.
+/// `DANGLING_SIMULATION_SCALE=10` makes each simulation ten times as large, and the tolerances smaller.
 ///
 /// If the variable is set, even to 1, the simulations print their results.
 enum Simulation {

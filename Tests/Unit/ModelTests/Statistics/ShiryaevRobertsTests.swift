@@ -6,7 +6,9 @@ import Testing
 /// Compares with `sim3_change.py`: use-after-free crashes become more frequent.
 @Suite("Shiryaev–Roberts detector")
 struct ShiryaevRobertsTests {
-  /// The number of days until an alarm, with one observation a day, at most `limit`; nil without an alarm.
+  /// Returns the number of days until an alarm, with one observation a day.
+  ///
+  /// Returns nil if there is no alarm within `limit` days.
   private static func daysToAlarm(
     rate: (Int) -> Double, expected: Double, limit: Int, _ generator: inout SeededGenerator
   ) -> Int? {
@@ -34,7 +36,7 @@ struct ShiryaevRobertsTests {
       if let day, day < 30 { continue }
       delays.add(Double((day ?? 429) - 29))
     }
-    // Python's means are over about 1,450 runs.
+    // Python's means are taken over about 1,450 runs.
     #expect(
       abs(delays.mean - python) < 4 * delays.standardError + 0.06, "\(delays.mean) ± \(delays.standardError) days")
   }
@@ -57,7 +59,7 @@ struct ShiryaevRobertsTests {
     #expect(mean > 365)
   }
 
-  @Test("the detector's value minus the days is a martingale, for any interval and history")
+  @Test("the detector's value minus the days is a martingale, for any interval between observations and any history")
   func martingale() {
     for (expected, days, before) in [(0.1, 1.0, 0.0), (0.5, 1, 3), (0.02, 0.04, 1), (2, 7, 5)] {
       var detector = ShiryaevRoberts()
@@ -81,7 +83,7 @@ struct ShiryaevRobertsTests {
     #expect(abs(detector.posterior(changesPerDay: 1 / 365) - 0.5) < 1e-12)
   }
 
-  @Test("bursts, infinities and NaN leave the detector's value finite")
+  @Test("the detector's value stays finite after bursts, infinities and NaN")
   func hostileValues() {
     var detector = ShiryaevRoberts()
     detector.observe(days: 1, expected: 0.1, events: 1e18)

@@ -25,7 +25,7 @@ struct SimulatedFleet {
     var isDiagnosed = false
   }
 
-  /// Crashes per day that are diagnosed as use-after-free by mistake.
+  /// How many crashes per day are wrongly diagnosed as use-after-free.
   var background = 0.3
   /// The share of uncaught accesses that crash, as measured in the crash matrix.
   var crashShare = 0.57
@@ -35,7 +35,9 @@ struct SimulatedFleet {
   var caughtShare: [ProtectionLevel: Double] = [.off: 0, .base: 0.7, .raised: 0.9]
   var rules = ProtectionRules(allowsAutomaticProtection: true)
 
-  /// Runs one service, whose builds follow one another and run for 14 days each.
+  /// Runs one service.
+  ///
+  /// The builds of the service follow one another and run for 14 days each.
   func run(builds: Int, _ generator: inout SeededGenerator, into result: inout Result) {
     var loop = PolicyLoop(rules: rules)
     var incarnation = 0

@@ -72,7 +72,7 @@ struct EventStreamTests {
     #expect(throws: ClientError.malformedReply("an event without a cursor")) { try stream.next() }
   }
 
-  @Test("an unreadable event is reported with its cursor, even as the first one, and the stream continues after it")
+  @Test("an unreadable event is reported with its cursor, even as the first one, and the stream continues")
   func unreadable() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -116,7 +116,7 @@ struct EventStreamTests {
     #expect(stream.unreadableCursor == cursor)
   }
 
-  @Test("an event stream that crashd cuts off is closed")
+  @Test("an event stream is closed if crashd disconnects it")
   func cutOff() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -128,7 +128,7 @@ struct EventStreamTests {
     #expect(throws: ClientError.closed(path: daemon.socketPath)) { try stream.next() }
   }
 
-  @Test("a wait for events ends when the output is hung up")
+  @Test("a wait for events ends when the reader of the output hangs up")
   func hangup() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()
@@ -139,7 +139,7 @@ struct EventStreamTests {
     var ends: [Int32] = [0, 0]
     // The pointer covers the two elements that pipe() writes.
     try #require(unsafe pipe(&ends) == 0)
-    // A child process of another test would otherwise keep the end open.
+    // A child process of another test would otherwise keep this end of the pipe open.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     defer { close(ends[1]) }
     let stream = try CrashClient(socketPath: daemon.socketPath).subscribe()

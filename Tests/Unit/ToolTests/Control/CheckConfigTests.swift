@@ -14,7 +14,7 @@ struct CheckConfigTests {
     let (output, complaint) = (Pipe(), Pipe())
     (process.standardOutput, process.standardError) = (output, complaint)
     try process.run()
-    // Both texts are shorter than the pipe's buffer.
+    // Both strings are shorter than the pipe's buffer, and writing them therefore cannot block.
     let texts = [output, complaint].map {
       String(decoding: $0.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     }
@@ -29,7 +29,7 @@ struct CheckConfigTests {
     try body(path)
   }
 
-  @Test("options precede the environment, and the environment the file; --check-config prints the resulting settings")
+  @Test("options precede the environment, and the environment the file; --check-config prints the result")
   func order() throws {
     try withFile("log-level: debug\ndebuginfod-urls: [https://file.example.org]\nretention: {age: 5d}") { path in
       let file = try crashd(["--config", path])

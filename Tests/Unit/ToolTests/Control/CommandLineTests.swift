@@ -13,7 +13,7 @@ struct CommandLineTests {
     var complaint: String
   }
 
-  /// A program that is next to the test bundle.
+  /// Returns a program that is next to the test bundle.
   static func product(_ name: String) throws -> String {
     let runner = URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
     return runner.deletingLastPathComponent().appending(path: name).path
@@ -21,7 +21,7 @@ struct CommandLineTests {
 
   /// Runs crashctl with the given environment only.
   ///
-  /// `afterFirstLine` receives the first line of its output and its pid, while its input is still open.
+  /// `afterFirstLine` is called with the first line of its output and with its pid, while its input is still open.
   static func crashctl(
     _ arguments: [String], environment: [String: String] = [:], input: String = "",
     afterFirstLine: ((pid_t) -> Void)? = nil
@@ -37,12 +37,12 @@ struct CommandLineTests {
     process.standardOutput = output
     process.standardError = complaint
     try runUnblocked(process)
-    // If crashctl hangs, it is killed, so that its pipes close and the test fails instead of hanging.
+    // If crashctl hangs, it is killed. Its pipes then close, and the test fails instead of hanging.
     let pid = process.processIdentifier
     let watchdog = DispatchWorkItem { kill(pid, SIGKILL) }
     DispatchQueue.global().asyncAfter(deadline: .now() + 300, execute: watchdog)
     defer { watchdog.cancel() }
-    // The text is shorter than the pipe's buffer, so that writing it cannot block.
+    // The text is shorter than the pipe's buffer. Writing it therefore cannot block.
     try typed.fileHandleForWriting.write(contentsOf: Data(input.utf8))
     if let afterFirstLine {
       while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data("\n".utf8) {}
@@ -50,7 +50,8 @@ struct CommandLineTests {
     } else {
       try typed.fileHandleForWriting.close()
     }
-    // Each text is shorter than its pipe's buffer: reading one to its end cannot block the writer of the other.
+    // Each text is shorter than its pipe's buffer. While the test reads one pipe to its end, the writer of the other
+    // pipe therefore cannot block.
     let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     let words = String(decoding: complaint.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
@@ -66,7 +67,7 @@ struct CommandLineTests {
   private static func runUnblocked(_ process: Process) throws {
     var nothing = sigset_t()
     var before = sigset_t()
-    // The pointers are used during the calls only. The thread restores its mask before it does anything else.
+    // The pointers are used during the calls only. The thread restores its signal mask before it does anything else.
     unsafe sigemptyset(&nothing)
     unsafe pthread_sigmask(SIG_SETMASK, &nothing, &before)
     defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
@@ -235,7 +236,7 @@ struct CommandLineTests {
     #expect(try values("bash", group) == ["71c0ffee71c0"])
   }
 
-  @Test("JSON can be requested briefly: with -j, or --json without a value")
+  @Test("JSON can be requested in a short form, with -j, or with --json without a value")
   func briefJSON() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
@@ -471,7 +472,7 @@ struct CommandLineTests {
     #expect(json.output.hasPrefix(#"{"cursor":"2","report":{"#))
   }
 
-  @Test("follow reconnects after its last printed event, as long as new events arrive")
+  @Test("follow reconnects after the last event that it printed, as long as new events arrive")
   func cutOff() throws {
     let daemon = try FakeDaemon { connection in
       guard let call = connection.call() else { return }

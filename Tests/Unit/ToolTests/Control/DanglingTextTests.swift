@@ -32,7 +32,7 @@ struct DanglingTextTests {
     """
   }
 
-  @Test("bars show shares of the maximum, zero differs from a small value, and NaN is harmless")
+  @Test("bars show shares of the maximum; zero differs from a small value, and NaN does not trap")
   func sparkline() {
     #expect(Sparkline.text([]) == "")
     #expect(Sparkline.text([0, 0]) == "··")
@@ -71,7 +71,7 @@ struct DanglingTextTests {
     #expect(list.contains("CLASSES") && list.contains("2/3") && list.contains("/srv/shop"))
   }
 
-  @Test("programs without use-after-free are counted in a trend of several, and shown if one is named")
+  @Test("programs without use-after-free are only counted in a trend, and shown if one of them is named")
   func quiet() throws {
     let quiet = try Self.policy(Self.day("2026-11-18", crashes: 0, hits: 0))
     var still = quiet
@@ -83,7 +83,7 @@ struct DanglingTextTests {
     #expect(alone.contains("shop: protection") && !alone.contains("not shown"))
   }
 
-  @Test("on a terminal, one command for several programs is printed once")
+  @Test("on a terminal, a hint that applies to several programs is printed once")
   func commands() throws {
     let events = try ["shop", "till"].map { name in
       let json = """

@@ -7,17 +7,17 @@ import Testing
 
 @testable import CrashControl
 
-/// Tests that texts of a crashed process reach no debugger, pager or shell as commands.
+/// Tests that strings of a crashed process never reach a debugger, a pager or a shell as commands.
 @Suite("Attacks on crashctl debug and the pager")
 struct DebuggingTests {
-  /// A directory of files that is removed at the end.
+  /// A directory of files that is removed when the object is deallocated.
   private struct Scratch: ~Copyable {
     let path = "/tmp/cs-debug-\(UUID().uuidString.prefix(8))"
 
     init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false) }
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Copies crashctl, which has a build id, to any file name.
+    /// Copies crashctl to the given file name, because crashctl is a file with a build id.
     func program(_ name: String) throws -> String {
       let copy = "\(path)/\(name)"
       try FileManager.default.copyItem(atPath: CommandLineTests.product("crashctl"), toPath: copy)
@@ -29,7 +29,7 @@ struct DebuggingTests {
     try #require(ImageBuildID.read(CommandLineTests.product("crashctl")))
   }
 
-  /// The debugger's arguments after a crash of a process with this executable and build id.
+  /// Returns the debugger's arguments for a crash of a process with this executable and build id.
   private static func debug(
     _ executable: String, _ buildID: String, environment: [String: String] = [:]
   ) throws -> CommandLineTests.Result {
@@ -106,7 +106,7 @@ struct DebuggingTests {
     #expect(CallerRights(environment: ["SUDO_UID": "0"], isSecure: false, user: 1000).surplus != nil)
   }
 
-  @Test("F15: crashctl with elevated privileges uses the system's less, without shell, log or caller's options")
+  @Test("F15: crashctl with elevated privileges runs less without a shell, a log file or the caller's options")
   func raisedPager() throws {
     let settings = [
       "SUDO_UID": "\(geteuid() + 1)", "PAGER": "sh", "LESS": "-o/tmp/x", "LESSOPEN": "|id %s", "LESSCLOSE": "id",

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("crashctl doctor")
 struct DoctorTests {
-  @Test("without crashd doctor reports one fault, with crashctl's own sentence")
+  @Test("without crashd doctor reports one fault, with the same sentence as other commands")
   func noDaemon() throws {
     let findings = Doctor(client: CrashClient(socketPath: "/nowhere/s")).machine()
     let crashd = try #require(findings.first { $0.subject == "crashd" })
@@ -87,7 +87,7 @@ struct DoctorTests {
       let finding = HandlerFacts(executable: "/srv/shop", client: client).finding
       #expect(finding.level == level && finding.sentence.contains("at the program's last crash (bb22)"))
       #expect(finding.sentence.hasSuffix("SIGSEGV by /lib/gc.so, SIGABRT back to default") == (level == .warning))
-      // A prefix of the path belongs to another program.
+      // A directory whose path is a prefix of this path belongs to another program.
       #expect(!HandlerFacts(executable: "/srv/sho", client: client).finding.sentence.contains("bb22"))
     }
   }
@@ -104,7 +104,7 @@ struct DoctorTests {
     }
     let path = scratch.path + "/spool"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-    // The path is read during the call only.
+    // The path is read only during the call.
     #expect(unsafe chmod(path, mode) == 0)
     let finding = doctor.machine().first { $0.subject == "spool" }
     #expect(finding?.level == (mode == 0o777 ? .warning : .good), "\(finding?.sentence ?? "")")
@@ -216,7 +216,7 @@ struct DoctorTests {
     if let text { #expect(memory.first?.sentence.contains(text) == true && memory.first?.level == .note) }
   }
 
-  @Test("doctor reports a process's guard self-test: absorbing, with failing kinds, or not run")
+  @Test("doctor reports a process's guard self-test: all absorbed, some kinds failed, or not run")
   func processGuards() throws {
     func guards(_ more: String) throws -> Finding {
       let found = try findings(
@@ -239,7 +239,7 @@ struct DoctorTests {
     let silent = try guards("")
     #expect(silent.level == .note && silent.remedy.contains("Shield.selfTest()"))
     #expect(try guards(#","selfTest":null"#) == silent)
-    // Nothing is known about a process that is not attached.
+    // crashd has no data about a process that is not attached.
     #expect(try levels()["guards"] == nil)
   }
 

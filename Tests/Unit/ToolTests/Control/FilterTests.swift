@@ -45,7 +45,7 @@ struct FilterTests {
     Flag(words: ["--until=@1795248611"], parameter: "until", value: .string("2026-11-21T08:10:11.999999Z")),
   ]
 
-  /// Every other text of the filter has an option with its name.
+  /// Every other string of the filter has an option with the same name.
   static let crashFlags =
     namedFlags
     + ReportFilter.texts.map(\.name).filter { name in !namedFlags.contains { $0.parameter == name } }.map {
@@ -70,7 +70,7 @@ struct FilterTests {
 
   /// The parameters of the verb's first call of the method.
   ///
-  /// No call gets a reply, which ends every verb.
+  /// Calls get no reply, and the missing reply ends every verb.
   private func asked(_ words: [String], method: String) throws -> [String: JSONValue] {
     let calls = Mutex<[String]>([])
     let daemon = try FakeDaemon { connection in

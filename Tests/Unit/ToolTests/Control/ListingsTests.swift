@@ -29,7 +29,7 @@ struct ListingsTests {
 
   private static let now = Clock(now: 1_795_248_611 + 300, isUTC: true)
 
-  @Test("on a terminal a list has ages, and adjacent crashes of one group are one line with their number")
+  @Test("on a terminal a list has ages, and adjacent crashes of one group are one line with their count")
   func overview() throws {
     let reports = try ["a", "b"].map { function in
       var own = try summary(function: function)
@@ -50,7 +50,7 @@ struct ListingsTests {
     #expect(lengthy.split(separator: "\n").count == 4 && lengthy.contains("2026-11-21 08:10:11 UTC"))
   }
 
-  @Test("a column with one value is printed once below the table, but stays in a pipe and in a table of one row")
+  @Test("a column with one value is printed once below the table, but remains in pipes and one-row tables")
   func common() throws {
     let other = try summary(name: "till", function: "b")
     let table = { (rows: [ReportSummary], width: Int?) in
@@ -83,7 +83,7 @@ struct ListingsTests {
     #expect(colored.components(separatedBy: "\u{1b}[").count - 1 == 2 * resets)
   }
 
-  @Test("a followed crash shows its source location once")
+  @Test("a crash that follow prints shows its source location once")
   func placeOnce() throws {
     let json = SampleJSON.report(id: "bb22").replacing("in checkout().", with: "in checkout() (Cart.swift:42).")
     let received = try JSONDecoder().decode(ReceivedReport.self, from: Data(json.utf8))

@@ -16,14 +16,14 @@ struct LocalTimeTests {
     #expect(LocalTime.parse("@\(now)") == now)
   }
 
-  @Test("spans count back from now")
+  @Test("spans are subtracted from the current time")
   func spans() {
     for (text, seconds) in [("-90", 90), ("-5min", 300), ("2h ago", 7200), ("-3d", 259_200), ("1 week ago", 604_800)] {
       #expect(LocalTime.parse(text, now: now) == now - seconds, "\(text)")
     }
   }
 
-  @Test("a date means its midnight, and a time means today")
+  @Test("a date without a time means midnight, and a time without a date means today")
   func parts() throws {
     let today = try #require(LocalTime.parse("today", now: now))
     #expect((0..<90_000).contains(now - today))

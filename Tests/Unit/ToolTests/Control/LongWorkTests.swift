@@ -68,9 +68,9 @@ struct LongWorkTests {
     }
   }
 
-  @Test("debug runs the debugger on the core alone if the executable's build differs, and prints that")
+  @Test("debug runs the debugger with the core only, and says so, if the executable has another build")
   func debug() throws {
-    // Any two existing files can stand for the debugger and the core.
+    // In this test, any two existing files can stand for the debugger and the core.
     let words = try crashctl(["debug", "bb", "--debugger", "/bin/echo", "--core", "/bin/true"])
     #expect(words.status == 0 && words.output == "-c /bin/true\n")
     #expect(words.complaint.hasPrefix("crashctl: '/srv/shop' is not the build that crashed"))
@@ -139,7 +139,7 @@ struct LongWorkTests {
       return
     }
     #expect(reason == "its file in '\(directory)' has characters that a debugger may take for commands")
-    // A core with a plain name next to it is found.
+    // A core that has a plain name and is in the same directory is found.
     try leaveCore(at: "\(directory)/core.shop.4711")
     #expect(try find() == .file("\(directory)/core.shop.4711"))
   }

@@ -70,7 +70,7 @@ struct PagesTests {
     #expect(asked.output.split(separator: "\n").count == 700 && asked.complaint.isEmpty)
   }
 
-  @Test("list --all has every report once, in each format and order")
+  @Test("list --all prints every report once, in each format and order")
   func all() throws {
     let daemon = try daemon()
     defer { daemon.stop() }
@@ -90,7 +90,7 @@ struct PagesTests {
   func streams() throws {
     let isWritten = DispatchSemaphore(value: 0)
     let daemon = try daemon { number in
-      // A crashctl that first collects all pages would get no second page before this timeout.
+      // A crashctl that first collects all pages would not request the second page before this timeout.
       if number == 2 { #expect(isWritten.wait(timeout: .now() + 120) == .success) }
     }
     defer { daemon.stop() }
@@ -113,7 +113,7 @@ struct PagesTests {
     #expect(more.output.split(separator: "\n").count == 150 && more.complaint.isEmpty)
   }
 
-  @Test("dangling lists more than 1,000 groups, and prints a note if it does not show all")
+  @Test("dangling can list more than 1,000 groups, and prints a note if it does not show all of them")
   func danglingGroups() throws {
     let daemon = try daemon()
     defer { daemon.stop() }
@@ -127,7 +127,7 @@ struct PagesTests {
     #expect(some.complaint == "crashctl: older uses are not shown: see -n NUMBER\n")
   }
 
-  @Test("a JSON array written in parts equals one written at once", arguments: [JSONStyle.short, .pretty])
+  @Test("a JSON array written in parts equals an array written at once", arguments: [JSONStyle.short, .pretty])
   func arrayWriter(style: JSONStyle) throws {
     let values = (0..<5).map { ["key": "\($0)", "[": "]"] }
     for cuts in [[], [5], [2, 0, 3], [1, 1, 1, 1, 1]] {

@@ -6,9 +6,9 @@ import Testing
 
 @Suite("crashctl rm, prune, and a follower that starts too late")
 struct RemovalTests {
-  /// A daemon that answers like crashd, and refuses `zz`.
+  /// A daemon that answers like crashd, but refuses the id `zz`.
   ///
-  /// A subscriber always starts too late the first time.
+  /// In this daemon, the first attempt of a subscriber is always too late.
   private func daemon() throws -> FakeDaemon {
     try FakeDaemon { connection in
       while let call = connection.call() {

@@ -17,7 +17,7 @@ struct ReportSelectorTests {
       ("shop", ["name=shop", "unit=shop.service"]),
       ("shop.service", ["unit=shop.service", "name=shop.service", "unit=shop.service.service"]),
       ("/srv/shop", ["executable=/srv/shop"]), ("CAFE", ["name=CAFE", "unit=CAFE.service", "group=cafe"]),
-      // The number has more digits than a pid.
+      // A number that has more digits than a pid.
       ("12345678", ["name=12345678", "unit=12345678.service", "group=12345678"]), ("", []),
     ])
   func meanings(word: String, expected: [String]) {
@@ -32,7 +32,7 @@ struct ReportSelectorTests {
     #expect(found == expected)
   }
 
-  @Test("a pid is tried before an id and an id before a name; a word that matches nothing is an error")
+  @Test("a word is tried as a pid, then as an id, then as a name; a word that matches nothing is an error")
   func order() throws {
     let calls = Mutex<[String]>([])
     let daemon = try FakeDaemon { connection in
@@ -59,7 +59,7 @@ struct ReportSelectorTests {
     for word in ["4711", "bb", "shop", nil] { #expect(try id(word) == "bb22") }
     calls.withLock { $0.removeAll() }
     _ = try id("bb")
-    // The id is requested first, without a list.
+    // The word is first requested as an id, without reading a list.
     #expect(calls.withLock { $0.contains { $0.contains("Crashd.List") } } == false)
     #expect(throws: ClientError.refused(.noSuchReport(id: "dead"))) { try id("dead") }
     let base = ReportFilter(signal: "SIGILL")

@@ -5,7 +5,9 @@ import Testing
 /// `run` and `demo` start the real crashd, which is next to crashctl.
 @Suite("crashctl run")
 struct RunTests {
-  /// Runs the body with a directory in which crashctl creates its own, and which must be empty afterwards.
+  /// Runs the body with a directory in which crashctl creates its own directory.
+  ///
+  /// The directory must be empty afterwards.
   private func withDirectory(_ body: (String) throws -> Void) throws {
     let path = "/tmp/cs-run-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
@@ -14,10 +16,10 @@ struct RunTests {
     try FileManager.default.removeItem(atPath: path)
   }
 
-  /// Waits until no process has the path among its arguments.
+  /// Waits until no process has the path in its arguments.
   ///
   /// A child that crashd forked just before crashd ended has crashd's arguments until it calls exec. The child belongs
-  /// to another process, therefore this test polls.
+  /// to another process, and this test cannot wait for it. The test therefore polls.
   private func haveGone(naming path: String) throws -> Bool {
     for _ in 0..<600 {
       if try processes(naming: path).isEmpty { return true }
@@ -26,7 +28,7 @@ struct RunTests {
     return false
   }
 
-  /// The processes whose command line contains the directory.
+  /// Returns the processes whose command line contains the directory.
   private func processes(naming path: String) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { entry in
       guard Int(entry) != nil, let line = FileManager.default.contents(atPath: "/proc/\(entry)/cmdline") else {
@@ -36,7 +38,7 @@ struct RunTests {
     }
   }
 
-  /// Whether a process has ended, or the kernel is ending it.
+  /// Whether a process has ended, or is being ended by the kernel.
   private func isEnding(_ pid: String) throws -> Bool {
     guard let stat = FileManager.default.contents(atPath: "/proc/\(pid)/stat"),
       let status = FileManager.default.contents(atPath: "/proc/\(pid)/status")
@@ -111,7 +113,7 @@ struct RunTests {
     }
   }
 
-  @Test("D21: run reports an end by a signal without a crash as such")
+  @Test("D21: if a signal ends the program without a crash, run reports that")
   func ended() throws {
     try withDirectory { path in
       let maker = try CommandLineTests.product("crash-maker")
@@ -175,7 +177,7 @@ struct RunTests {
       let complaint = Pipe()
       shell.standardError = complaint
       try shell.run()
-      // The pipe ends with the last process that waited for crashctl. head has exited long before.
+      // The pipe closes when the last process that waited for crashctl ends. By then, head has exited long before.
       _ = try complaint.fileHandleForReading.readToEnd()
       shell.waitUntilExit()
       #expect(try haveGone(naming: path))

@@ -7,7 +7,7 @@ import Testing
 struct ScrubTests {
   /// Runs crashctl, and returns its requests for reports.
   ///
-  /// With `refuses`, crashd is too old for scrubbing.
+  /// With `refuses`, the daemon behaves like a crashd that is too old for scrubbing.
   private func run(
     _ words: [String], refuses: Bool = false
   ) throws -> (result: CommandLineTests.Result, calls: [String]) {
@@ -61,7 +61,7 @@ struct ScrubTests {
     #expect(Set(try FileManager.default.contentsOfDirectory(atPath: directory.path)) == ["dump", "pipe"])
   }
 
-  @Test("export --scrub with a crashd that cannot scrub writes nothing", arguments: [["export"], ["dump"]])
+  @Test("export --scrub writes nothing if crashd does not support scrubbing", arguments: [["export"], ["dump"]])
   func refused(verb: [String]) throws {
     let result = try run(verb + ["--scrub"], refuses: true).result
     #expect(result.status == 2 && result.output.isEmpty)

@@ -13,7 +13,7 @@ struct SubscriberTests {
 
   /// Runs crashctl against a crashd with these subscribers.
   ///
-  /// Returns its output and the calls that delete.
+  /// Returns its output and its calls that delete subscribers.
   private func run(
     _ words: [String], refusal: String? = nil
   ) throws -> (result: CommandLineTests.Result, forgotten: [String]) {

@@ -101,7 +101,7 @@ struct ForwardSettingsTests {
     }
   }
 
-  @Test("a settings error is one line, whatever the file contains")
+  @Test("a settings error is printed in one line, even if the file contains line breaks")
   func oneLine() {
     let text = "\(SettingsError(place: "f\r\n<0>x", reason: "\u{1b}[2J"))"
     #expect(text == "f␍␊<0>x: ␛[2J")
@@ -112,7 +112,7 @@ struct ForwardSettingsTests {
     let directory = "/tmp/cs-sink-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
     defer {
-      // There is nothing else to clean up in a directory that this test cannot remove.
+      // If the test cannot remove the directory, there is nothing else to clean up.
       do { try FileManager.default.removeItem(atPath: directory) } catch { print("leaving \(directory): \(error)") }
     }
     try "https://k@h/1\n".write(toFile: directory + "/dsn", atomically: true, encoding: .utf8)

@@ -121,7 +121,7 @@ struct OTLPSinkTests {
     #expect(why.unicodeScalars.count < 250)
   }
 
-  @Test("an empty partial success counts as delivered", arguments: [#"{"partialSuccess":{}}"#, "", "no JSON"])
+  @Test("an empty partial success is treated as delivered", arguments: [#"{"partialSuccess":{}}"#, "", "no JSON"])
   func accepted(body: String) throws { #expect(try deliver(.init(body: body)).delivery == .delivered) }
 
   @Test(
@@ -136,7 +136,7 @@ extension JSONValue {
     return values.first
   }
 
-  /// A list of keys and typed values, as OpenTelemetry encodes attributes.
+  /// Converts a list of keys and typed values, as OpenTelemetry encodes attributes, to a dictionary.
   var attributes: [String: String]? {
     guard case .array(let values) = self else { return nil }
     var members: [String: String] = [:]

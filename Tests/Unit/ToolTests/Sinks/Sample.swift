@@ -11,7 +11,7 @@ import TestKit
 enum Sample {
   /// A report.
   ///
-  /// `more` has additional members, each followed by a comma, which replace members of the same name.
+  /// `more` has additional members, each followed by a comma. They replace members of the same name.
   static func received(id: String, more: String = "") throws -> ReceivedReport {
     let decoder = JSONDecoder()
     guard case .object(var members) = try decoder.decode(JSONValue.self, from: Data(SampleJSON.report(id: id).utf8)),
@@ -21,7 +21,7 @@ enum Sample {
     return try decoder.decode(ReceivedReport.self, from: JSONEncoder().encode(JSONValue.object(members)))
   }
 
-  /// crashd's facts about release, machine and process.
+  /// The data that crashd reports about release, machine and process.
   static let facts = #"""
     "release":"shop@2/4","environment":"staging","user":"17","annotations":{"region":"eu","long":"\#(long)",
     "a b":"c"},"machine":{"host":"web-3","id":"43c2","kernel":"Linux 6.1.0","distribution":"Debian GNU/Linux 12",
@@ -85,18 +85,20 @@ final class DatagramListener {
 
   func close() {
     Glibc.close(descriptor)
-    // There is nothing else to clean up in a directory that this test cannot remove.
+    // If the test cannot remove the directory, there is nothing else to clean up.
     do { try FileManager.default.removeItem(atPath: directory) } catch { print("leaving \(directory): \(error)") }
   }
 
-  /// Receives a message that was sent before; the call does not wait.
+  /// Receives a message that was sent before.
+  ///
+  /// The call does not wait.
   func receive() throws -> Message {
     var bytes = [UInt8](repeating: 0, count: 1 << 20)
     // The buffer holds a control message with one descriptor: a header of 16 bytes and 4 bytes, padded to a multiple of
     // 8.
     var control = [UInt64](repeating: 0, count: 3)
     var (count, file) = (0, Int32(-1))
-    // Both buffers outlive the call, and the sizes passed are theirs.
+    // Both buffers exist until the call returns, and the sizes that are passed are the sizes of these buffers.
     unsafe bytes.withUnsafeMutableBytes { data in
       unsafe control.withUnsafeMutableBytes { extra in
         var part = unsafe iovec(iov_base: data.baseAddress, iov_len: data.count)

@@ -69,7 +69,7 @@ struct SentrySinkTests {
     #expect(json["release"] == .string("shop@2-4") && json["environment"] == .string("staging"))
     #expect(json["user"]?["id"] == .string("17") && json["server_name"] == .string("web-3"))
     #expect(json["tags"]?["region"] == .string("eu") && json["tags"]?["signal"] == .string("SIGILL"))
-    // Sentry would drop these tags.
+    // Without a change, Sentry would drop these tags.
     #expect(json["tags"]?["long"] == nil && json["tags"]?["a b"] == nil)
     #expect(json["extra"]?["long"] == .string(Sample.long) && json["extra"]?["a b"] == .string("c"))
     let contexts = json["contexts"]
@@ -85,7 +85,7 @@ struct SentrySinkTests {
     #expect(own["release"] == .string("r") && own["environment"] == .string("production"))
   }
 
-  @Test("a Sentry event of a report without these facts has no empty context, and has crash-forward's host")
+  @Test("a Sentry event of a report without these data has no empty context, and has crash-forward's host")
   func noFacts() throws {
     let report = try Sample.event(id: "aa11").report
     let json = SentryEvent(report: report, environment: nil, release: nil, host: "web-1").json
@@ -149,7 +149,7 @@ struct SentrySinkTests {
       (429, "Retry-After: 7\r\n", .later("HOST answers 429", after: .seconds(7))),
       (503, "", .later("HOST answers 503")), (401, "", .later("HOST answers 401", maybeNever: true)),
       (500, "Retry-After: 7\r\n", .later("HOST answers 500", after: .seconds(7), maybeNever: true)),
-      // The key is not sent to the new address, which may belong to a stranger.
+      // The key is not sent to the address of a redirection, which may belong to a stranger.
       (302, "Location: http://127.0.0.1:1/\r\n", .later("HOST answers 302", maybeNever: true)),
     ] as [(Int, String, Delivery)])
   func answers(status: Int, headers: String, expected: Delivery) throws {
@@ -185,7 +185,7 @@ struct SentrySinkTests {
     #expect(try sink.deliver(Sample.event(id: "aa12")) == .refused("\(host) answers 400"))
   }
 
-  @Test("a proxy's password appears in no message")
+  @Test("a proxy's password does not appear in any message")
   func proxy() {
     let answer = HTTPClient.Answer(status: 0, body: [], problem: "Unsupported proxy syntax in 'http://u:hidden@:'")
     #expect(answer.delivery(from: "h") == .later("h: libcurl cannot use the proxy's address"))

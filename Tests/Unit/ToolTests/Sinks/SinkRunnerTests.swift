@@ -10,13 +10,15 @@ import Testing
 
 @Suite("SinkRunner")
 struct SinkRunnerTests {
-  /// A crashd with these events.
+  /// A crashd that sends these events.
   ///
   /// A subscriber gets each event until it acknowledges the event.
   final class Crashd: Sendable {
     let daemon: FakeDaemon
 
-    /// `answer` may answer a subscription itself; `acknowledged` receives each cursor.
+    /// `answer` may answer a subscription itself.
+    ///
+    /// `acknowledged` is called with each acknowledged cursor.
     init(
       _ events: [(cursor: String, id: String)],
       answer: @escaping @Sendable (FakeConnection, String) -> Bool = { _, _ in false },
@@ -53,7 +55,7 @@ struct SinkRunnerTests {
     var calls: [String] { lines.withLock { $0 } }
   }
 
-  /// A sink that gives the listed answers, then repeats the last one, and logs the events that it got.
+  /// A sink that gives the listed answers, then repeats the last answer, and logs the events that it received.
   struct Script: Sink {
     let name = "script"
     let got = SharedLog()
@@ -65,7 +67,7 @@ struct SinkRunnerTests {
     }
   }
 
-  /// Runs until the last event is acknowledged.
+  /// Runs the sink until the last event is acknowledged.
   ///
   /// Returns the log lines and the waits.
   private func run(
@@ -81,7 +83,8 @@ struct SinkRunnerTests {
       client: CrashClient(socketPath: crashd.daemon.socketPath, messageLimitBytes: limitBytes), stop: stop,
       board: board,
       log: SinkLog { level, text in log.add("\(level): \(text)") })
-    // No test waits: the clock stands still, or advances by each wait, which is logged.
+    // The tests do not really wait. The clock stands still, or advances by the length of each wait, and the waits are
+    // logged.
     let start = ContinuousClock.now
     around.now = { timePasses ? waits.all.reduce(start, +) : start }
     around.wait = { duration in
@@ -122,7 +125,7 @@ struct SinkRunnerTests {
     #expect(result.waits.count == 2)
     #expect((.milliseconds(125)...(.milliseconds(250))).contains(result.waits[0]))
     #expect(result.waits[1] == .seconds(90))
-    // There is one line for a failure that stays the same, and one when it ends.
+    // There is one log line for a failure that stays the same, and one log line when it ends.
     #expect(result.log == ["warning: script: waiting: busy", "notice: script: recovered"])
   }
 
@@ -270,7 +273,8 @@ struct SinkRunnerTests {
     let events = (1...4).map { (cursor: "c\($0)", id: "a\($0)") }
     let result = try run(sink, events, until: "c4", perMinute: 12)
     #expect(result.counts.delivered == 4)
-    // A burst of two is allowed. The clock stands still, so that the fourth event is due later than the third.
+    // The rate limit allows a burst of two events. The clock stands still. The fourth event is therefore due later than
+    // the third.
     #expect(result.waits == [.seconds(5), .seconds(10)])
   }
 
@@ -299,13 +303,13 @@ struct SinkRunnerTests {
     }
   }
 
-  @Test("a sink runner logs crashd's return without waiting for an event")
+  @Test("a sink runner logs that crashd is back without waiting for an event")
   func reachable() throws {
     let (stop, log) = (try StopSignal(), SharedLog())
     let crashd = try Crashd([]) { _ in }
     defer { crashd.daemon.stop() }
     let link = crashd.daemon.socketPath + "-later"
-    // Both paths are read during the calls only.
+    // Both paths are read only during the calls.
     defer { unsafe unlink(link) }
     var around = SinkRunner.Surroundings(
       client: CrashClient(socketPath: link), stop: stop, board: SinkBoard(),

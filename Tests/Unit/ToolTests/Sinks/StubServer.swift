@@ -5,7 +5,7 @@ import Synchronization
 /// An HTTP server on its own port that gives the answers of a test.
 final class StubServer: Sendable {
   struct Request: Sendable {
-    /// The request line, such as `POST /api/1/envelope/ HTTP/1.1`.
+    /// The request line of a request, such as `POST /api/1/envelope/ HTTP/1.1`.
     var line: String
     /// The header values by lowercase name.
     var headers: [String: String]
@@ -24,18 +24,19 @@ final class StubServer: Sendable {
 
   var requests: [Request] { log.withLock { $0 } }
 
-  /// Removes the proxy variables, with which libcurl would use a proxy for this machine.
+  /// Removes the proxy variables, because libcurl would use them to reach this machine through a proxy.
   ///
-  /// unsetenv() can move memory that other threads read, so it is called only for variables that are set.
+  /// unsetenv() can move memory that other threads read. It is therefore called only for variables that are set.
   private static let ignoreProxies: Void = {
     for name in ["http_proxy", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"] {
-      // The name is read during the calls only.
+      // The name is read only during the calls.
       if unsafe getenv(name) != nil { unsafe unsetenv(name) }
     }
   }()
 
-  /// `answer` receives each request and the number of earlier requests; with nil, the server closes the connection
-  /// without an answer.
+  /// `answer` receives each request and the number of earlier requests.
+  ///
+  /// If it returns nil, the server closes the connection without an answer.
   init(answer: @escaping @Sendable (Request, Int) -> Answer?) throws {
     Self.ignoreProxies
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -68,7 +69,7 @@ final class StubServer: Sendable {
 
   /// Ends the server.
   ///
-  /// Precondition: called once.
+  /// Precondition: this function is called only once.
   func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
   private func serve(_ connection: Int32, _ answer: (Request, Int) -> Answer?) {
@@ -87,8 +88,8 @@ final class StubServer: Sendable {
       let text =
         "HTTP/1.1 \(answer.status) X\r\nContent-Length: \(answer.body.utf8.count)\r\n\(answer.headers)\r\n\(answer.body)"
       let bytes = Array(text.utf8)
-      // The answers are short enough to be sent in one call. The pointer covers the array and is used during the call
-      // only.
+      // The answers are short enough to be sent in one call. The pointer is valid, because it covers the array and is
+      // used only during the call.
       guard unsafe send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else { return }
     }
   }
@@ -97,7 +98,7 @@ final class StubServer: Sendable {
     while true {
       if let request = Self.take(&buffer) { return request }
       var chunk = [UInt8](repeating: 0, count: 64 << 10)
-      // The pointer covers the array and is used during the call only.
+      // The pointer is valid, because it covers the array and is used only during the call.
       let count = unsafe recv(connection, &chunk, chunk.count, 0)
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { return nil }

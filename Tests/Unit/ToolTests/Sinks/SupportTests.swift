@@ -63,7 +63,7 @@ struct SupportTests {
     #expect(keys.map { recent.contains($0) } == [false, true, true])
   }
 
-  @Test("log lines and status texts are one line, whatever a server answers")
+  @Test("log lines and status texts are one line, even if a server's answer has line breaks")
   func oneLine() {
     let lines = Mutex<[String]>([])
     let words = "a\r\nSTATUS=b\n<0>c\u{1b}[2J\u{2028}d"
@@ -76,7 +76,7 @@ struct SupportTests {
   @Test("a stop signal works through a copied socket, and may arrive twice")
   func stopSignal() throws {
     let stop = try StopSignal()
-    // The copy is like the one in a child process that another thread creates.
+    // The copy simulates the copy in a child process that another thread creates.
     let copy = fcntl(stop.writer.number, F_DUPFD_CLOEXEC, 0)
     try #require(copy >= 0)
     defer { close(copy) }

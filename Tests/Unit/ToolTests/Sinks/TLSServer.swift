@@ -35,11 +35,13 @@ final class TLSServer {
     proxyPort = try #require(ports.last.flatMap { Int($0) })
   }
 
-  /// Ends the server and returns the requests, one per line.
+  /// Ends the server.
   ///
-  /// The requests are in a file, because a process that another test starts at the same time would hold a pipe open.
-  /// The signal is SIGKILL, because the server inherits its signal mask from a libdispatch thread, which blocks
-  /// SIGTERM.
+  /// Returns the requests that it received, one per line.
+  ///
+  /// The server writes the requests to a file, because a process that another test starts at the same time would hold a
+  /// pipe open. The server is ended by SIGKILL, because the server inherits its signal mask from a libdispatch thread,
+  /// which blocks SIGTERM.
   func stop() throws -> [String] {
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()

@@ -10,7 +10,7 @@ private let right: Int32 = 42
 
 /// Tests HTTPS with a private certificate and through a proxy.
 ///
-/// Each test runs in its own process, since libcurl reads the environment.
+/// Each test runs in its own process, because libcurl reads the environment.
 @Suite("Sinks over TLS")
 struct TLSTests {
   @Test("a server whose certificate is in ca-file gets the event over TLS")
@@ -56,7 +56,7 @@ struct TLSTests {
       ) { $0 == .delivered }
     }
     await #expect(processExitsWith: .exitCode(right)) { [port = port as Int, certificate = certificate as String] in
-      // Port 1 has no listener.
+      // On port 1 there is no listener.
       deliver(
         to: "127.0.0.1:\(port)", caFile: certificate,
         environment: ["https_proxy": "http://127.0.0.1:1", "no_proxy": "127.0.0.1"]
@@ -82,11 +82,11 @@ private func isKept(_ delivery: Delivery, _ beginning: String) -> Bool {
 
 /// Ends the process with status 42 if the delivery has the expected result.
 ///
-/// `environment` has all proxy variables.
+/// `environment` contains all proxy variables that the process uses.
 private func deliver(
   to host: String, caFile: String? = nil, environment: [String: String] = [:], isWanted: (Delivery) -> Bool
 ) {
-  // Only this thread of the process reads the environment. setenv() copies the texts.
+  // Only this thread of the process reads the environment. setenv() copies the strings.
   for name in ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"] { unsafe unsetenv(name) }
   for (name, value) in environment { unsafe setenv(name, value, 1) }
   do {

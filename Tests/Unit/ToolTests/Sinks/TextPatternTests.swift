@@ -61,7 +61,8 @@ struct TextPatternTests {
   func tooLong() {
     #expect(throws: PatternProblem.self) { try TextPattern(String(repeating: "(", count: 100_000)) }
     #expect(throws: PatternProblem.self) { try TextPattern(String(repeating: "a", count: 3_000)) }
-    // Nested repetitions of an empty pattern take no steps. Expanded, they would be as many as 255 to the power of 20.
+    // Nested repetitions of an empty pattern cost no steps of the automaton. If they were expanded, there would be 255
+    // to the power of 20 of them.
     let nested = String(repeating: "(", count: 20) + String(repeating: "){255}", count: 20)
     #expect(throws: PatternProblem.self) { try TextPattern(nested) }
   }
@@ -70,13 +71,13 @@ struct TextPatternTests {
   func bounded() throws {
     let text = Array(repeating: UInt8(ascii: "a"), count: 2_000)
     #expect(try TextPattern("a|a*b").ranges(in: text) == nil)
-    // A pattern that starts nowhere in the text, or only once, takes little work. Swift's Regex takes minutes for the
-    // first of these.
+    // A pattern that matches no position in the text, or only one, needs few steps. Swift's Regex takes minutes for the
+    // first of these patterns.
     #expect(try TextPattern("[a-z]+@[a-z]+").ranges(in: text) == [])
     #expect(try TextPattern("(a|aa|a*)*").ranges(in: text) == [0..<2_000])
   }
 
-  @Test("a text that needs too much work for a pattern is scrubbed as a whole")
+  @Test("a text for which a pattern needs too many steps is scrubbed as a whole")
   func givenUp() throws {
     var settings = PrivacySettings()
     settings.patterns = ["a|a*b"]

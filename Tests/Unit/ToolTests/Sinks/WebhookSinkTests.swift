@@ -49,7 +49,7 @@ struct WebhookSinkTests {
     #expect(fields.map(\.name) == WebhookSummary.names)
   }
 
-  @Test("Slack's body is one text, in which a program's name cannot become markup")
+  @Test("Slack's body is one string, in which a program's name cannot become markup")
   func slack() throws {
     let process =
       #""process":{"pid":7,"uid":0,"name":"<!channel> & ```","executable":"/x","buildID":"","startTime":""},"#
@@ -77,7 +77,7 @@ struct WebhookSinkTests {
     #expect(WebhookTemplate.slackText(text).unicodeScalars.elementsEqual(escaped.unicodeScalars))
   }
 
-  @Test("a template keeps its structure, whatever texts a report has in the placeholders")
+  @Test("a template keeps its structure, whatever strings of a report replace the placeholders")
   func template() throws {
     let template = try WebhookTemplate(
       #"{"summary": "${program} ${signal} on ${host}", "line": 1, "details": [{"${id}": "${line}${unit}"}, true]}"#)
@@ -144,7 +144,7 @@ struct WebhookSettingsTests {
   private func withFile(_ text: String, _ body: (String) throws -> Void) throws {
     let path = "/tmp/cs-template-\(UUID().uuidString.prefix(8))"
     try text.write(toFile: path, atomically: true, encoding: .utf8)
-    // The path is read during the call only.
+    // The path is read only during the call.
     defer { _ = unsafe unlink(path) }
     try body(path)
   }
@@ -179,7 +179,7 @@ struct WebhookSettingsTests {
     }
   }
 
-  @Test("settings without a sink are valid, and nothing is run")
+  @Test("settings without a sink are valid, and no sink is started")
   func idle() throws {
     let stop = try StopSignal()
     let forwarder = try CrashForwarder(

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads from an ELF file what the tests need to choose addresses and to detect several names of one function.
+/// Reads data from an ELF file that the tests need to choose addresses and to detect several names of one function.
 struct ELFFile {
   /// Link addresses of `.text`.
   let text: Range<UInt64>

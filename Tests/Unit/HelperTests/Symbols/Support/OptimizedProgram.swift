@@ -60,7 +60,7 @@ enum OptimizedProgram {
     try (bridge + swiftSource).write(to: swift, atomically: true, encoding: .utf8)
     try cSource.write(to: folder.appendingPathComponent("discount.c"), atomically: true, encoding: .utf8)
     let program = folder.appendingPathComponent("program")
-    // The source path is relative: the file names of the C unit are then relative to its working folder.
+    // The source path is relative. The file names of the C unit are therefore relative to its working folder.
     try compile(
       ["-O2", "-g", "-gdwarf-\(dwarfVersion)", "-c", "discount.c", "-o", "discount.o"], in: folder)
     try compile(

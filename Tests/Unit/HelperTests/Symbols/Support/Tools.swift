@@ -6,7 +6,9 @@ import Testing
 
 /// The programs and files that the tests use.
 enum Tools {
-  /// Whether the test runs under a sanitizer, which needs additional memory and system calls.
+  /// Whether the test runs under a sanitizer.
+  ///
+  /// A sanitizer needs additional memory and system calls.
   static var isSanitized: Bool {
     // dlsym() only searches the loaded libraries; the name is a valid C string during the call.
     ["__asan_init", "__tsan_init"].contains { (name: String) in unsafe dlsym(nil, name) != nil }
@@ -14,7 +16,7 @@ enum Tools {
 
   /// Finds a file that this process has mapped.
   static func mappedFile(named name: String) throws -> URL {
-    // Files of /proc have size 0: they must be read up to their end.
+    // Files of /proc have the size 0 and must therefore be read up to their end.
     let maps = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/maps")).readToEnd() ?? Data()
     for line in String(decoding: maps, as: UTF8.self).split(separator: "\n") where line.hasSuffix("/" + name) {
       if let slash = line.firstIndex(of: "/") { return URL(fileURLWithPath: String(line[slash...])) }
