@@ -69,7 +69,7 @@ case "correct":
   Correct.begin()
   dispatchMain()
 case "served":
-  // The main queue is no longer bound to a thread. Any thread may therefore run its work.
+  // After that, the main queue is not bound to a thread. Any thread may therefore run its work.
   setMode(words[2])
   let fault = Fault.all.first { $0.name == words[1] }
   DispatchQueue.main.async {

@@ -209,7 +209,7 @@ struct AttachServerTests {
         events: continuation), poller: poller)
     let memory = try TestRing().memory()
     let hello = TestProcess.hello(images: [1, 2])
-    // Other code in this process also opens descriptors, but none of this memfd. The test therefore counts the
+    // Other code in this process also opens descriptors, but not of this memfd. The test therefore counts the
     // descriptors that refer to it.
     for _ in 0..<1_000 {
       let process = try TestSocket(path: path, type: Int32(SOCK_SEQPACKET.rawValue))
