@@ -135,7 +135,7 @@ struct DanglingTests {
       }
       #expect(run.status.signal == SIGSEGV && reports.map { $0.diagnosis.cause } == ["dangling"], "\(run.status)")
       guard lives == 1 else { continue }
-      // The test changes the rules, because with the default rules a restart loop counts as one crash an hour.
+      // The test changes the rules, because with the default rules a restart loop is counted as one crash an hour.
       try await blocking {
         var rules = DanglingRules()
         rules.crashLoopSeconds = 0

@@ -156,7 +156,7 @@ struct PerUserLimitTests {
     }
   }
 
-  @Test("F11: clients and processes of a user's subordinate uids count against the limits of that user")
+  @Test("F11: clients and processes of a user's subordinate uids are counted towards the limits of that user")
   func subordinates() async throws {
     let directory = try TestDirectory()
     var limits = Limits.patient

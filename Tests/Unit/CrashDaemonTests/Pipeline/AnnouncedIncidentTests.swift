@@ -84,7 +84,7 @@ struct AnnouncedIncidentTests {
     }
   }
 
-  @Test("incident wake-ups are never ignored, and do not count against the wake-up of a later crash")
+  @Test("incident wake-ups are never ignored, and do not use up the wake-ups for a later crash")
   func notEmpty() async throws {
     var limits = Limits.patient
     limits.emptyWakes = 2
