@@ -99,7 +99,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
 // Returns whether children may start threads. The thread sanitizer ends a child of a threaded process that starts one.
 bool cs_test_can_run(void);
 
-// Returns whether new threads get alternate stacks. They do not under sanitizers that intercept pthread_create.
+// Returns whether new threads get alternate stacks. They get none under sanitizers that intercept pthread_create.
 bool cs_test_gives_stacks(void);
 
 // Runs a way in a child process. Returns the child's wait status, or -1 if the child was killed after 20 s.

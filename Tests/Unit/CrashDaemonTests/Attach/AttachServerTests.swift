@@ -14,7 +14,7 @@ struct AttachServerTests {
     let directory = try TestDirectory()
     let listener = try UnixSocket.listen(path: "\(directory.path)/attach", kind: .packets)
     var limit = rlimit()
-    // Both calls use one struct rlimit. Lowering the soft limit needs no privilege.
+    // getrlimit() and setrlimit() use one struct rlimit. Lowering the soft limit needs no privilege.
     #expect(unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
     limit.rlim_cur = limit.rlim_max
     #expect(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
