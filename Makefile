@@ -49,8 +49,8 @@ test-packages: build-packages
 build: build-packages ## @daily Build everything and the tests, in debug
 	$(SWIFT) build --build-tests
 
-# Only the release build has this define. It changes with each commit, and debug programs would therefore be linked
-# again after each commit.
+# Only the release build has this define. The define changes with each commit, and debug programs would therefore be
+# linked again after each commit.
 release: export CRASHSHIELD_COMMIT = $(shell git rev-parse --short=8 HEAD 2>/dev/null)
 release: build-packages ## @install Build the programs to install, with a static Swift library
 	@for product in $(RELEASE_PRODUCTS); do \

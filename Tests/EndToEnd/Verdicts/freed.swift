@@ -35,8 +35,8 @@ class User {
 
 class Shelf<Element> {
   var elements: [Element]
-  // This member makes the size of the class unusual. Otherwise the context of a closure would reuse the block
-  // immediately.
+  // This member makes the size of the class unusual. If the size were a usual one, the context of a closure would reuse
+  // the block immediately.
   var rows = (1, 2, 3, 4, 5, 6, 7, 8, 9)
   init(_ elements: [Element]) { self.elements = elements }
   func first() -> Element { elements[0] }

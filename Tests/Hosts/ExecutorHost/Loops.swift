@@ -3,7 +3,7 @@ import Synchronization
 
 /// An event loop like SwiftNIO's, with its own thread.
 ///
-/// It can report whether it is the current executor.
+/// The loop can report whether it is the current executor.
 final class Loop: SerialExecutor {
   private let queue = DispatchQueue(label: "loop")
   private let thread = Mutex<pthread_t?>(nil)

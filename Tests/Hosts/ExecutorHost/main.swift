@@ -1,5 +1,5 @@
-// executor-host: a program whose executor checks fail, linked with CrashShieldExecutorChecks. Its tests start it by its
-// path, because in their own process the hooks would apply to all tests.
+// executor-host: a program whose executor checks fail, linked with CrashShieldExecutorChecks. The tests start
+// executor-host by its path, because in their own process the hooks would apply to all tests.
 // Usage: executor-host fault NAME [MODE [TIMES [THREADS]]] | served NAME MODE | correct MODE | places MODE |
 // self-test MODE | chained | replaced | status, where MODE is plain, off, observe or absorb
 import CTestKit
@@ -69,7 +69,7 @@ case "correct":
   Correct.begin()
   dispatchMain()
 case "served":
-  // The main queue is no longer bound to a thread. Any thread may therefore run its work.
+  // After that, the main queue is not bound to a thread. Any thread may therefore run its work.
   setMode(words[2])
   let fault = Fault.all.first { $0.name == words[1] }
   DispatchQueue.main.async {

@@ -76,7 +76,7 @@ static void *work(void *unused) {
   return NULL;
 }
 
-// Functions that only jemalloc has. Their memory is freed with free().
+// Functions that only jemalloc has. The memory that they allocate is freed with free().
 static void use_own_calls(void) {
   void *(*const mallocx)(size_t, int) = (void *(*)(size_t, int))dlsym(RTLD_DEFAULT, "mallocx");
   if (mallocx != NULL) fill_and_free(mallocx(BYTES, 0), BYTES);

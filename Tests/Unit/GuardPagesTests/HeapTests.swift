@@ -128,8 +128,8 @@ struct HeapTests {
       unsafe free(page)
       free(nil)
       check(usableSize(nil) == 0)
-      // The size of this call is too large to allocate, which sets errno. Before each success errno must keep its value
-      // before each success.
+      // The size of the first call is too large to allocate, and the call sets errno. A call that succeeds must not
+      // change errno.
       errno = 0
       check(unsafe malloc(Int.max) == nil && errno == ENOMEM)
       errno = 77

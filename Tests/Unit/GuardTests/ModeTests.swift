@@ -14,7 +14,7 @@ struct ModeTests {
   @Test("a fault of a handle has the kind that the ring records as a use-after-free incident")
   func handleKind() { #expect(Int32(ShieldKind.handle.rawValue) == CS_GUARD_KIND_HANDLE) }
 
-  @Test("a million mode changes on four threads lose no record and add none")
+  @Test("a million mode changes on four threads lose no record and cause no additional record")
   func toggling() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let absorbed = Atomic<Int>(0)
@@ -41,7 +41,7 @@ struct ModeTests {
     }
   }
 
-  @Test("guards of each kind on their own threads lose no record and add none during mode changes")
+  @Test("guards of each kind on their own threads record each fault once during mode changes")
   func togglingGuards() async {
     await #expect(processExitsWith: .exitCode(right)) {
       // The queue runs one closure at a time, which protects the state. ThreadSanitizer does not recognize the lock of

@@ -290,8 +290,8 @@ private final class Flag {
 
 /// Collects numbers in their order of arrival.
 ///
-/// All accesses are made while the lock is held. It is a pthread lock, because ThreadSanitizer does not recognize the
-/// lock of a `Mutex`.
+/// All accesses are made while the lock is held. The lock is a pthread lock, because ThreadSanitizer does not recognize
+/// the lock of a `Mutex`.
 private final class Order: @unchecked Sendable {
   private let lock = NSLock()
   private var all: [Int] = []

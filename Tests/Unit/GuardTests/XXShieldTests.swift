@@ -125,7 +125,7 @@ struct XXShieldTests {
       incidents.map(\.kind) == [.message] && incidents[0].reason.hasSuffix("Student does not respond to doesNotExist"))
   }
 
-  @Test("testKVO1: an observed object that is deallocated before its observers calls none of them")
+  @Test("testKVO1: an observed object that is deallocated before its observers does not call them")
   func observedGoes() {
     let observer = Student()
     let incidents = recorded {

@@ -9,7 +9,7 @@ import Testing
 struct FirstCrashTests {
   /// Makes a replacement of crash-analyse.
   ///
-  /// It waits for a line from a named pipe (the gate), and then exits without reading symbols.
+  /// The replacement waits for a line from a named pipe (the gate), and then exits without reading symbols.
   private static func gate(in place: PrivateDaemon.Place) throws -> (program: String, gate: FileDescriptor) {
     let (path, program) = (place.root.path + "/gate", place.root.path + "/analyse")
     guard unsafe mkfifo(path, 0o600) == 0 else { throw SystemError("mkfifo '\(path)'", errno) }

@@ -68,8 +68,8 @@ struct DanglingTests {
     #expect(run.status.signal == SIGSEGV, "\(run.status) \(run.error)")
     let report = try #require(try await daemon.reports(of: run.pid).first)
     #expect(report.diagnosis.cause == "dangling", "\(report.diagnosis)")
-    // The report of the crash already contains this access. It is therefore not also an incident that the process
-    // survived.
+    // The report of the crash already contains this access. The list of incidents contains only accesses that the
+    // process survived.
     let client = daemon.client
     #expect(try await blocking { try client.incidents() }.allSatisfy { $0.process.pid != Int(run.pid) })
   }
@@ -112,8 +112,8 @@ struct DanglingTests {
     #expect(object.className == "dangling_maker.Session" && object.age_ns.map { $0 >= 0 } == true)
     #expect(object.release.contains { $0.function.hasPrefix("drop()") }, "\(object.release.map(\.function))")
     #expect(report.crashedThread?.topOwnFrame?.function.hasPrefix("greet(") == true)
-    // The report of the crash already contains this access. It is therefore not also an incident that the process
-    // survived.
+    // The report of the crash already contains this access. The list of incidents contains only accesses that the
+    // process survived.
     let client = daemon.client
     #expect(try await blocking { try client.incidents() }.allSatisfy { $0.process.pid != Int(run.pid) })
   }
@@ -135,7 +135,7 @@ struct DanglingTests {
       }
       #expect(run.status.signal == SIGSEGV && reports.map { $0.diagnosis.cause } == ["dangling"], "\(run.status)")
       guard lives == 1 else { continue }
-      // The test changes the rules, because with the default rules a restart loop counts as one crash an hour.
+      // The test changes the rules, because with the default rules a restart loop is counted as one crash an hour.
       try await blocking {
         var rules = DanglingRules()
         rules.crashLoopSeconds = 0

@@ -98,7 +98,7 @@ static void do_nothing(int signal_number) {
 static struct sigaction shield;
 static int later_calls;
 
-// Compilers emit such a tail call for a handler whose last action is to call the next handler.
+// Compilers emit this kind of tail call for a handler whose last action is to call the next handler.
 static void jump_on(int signal_number, siginfo_t *information, void *context) {
   if (++later_calls > 2 * FAULT_COUNT) _exit(17);
   __attribute__((musttail)) return shield.sa_sigaction(signal_number, information, context);

@@ -161,8 +161,8 @@ static int check_queue(int connection, const cs_ring *ring, const pipes *pipes) 
     poll(NULL, 0, 1);
   REQUIRE(write(pipes->asked[1], "x", 1) == 1 && read(pipes->told[0], &byte, 1) == 1);
   REQUIRE(!announces(ring));
-  // The connecting thread may have detected the first incident itself, without a signal. It then delays the wake-ups
-  // for the next incidents.
+  // The connecting thread may have detected the first incident itself, without a signal. In this case that thread
+  // delays the wake-ups for the next incidents.
   for (int tries = 0; tries < 100 && !announces(ring); tries++) {
     while (poll(&wait, 1, 2 * (int)(HOLD_NS / 1000000)) == 1)
       REQUIRE(receive_byte(connection, &byte) && byte == CS_ATTACH_INCIDENTS);

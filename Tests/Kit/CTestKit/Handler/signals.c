@@ -66,7 +66,7 @@ static void *open_later(void *unused) {
   return unused;
 }
 
-// The handler has SA_RESETHAND, so the signal has the default action while the handler runs.
+// The handler has SA_RESETHAND. The signal therefore has the default action while the handler runs.
 static int handler_reset(const char *directory) {
   const struct sigaction once = {.sa_sigaction = pass_on_and_jump, .sa_flags = SA_SIGINFO | (int)SA_RESETHAND};
   pthread_t thread;

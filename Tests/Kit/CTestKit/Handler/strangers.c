@@ -151,7 +151,7 @@ static int take_both(int listener, const char *plugin, int ask, int answered, cs
     const bool is_plugin =
         is_file(taken.descriptors[index], plugin) || is_file(taken.descriptors[index], original_path);
     if (is_plugin) gifts->has_replaced_plugin = true;
-    // The images have not changed, so each file except the plug-in was also in the first hello.
+    // The images have not changed. Each file except the plug-in was therefore also in the first hello.
     if (!is_plugin && !is_among(taken.descriptors[index], first, gifts->first_count + 1)) gifts->foreign_count++;
   }
   let_go(&taken);

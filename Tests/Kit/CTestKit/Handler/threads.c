@@ -148,8 +148,8 @@ static int stack_crowds_out(const char *directory) {
   void *volatile room = malloc(65536);
   free(room);
   const uint64_t used = address_space_bytes();
-  // The limit leaves room for the thread's stack, its guard page, and 40 KiB more. That is too little for the alternate
-  // stack.
+  // The limit leaves room for the thread's stack, its guard page, and 40 KiB more. The remaining memory is too little
+  // for the alternate stack.
   const struct rlimit limit = {used + LARGE_STACK_BYTES + 11 * (uint64_t)4096, RLIM_INFINITY};
   if (used == 0 || setrlimit(RLIMIT_AS, &limit) != 0) return 1;
   if (!run_thread(note_stack, &given, LARGE_STACK_BYTES)) return 2;

@@ -224,7 +224,7 @@ static int vfork_child_crashes(const char *directory) {
 }
 
 static void write_over_counts(void) {
-  // The ring is memory of the program, so a wild write can change it.
+  // The ring is memory of the program. A wild write can therefore change it.
   cs_ring *ring = (cs_ring *)(uintptr_t)cs_testing_ring();
   ring->header.image_count = UINT32_MAX;
   ring->header.class_count = UINT32_MAX;

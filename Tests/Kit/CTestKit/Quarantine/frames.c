@@ -23,7 +23,7 @@ void cs_test_red_frames(cs_quarantine_stack *ret_anew, cs_quarantine_stack *ret_
 // Ends by a tail call. It therefore has no frame while the called function runs.
 __attribute__((noinline)) static void inner(cs_quarantine_stack *ret_stack) {
   cs_quarantine_here(ret_stack);
-  // Prevents a tail call, so that this function has a frame during the call.
+  // Prevents a tail call. This function therefore has a frame during the call.
   __asm__ volatile("");
 }
 

@@ -99,7 +99,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
 // Returns whether children may start threads. The thread sanitizer ends a child of a threaded process that starts one.
 bool cs_test_can_run(void);
 
-// Returns whether new threads get alternate stacks. They do not under sanitizers that intercept pthread_create.
+// Returns whether new threads get alternate stacks. They get none under sanitizers that intercept pthread_create.
 bool cs_test_gives_stacks(void);
 
 // Runs a way in a child process. Returns the child's wait status, or -1 if the child was killed after 20 s.
@@ -130,8 +130,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_stuck_way : uin
   CS_TEST_STUCK_CHILD, // a forked child starts the shield; the child ends by its signal
   CS_TEST_STUCK_FIRST_PROCESS, // the process is the first one of a pid namespace; it ends by SIGSEGV
   CS_TEST_OUTLIVED_BY_HANDLER, // an earlier handler returns long after the deadline, and the program continues
-  CS_TEST_FORKED_INSIDE, // a child, forked without fork handlers while a thread is in the handler, starts the shield;
-                         // it ends by its signal
+  CS_TEST_FORKED_INSIDE,    // a child, forked without fork handlers while a thread is in the handler, starts the shield
   CS_TEST_PROFILER_BLOCKED, // the program waits for SIGPROF, which all its threads block
   CS_TEST_INTERRUPTED_NAP,  // signals arrive during the watchdog's short sleeps
 } cs_test_stuck_way;

@@ -2,8 +2,8 @@ import Synchronization
 
 /// A class that counts its live instances.
 ///
-/// `@unchecked` is needed, because an open class cannot be Sendable otherwise. It is safe, because the class has no
-/// state.
+/// `@unchecked` is needed, because an open class cannot be Sendable otherwise. The conformance is safe, because the
+/// class has no state.
 public class Counted: @unchecked Sendable {
   static let alive = Atomic(0)
 

@@ -24,7 +24,7 @@ struct AnnouncedIncidentTests {
     #expect(try run(.CS_TEST_INCIDENT_IN_HANDLER) == [0, 0])
   }
 
-  @Test("a crashd that does not support wake-ups for incidents receives none; the crash is the first wake-up")
+  @Test("a crashd that does not support wake-ups for incidents receives only the wake-up of the crash")
   func oldDaemon() throws {
     #expect(try run(.CS_TEST_INCIDENT_OLD_CRASHD) == [0, SIGSEGV])
   }

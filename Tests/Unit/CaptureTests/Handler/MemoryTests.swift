@@ -40,7 +40,7 @@ struct MemoryTests {
     #expect(outcome.spool.frame_count > 3)
   }
 
-  @Test("a record in the mode none has no memory, and its stack is still unwound")
+  @Test("a record in the mode none contains no memory, and its stack is unwound nevertheless")
   func none() throws {
     let (outcome, found) = try crash("none")
     #expect(outcome.signal == SIGSEGV)
@@ -91,7 +91,7 @@ struct MemoryTests {
     // Scrubbing keeps addresses in the guard page below a stack, but not in the page before it.
     #expect(scrubbed(word(address), mapped: address + 4_096) == word(address))
     #expect(scrubbed(word(address), mapped: address + 8_192) == blank)
-    // Scrubbing removes the text before and after such an address, and keeps the address.
+    // Scrubbing overwrites the text before and after an address of a guard page, and keeps the address.
     let around = Array("before: ".utf8) + word(address) + Array("and after".utf8)
     let result = scrubbed(around, held: address)
     #expect(Array(result[8..<16]) == word(address))

@@ -83,7 +83,7 @@ struct OwnThreadTests {
     #expect(try run(way) == 0)
   }
 
-  @Test("D20: the shield uses none of the program's low descriptors")
+  @Test("D20: the shield does not use the low descriptor numbers")
   func numbers() throws {
     #expect(try run(.CS_TEST_OWN_NUMBERS) == 0)
   }

@@ -18,7 +18,7 @@ extension BusyTests {
       return outcome
     }
 
-    @Test("D19: a sweep finds the stacks of a thousand waiting threads, and none of the shield's own threads")
+    @Test("D19: a sweep finds the stacks of a thousand waiting threads, but not those of the shield's own threads")
     func idle() throws {
       let outcome = try sweep(.CS_TEST_SWEEP_IDLE)
       #expect(outcome.signal == SIGSEGV)

@@ -93,7 +93,7 @@ struct RecordTests {
       let range = memory.start..<memory.start + UInt64(memory.bytes.count)
       #expect(record.registers.contains { range.contains($0) && !stack.contains($0) })
     }
-    // Both addresses are equal if the allocator does not use brk. The allocator of a sanitizer does not.
+    // The two addresses are equal if the allocator does not use brk. The allocator of a sanitizer does not.
     #expect(contents.memory.heapStart ?? 0 <= record.heapEnd)
   }
 }

@@ -6,7 +6,7 @@ import Testing
 
 /// Runs the writer and the reader of the ring concurrently.
 ///
-/// Four threads of a child process write while this process reads. It kills the child at random times,
+/// Four threads of a child process write while this process reads. This process kills the child at random times,
 /// `RING_TORTURE_KILLS` times in total: 100 times in CI under each sanitizer.
 @Suite("A ring with four writers that are killed at random times")
 struct RingTortureTests {

@@ -292,8 +292,8 @@ struct CauseTests {
       let inHeap: [UInt64] = [0x7f12_3400_0030]
       #expect(say(next ^ (block >> 12), inHeap) == "dangling")
       #expect(say(block >> 12, inHeap) == "dangling")
-      // Without evidence of such an arena, with a page of another arena, or with an unmangled pointer, the address is
-      // wild.
+      // If there is no evidence of an arena, if the page is in another arena, or if the pointer is not mangled, the
+      // address is a wild pointer.
       #expect(say(next ^ (block >> 12), [0x7f55_3400_0030]) == "wild-pointer")
       #expect(say(next ^ (0x7f52_3412_4a20 >> 12), inHeap) == "wild-pointer")
       #expect(say(next, inHeap) == "wild-pointer")

@@ -66,7 +66,7 @@ import Testing
       let fastBin = Fault(
         code: Self.loadFromRbx, words: [0x41, 0x5555_5576_3210 ^ (Self.block >> 12), 0x1_0000_0003, 7, 0, 0])
       #expect(fastBin.diagnosis.rule == "dangling-field-null")
-      // A block with bin links counts as free only if the next block's size field lacks the flag that marks its
+      // A block with bin links is treated as free only if the next block's size field lacks the flag that marks its
       // predecessor as in use.
       for (next, rule) in [(0x50, "dangling-field-null"), (0x51, "null-pointer-offset")] as [(UInt64, String)] {
         let links: [UInt64] = [0x41, 0x5555_5576_3210, 0x5555_5576_3210 + 0x40, 7, 0, 0, 0, 0x40, next]

@@ -124,7 +124,7 @@ struct GroupingTests {
     ]
     for caller in callers {
       #expect(key([buy, run]) == key([buy, caller, run]), "\(caller.function)")
-      // If the crash is in such a function itself, the function is part of the key.
+      // If the crash is in a thunk itself, the function is part of the key.
       #expect(key([caller, run]) != key([run]), "\(caller.function)")
     }
   }

@@ -88,7 +88,7 @@ struct MemoryRuleTests {
     return ring
   }
 
-  @Test("a no-memory rule removes all memory from the stored ring and changes nothing else")
+  @Test("a no-memory rule removes all memory from the stored ring, and changes no other data")
   func excerpt() throws {
     let ring = Self.ring()
     let before = try Self.stored(ring, withoutMemory: false)

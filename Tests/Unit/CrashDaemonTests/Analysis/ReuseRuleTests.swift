@@ -76,7 +76,7 @@ import Testing
         words: [54_321, 60_000, 3, 4, 5, 6, 7], registers: [Self.rax: 54_321, Self.r13: Self.block], code: 1,
         address: 54_321 + 0x38)
       #expect(Self.diagnose(number).rule == "dangling-reuse")
-      // The next block marks this block as free, but this block contains none of glibc's words.
+      // The next block marks this block as free, but this block does not contain glibc's words of a freed block.
       #expect(Self.diagnose(Fault(next: 0x30)).rule == "dangling-reuse")
       // The end of the block is outside the recorded memory.
       let derived = Self.diagnose(Fault(size: 0xe1))

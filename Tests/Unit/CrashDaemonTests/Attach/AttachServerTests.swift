@@ -14,7 +14,7 @@ struct AttachServerTests {
     let directory = try TestDirectory()
     let listener = try UnixSocket.listen(path: "\(directory.path)/attach", kind: .packets)
     var limit = rlimit()
-    // Both calls use one struct rlimit. Lowering the soft limit needs no privilege.
+    // getrlimit() and setrlimit() use one struct rlimit. Lowering the soft limit needs no privilege.
     #expect(unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
     limit.rlim_cur = limit.rlim_max
     #expect(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
@@ -209,7 +209,7 @@ struct AttachServerTests {
         events: continuation), poller: poller)
     let memory = try TestRing().memory()
     let hello = TestProcess.hello(images: [1, 2])
-    // Other code in this process also opens descriptors, but none of this memfd. The test therefore counts the
+    // Other code in this process also opens descriptors, but not of this memfd. The test therefore counts the
     // descriptors that refer to it.
     for _ in 0..<1_000 {
       let process = try TestSocket(path: path, type: Int32(SOCK_SEQPACKET.rawValue))

@@ -134,7 +134,7 @@ struct ControlChannelTests {
       }
       #expect(view.int("processes") == 1 && view.int("applied") == 1)
 
-      // The process sends a second hello. Its first connection receives no more messages.
+      // The process sends a second hello. The first connection of the process receives no more messages.
       let next = try await daemon.attach()
       try next.send(TestProcess.hello(), [TestRing().memory()])
       let socket = next.socket

@@ -156,7 +156,7 @@ struct PerUserLimitTests {
     }
   }
 
-  @Test("F11: clients and processes of a user's subordinate uids count against the limits of that user")
+  @Test("F11: clients and processes of a user's subordinate uids are counted towards the limits of that user")
   func subordinates() async throws {
     let directory = try TestDirectory()
     var limits = Limits.patient
@@ -210,7 +210,8 @@ struct PerUserLimitTests {
   @Test("F3: events sent to a subscriber are charged to its user's CPU time")
   func subscriberPace() async throws {
     var limits = Limits.patient
-    // A debt of milliseconds takes seconds to pay off, so that a stall of the machine between two pages cannot hide it.
+    // A debt of milliseconds takes seconds to pay off. A stall of the machine between two pages can therefore not hide
+    // it.
     (limits.callBurst_ms, limits.callShare_percent) = (1, 1)
     (limits.connectionCharge_us, limits.eventBatch) = (0, 1)
     try await TestDaemon.run(limits: limits) { daemon in

@@ -84,7 +84,7 @@ struct AnnouncedIncidentTests {
     }
   }
 
-  @Test("incident wake-ups are never ignored, and do not count against the wake-up of a later crash")
+  @Test("incident wake-ups are never ignored, and do not use up the wake-ups for a later crash")
   func notEmpty() async throws {
     var limits = Limits.patient
     limits.emptyWakes = 2
@@ -187,7 +187,7 @@ struct AnnouncedIncidentTests {
     }
   }
 
-  @Test("readings of incidents are charged to a separate account, so that crashes keep their priority")
+  @Test("readings of incidents are charged to a separate account and do not lower the priority of crashes")
   func account() async throws {
     let uid: UInt32 = 4_711
     let daemon = try await Self.withPipeline(of: uid) { daemon, _, process, send in

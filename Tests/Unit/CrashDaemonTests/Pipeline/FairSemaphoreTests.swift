@@ -166,7 +166,7 @@ struct FairSemaphoreTests {
     #expect(second.isHeld && semaphore.enterIfFree(1) != nil && semaphore.enterIfFree(1) == nil)
   }
 
-  @Test("F11: permits of subordinate uids count for their user, and one permit is reserved for root")
+  @Test("F11: permits of subordinate uids are counted for their owner, and one permit is reserved for root")
   func accounts() async throws {
     let directory = try TestDirectory()
     let accounts = UserAccounts(

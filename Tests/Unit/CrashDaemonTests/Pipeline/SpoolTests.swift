@@ -83,7 +83,7 @@ struct SpoolTests {
 
   @Test("F12: a partial file or directory is removed when it is old, whatever file time its owner has set")
   func partialFiles() throws {
-    // The file system is tmpfs, as that of /run. It accepts any file time.
+    // The file system is tmpfs, as that of /run. tmpfs accepts any file time that a user sets.
     let path = "/dev/shm/cs-\(String(UInt32.random(in: .min ... .max), radix: 36))"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(atPath: path) } }

@@ -77,7 +77,7 @@ struct EventCountTests {
       _ = try store.put(crash("b2", program: "till", uid: 0), raw: [])
       #expect(try store.counts(of: .crash, visibility: .user(1000)).map(\.count) == [1])
       _ = try store.put(crash("a2"), raw: [])
-      // There is no count for all users together, because it would decrease when a user's row is removed.
+      // There is no count for all users together, because that count would decrease when a user's row is removed.
       let counts = try store.counts(of: .crash)
       #expect(counts.map(\.count) == [2, 1, 1] && counts.map(\.uid) == [1000, 0, 0])
       let incidents = try store.counts(of: .incident)

@@ -46,7 +46,7 @@ struct FairShareTests {
     while try store.retain(policy, now_ns: Self.now_ns) != nil {}
   }
 
-  @Test("F9: 300 large reports of one user evict none of another's 400 small ones")
+  @Test("F9: 300 large reports of one user do not evict 400 small reports of another user")
   func bytes() throws {
     try withStore { store in
       for number in 0..<400 { _ = try store.put(report(number, uid: 0), raw: []) }
@@ -112,7 +112,7 @@ struct FairShareTests {
     #expect(alone.json.count <= 2_000)
   }
 
-  @Test("F13: a flood of one user's incidents evicts none of another user's, whatever times its incidents claim")
+  @Test("F13: a flood of one user's incidents does not evict another user's, whatever times they claim")
   func incidents() throws {
     try withStore { store in
       let early = "2026-11-21T08:00:00.000000Z"

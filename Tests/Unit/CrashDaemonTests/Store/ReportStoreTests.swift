@@ -74,7 +74,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("an id prefix that matches none or several reports is refused with an error that names it")
+  @Test("an id prefix that matches no report or several is refused with an error that names it")
   func prefixes() throws {
     try withStore { store in
       _ = try store.put(sample(id: "ab12"), raw: [])

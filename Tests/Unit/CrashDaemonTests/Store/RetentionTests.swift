@@ -237,7 +237,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("a removed report is no longer counted in its group; a user cannot remove another's report")
+  @Test("a removed report is not counted in its group; a user cannot remove another user's report")
   func remove() throws {
     try withStore { store in
       for id in ["aa", "bb"] { _ = try store.put(report(id), raw: [1]) }

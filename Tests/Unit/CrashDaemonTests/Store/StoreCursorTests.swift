@@ -147,7 +147,7 @@ struct StoreCursorTests {
     #expect(texts[0] == texts[1])
   }
 
-  @Test("F21: a subscriber's lag counts only the reports of its own user")
+  @Test("F21: a subscriber's lag includes only the reports of its own user")
   func behind() throws {
     let directory = try TestDirectory()
     let store = try ReportStore(path: directory.path + "/r.sqlite")

@@ -12,7 +12,7 @@ struct FetchTests {
   /// Creates caches whose child processes are scripts.
   ///
   /// The script for `crash-analyse` makes a cache with lines from the file `lines`, and one with names only from
-  /// `image` and `bare`. It refuses other files.
+  /// `image` and `bare`. The script refuses other files.
   private func caches(
     _ directory: TestDirectory, fetch: String, urls: [String] = ["http://one", "http://two"],
     change: (inout Limits) -> Void = { _ in }

@@ -110,7 +110,7 @@ struct StackComparisonTests {
     #expect(comparison.better.frames.map(\.trust) == [.context, .cfi, .cfi, .cfi, .cfi, .framePointer])
     #expect(comparison.better.frameTotal == 6 && comparison.better.frameHead == 6)
     #expect(comparison.finding.others.map(\.address) == [0x10020])
-    // In this stack the handler has skipped one caller. The comparison replaces none of its frames.
+    // In this stack the handler has skipped one caller. The comparison does not replace any frame of this stack.
     let skipped = compare(record, stack([(0x10010, .context), (0x10015, .cfi), (0x10020, .cfi)], stop: .noCaller))
     #expect(skipped.better.frames.map(\.pc) == [0x10010, 0x10015] + record.frames.dropFirst().map(\.pc))
     #expect(skipped.finding.others.isEmpty)

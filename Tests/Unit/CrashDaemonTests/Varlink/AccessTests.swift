@@ -130,7 +130,7 @@ struct AccessTests {
     }
   }
 
-  @Test("a member sets policies and guard modes of other users' programs; a stranger sees none")
+  @Test("a member sets policies and guard modes of other users' programs; a stranger does not see these programs")
   func services() async throws {
     try await run { daemon in
       let process = try await daemon.attach(as: TestUser(uid: Self.owner, gid: Self.owner))

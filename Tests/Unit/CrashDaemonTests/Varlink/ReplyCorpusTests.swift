@@ -8,7 +8,9 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Records the replies to valid and invalid calls of every method, so that two versions of crashd can be compared.
+/// Records the replies to valid and invalid calls of every method.
+///
+/// The records of two versions of crashd can then be compared.
 ///
 /// `CRASHSHIELD_CORPUS=FILE swift test --filter ReplyCorpusTests` writes one reply per line with sorted keys. Compare
 /// the files of two versions with `diff`. Values that differ between runs (clock, pid, uid, epoch, paths) are masked.

@@ -76,8 +76,8 @@ struct SubscribeTests {
   @Test("a subscriber that does not read is disconnected, and the other subscribers get every event")
   func slowReader() async throws {
     var limits = Limits()
-    // The limit is the same for both subscribers. It is long enough for the subscriber that reads, even on a slow
-    // machine.
+    // The limit is the same for both subscribers. The limit is long enough for the subscriber that reads, even on a
+    // slow machine.
     limits.write_ms = 20_000
     try await TestDaemon.run(limits: limits) { daemon in
       let start = JSONValue.string("\(daemon.store.epoch)-0")

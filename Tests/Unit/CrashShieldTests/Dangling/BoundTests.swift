@@ -64,7 +64,7 @@ struct BoundTests {
     }
   }
 
-  @Test("a full budget admits an object only in place of an older one, and a budget of 0 admits none")
+  @Test("a full budget admits an object only in place of an older object, and a budget of 0 admits no object")
   func budget() async {
     await #expect(processExitsWith: .exitCode(right)) {
       Shield.setDanglingBudget(bytes: 10 * 128)

@@ -45,7 +45,7 @@ struct ClassTests {
     }
   }
 
-  @Test("a module's classes are protected, including actors, but none of Swift's own classes")
+  @Test("a module's classes are protected, including actors, but not Swift's own classes")
   func byModule() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let result = try Shield.protect(.module("CrashShieldTests"))

@@ -19,7 +19,7 @@ struct PolicyTests {
       check(unsafe reference._withUnsafeGuaranteedRef { $0.label() } == "seven")
       check(unsafe reference._withUnsafeGuaranteedRef { $0.scale() } == 3.5)
       let calls = Shield.danglingIncidents().filter { $0.kind == .call }
-      // A virtual getter that such a method calls is recorded as a separate use.
+      // A virtual getter that one of these methods calls is recorded as a separate use.
       check(calls.count >= 3 && calls.allSatisfy { $0.className == "CrashShieldTests.Session" && $0.count == 1 })
       Shield.drainQuarantine()
       check(deinitCount() == 1)

@@ -30,7 +30,7 @@ struct SafetyTests {
   @Test("simultaneous over-releases are recorded, and one deinit runs", arguments: [0, 1, 2])
   func racingReleases(number: Int) async {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
-      // The budget has room for all objects, so that no object is evicted before its last use.
+      // The budget has room for all objects. No object is therefore evicted before its last use.
       Shield.setDanglingBudget(bytes: 16 << 20)
       try Shield.protect(Session.self, policy: DanglingPolicy.allCases[number], limit: 4000)
       let rounds = 2000

@@ -70,7 +70,9 @@ func dangling<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
   return unsafe result
 }
 
-/// Ends the caller's use of its reference, so that only `kept` references the object.
+/// Ends the caller's use of its reference.
+///
+/// After that, only `kept` references the object.
 @inline(never)
 private func release(_ object: AnyObject) { unsafe kept.append(object) }
 

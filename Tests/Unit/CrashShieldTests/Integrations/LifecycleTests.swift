@@ -21,7 +21,7 @@ struct LifecycleTests {
     }
   }
 
-  @Test("a canceled service group counts as shutting down")
+  @Test("a canceled service group is treated as shutting down")
   func cancelled() async {
     let (phases, said) = AsyncStream.makeStream(of: String.self)
     let run = Task { try await ShutdownNote { said.yield($0) }.run() }

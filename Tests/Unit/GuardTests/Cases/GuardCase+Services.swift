@@ -50,7 +50,8 @@ extension GuardCase {
       let queue = DispatchQueue(label: "timer")
       let timer = ShieldedTimer(every: .zero, target: place, on: queue) { (_: Place) in }
       timer.cancel()
-      // A tick that is already running still finds the target. Otherwise this tick would be a second fault.
+      // A tick that is already running still finds the target. If the target were already deallocated, this tick would
+      // be a second fault.
       return withExtendedLifetime(place) { queue.sync { timer.isCancelled } }
     },
   ]

@@ -38,7 +38,7 @@ struct DebuginfodTests {
 
 /// A debuginfod process that belongs to one test.
 ///
-/// Its port was free immediately before the start.
+/// The port was free immediately before the start.
 private final class Debuginfod: Sendable {
   private let process: Process
   private let port: UInt16

@@ -25,7 +25,7 @@ import Testing
     static let file: UInt32 = 19
   }
 
-  /// The tables of a cache whose locations have five words each and do not share contexts (the form before encoding).
+  /// Makes the tables of a cache from locations of five words each, which do not share contexts.
   ///
   /// The words of a location are function, file, line, column and parent. A function has two words, name and entry, and
   /// no declaration.

@@ -126,7 +126,7 @@ struct BudgetTests {
         candidates[0].caught(slots: Double(first)) + candidates[1].caught(slots: Double(1_000 - first))
       }
       let best = (0...1_000).map(value).max() ?? 0
-      // The convex hull has steps of 32 slots plus a tenth of the slots.
+      // The concave hull has steps that begin with 32 slots and grow by a tenth.
       #expect(
         candidates[0].caught(slots: Double(slots[0])) + candidates[1].caught(slots: Double(slots[1])) > 0.99 * best)
     }

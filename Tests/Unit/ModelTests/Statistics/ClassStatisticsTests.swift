@@ -71,7 +71,7 @@ struct ClassStatisticsTests {
     #expect(try JSONDecoder().decode(ClassSummary.self, from: JSONEncoder().encode(summary)) == summary)
   }
 
-  @Test("an access through a dead handle is no hit; statistics of a version without that count can be read")
+  @Test("an access through a dead handle is not a hit; statistics without that count can be read")
   func handles() throws {
     var statistics = ClassStatistics(className: "A", build: "b", bytesPerSlot: 100, slots: 50)
     let before = try JSONEncoder().encode(statistics)

@@ -42,8 +42,8 @@ struct DelayDistributionTests {
       for (index, t) in Self.grid.enumerated() { estimates[index].add(hits.count(within: t).estimate / 200) }
     }
     for (index, t) in Self.grid.enumerated() {
-      // The binning adds at most the error of one bin. A bin is a fiftieth of a unit of the logarithm, times the slope
-      // of the law.
+      // The binning adds at most the width of one bin in the logarithm of the delay (a fiftieth), times the slope of the
+      // law.
       let binError = (law.share(within: t * 1.06) - law.share(within: t / 1.06)) / 10
       let estimate = estimates[index]
       #expect(

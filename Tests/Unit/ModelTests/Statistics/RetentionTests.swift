@@ -121,7 +121,7 @@ struct RetentionTests {
     #expect(retention.queueProbability(after: 0) == 1 && retention.horizon_s == 0.04)
   }
 
-  @Test("a class without deallocations keeps objects forever, and a class without slots keeps none")
+  @Test("a class without deallocations keeps objects forever; a class without slots keeps no object")
   func limits() {
     #expect(Retention(slots: 50, deallocationsPerSecond: 0).horizon_s == .infinity)
     #expect(Retention(slots: 50, deallocationsPerSecond: 0).probability(after: 1e9) == 1)

@@ -74,7 +74,7 @@ struct DebuggingTests {
     #expect(result.complaint.contains("may take for commands"))
   }
 
-  @Test("F1: a file that is missing, or has another build id or none, is not passed to the debugger")
+  @Test("F1: a file that is missing, or has another build id or no build id, is not passed to the debugger")
   func otherBuilds() throws {
     let scratch = try Scratch()
     let program = try scratch.program("shop")

@@ -157,7 +157,7 @@ struct DoctorTests {
     #expect(doctor.process(1) == nil)
   }
 
-  @Test("doctor finds unwind tables and debug information in crash-maker, and none in a text file")
+  @Test("doctor finds unwind tables and debug information in crash-maker, but not in a text file")
   func programs() throws {
     let doctor = Doctor(client: CrashClient(socketPath: "/nowhere/s"))
     let own = doctor.program(try CommandLineTests.product("crash-maker"))

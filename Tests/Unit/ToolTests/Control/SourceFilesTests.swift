@@ -58,7 +58,7 @@ struct SourceFilesTests {
     if kind == .hidden {
       try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: directory.path)
     }
-    // For a file of the caller, the report has the user of this test. Otherwise it has another user.
+    // For a file of the caller, the report has the user of this test. For other files it has another user.
     let uid = kind == .own ? Int(geteuid()) : Int(geteuid()) + 1_000
     let json = SampleJSON.report(id: "bb22")
       .replacingOccurrences(of: "\"uid\":1000", with: "\"uid\":\(uid)")

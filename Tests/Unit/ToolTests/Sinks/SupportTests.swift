@@ -14,7 +14,7 @@ struct SupportTests {
     let longest = (0..<10).map { _ in backoff.delay(random: \.upperBound) }
     #expect(longest.prefix(4) == [.milliseconds(250), .milliseconds(500), .seconds(1), .seconds(2)])
     #expect(longest.last == .seconds(60))
-    // The delay is random between 30 and 60 seconds, so that not all clients retry at the same time.
+    // The delay is random between 30 and 60 seconds. Clients therefore do not all retry at the same time.
     #expect(backoff.delay(random: \.lowerBound) == .seconds(30))
     backoff.reset()
     #expect(backoff.delay(random: \.upperBound) == .milliseconds(250))
