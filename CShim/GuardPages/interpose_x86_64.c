@@ -87,7 +87,8 @@ extern void *__libc_malloc(size_t) __attribute__((weak));
 extern void __libc_free(void *) __attribute__((weak));
 extern void *__libc_realloc(void *, size_t) __attribute__((weak));
 
-// The loader makes the first call, before a second thread exists. A plain variable is therefore sufficient.
+// The first call of malloc comes from the loader, before a second thread exists. A plain variable is therefore
+// sufficient.
 static bool is_resolving;
 static bool is_resolved; // atomic
 
@@ -135,7 +136,8 @@ __attribute__((noinline)) static void *allocate(size_t size, uint64_t caller) {
 
 void *cs_pages_malloc(size_t size) {
   malloc_function *const next = cs_pages_next_of_malloc;
-  // The size is below the limit, but no listed class has this size.
+  // This size takes the slow path because it is below cs_pages_limit. If no listed class has this size, it is not
+  // sampled.
   if (size <= CS_PAGES_OBJECT_LIMIT && __atomic_load_n(&cs_page_sizes[size], __ATOMIC_RELAXED) == 0 && next != NULL)
     return next(size);
   return allocate(size, (uint64_t)(uintptr_t)__builtin_return_address(0));
