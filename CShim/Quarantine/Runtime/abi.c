@@ -100,8 +100,8 @@ static bool find_vtable(const uint8_t *descriptor, vtable *ret_vtable) {
   uint64_t word = at(descriptor, offset);
   const uint32_t count = at(descriptor, offset + 4);
   if ((flags & DESCRIPTOR_RESILIENT) != 0) {
-    // The number of metadata words of the superclass is not known at compile time. The runtime stores it at this
-    // address.
+    // The offset of the vtable depends on the superclass's number of metadata words, which is not known at compile
+    // time. The runtime stores the number at this address.
     const uint8_t *const bounds = descriptor + 24 + (int32_t)at(descriptor, 24);
     word += *(const uint64_t *)(uintptr_t)bounds / 8;
   }
@@ -116,7 +116,7 @@ static uint64_t implementation(const method_descriptor *method) {
 }
 
 // Visits the methods that the class `owner` introduced, and returns how many were skipped. Each vtable word of the
-// owner's metadata must match its descriptor. If one does not, the layout is unknown.
+// owner's metadata must match the descriptor of its method. Otherwise, the layout is unknown.
 static uint32_t visit_own(const cs_metadata *owner, uint32_t words, cs_method_visitor *visitor, void *context) {
   vtable table;
   if (owner->descriptor == NULL || !find_vtable(owner->descriptor, &table)) return 1;

@@ -58,8 +58,8 @@ static int32_t relative(uintptr_t at) {
   return *(const int32_t *)at;
 }
 
-// Returns the address to which a relative reference refers, or 0 if there is none. If its lowest bit is set, it refers
-// to a pointer to this address.
+// Returns the address to which a relative reference refers, or 0 if there is none. If the lowest bit of the reference
+// is set, the reference leads to a pointer to this address.
 static uintptr_t follow(uintptr_t at) {
   const int32_t offset = relative(at);
   if (offset == 0) return 0;

@@ -11,7 +11,7 @@
 #include "cs_signal_safe.h"
 
 #define CS_QUARANTINE_FRAMES    16   // the maximum number of frames of a stack
-#define CS_QUARANTINE_CLASSES   2048 // maximum number of classes that were listed at any time
+#define CS_QUARANTINE_CLASSES   2048 // maximum number of classes that were ever listed
 #define CS_QUARANTINE_LIMIT_MAX 4096 // the maximum number of objects of one class in its queue
 #define CS_QUARANTINE_HITS      256  // maximum number of different incidents
 
@@ -44,12 +44,12 @@ const char *cs_quarantine_unavailable(void);
 // runs at the last release. After the deinit, the fields are filled with empty values (zero) or with the label of the
 // record (diagnose).
 cs_quarantine_error cs_quarantine_list(const void *metadata, cs_mode policy, uint32_t limit);
-// Unlists a class. Its objects leave the quarantine, and later objects are deallocated as usual. Returns false if the
-// class was not listed.
+// Unlists a class. Its objects leave the quarantine, and the class's other objects are deallocated as usual at their
+// last release. Returns false if the class was not listed.
 bool cs_quarantine_unlist(const void *metadata);
 // Sets the budget in bytes for the objects of all classes and their slots.
 void cs_quarantine_set_budget(uint64_t bytes);
-// Sets whether each last release records a stack. By default, each one does.
+// Sets whether each last release records a stack. By default, each last release records its stack.
 void cs_quarantine_set_stacks(bool is_on);
 // Evicts all objects of all classes. Returns after the last deinit has ended. Precondition: the caller is not the
 // deinit of a listed class.

@@ -10,9 +10,9 @@
 
 #define FIRST_PROCESS 1
 
-// Returns whether the fault occurs again if the thread executes the instruction at the pc again. For SIGTRAP, the pc is
-// past the int3. For SIGSYS, it is past the system call. A memory error that the kernel found in the background
-// (BUS_MCEERR_AO) has no instruction.
+// Returns whether the fault occurs again if the thread executes the instruction at the pc again. It does not for
+// SIGTRAP, because the pc is past the int3, and for SIGSYS, because the pc is past the system call. It also does not
+// for a memory error that the kernel found in the background (BUS_MCEERR_AO), because no instruction caused this error.
 static bool happens_again(int signal, int code) SIGNAL_SAFE {
   if (code <= 0) return false;
   switch (signal) {

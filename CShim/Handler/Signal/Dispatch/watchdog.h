@@ -18,7 +18,7 @@ void cs_watchdog_run(uint32_t deadline_ms) SIGNAL_SAFE;
 // overdue.c: checks the uncommitted records at each tick.
 #define CS_TICK_MS 10
 #define CS_TICK_NS INT64_C(10000000)
-// The number of ticks within which a thread that can run has handled its reminder.
+// A thread that can run handles its reminder within this number of ticks.
 #define CS_TICKS_AFTER_REMINDER 4
 
 // In a forked child: resets the state of the parent process.

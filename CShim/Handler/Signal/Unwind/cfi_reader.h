@@ -1,4 +1,4 @@
-// A reader for untrusted bytes. It never reads past its end: an attempt sets `is_bad`.
+// A reader for untrusted bytes. The reader never reads past the end of the bytes: an attempt to do so sets `is_bad`.
 #ifndef CS_CFI_READER_H
 #define CS_CFI_READER_H
 
