@@ -7,8 +7,8 @@
 //   in them.
 // - The kernel does not let a process with several threads enter another user, mount or time namespace.
 //
-// The definitions in this file are weak, because a static executable may also contain libc's definitions. In this case,
-// the linker uses libc's definition.
+// The definitions in this file are weak. In a static executable, another function of libc may require libc's own
+// definition of the same function. The linker then uses libc's definition.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
