@@ -7,7 +7,7 @@ public import Dispatch
 ///
 /// Replaces `DispatchQueue.sync` on the current queue, which ends the process, or deadlocks if the call goes through
 /// another queue. `sync` of this class then runs the body at once, inside the body that called it, and records the call
-/// as `queue`. Under `off` and `observe` it behaves like `DispatchQueue.sync`. May be used from any thread.
+/// as `queue`. Under `off` and `observe`, the guard behaves like `DispatchQueue.sync`. May be used from any thread.
 public final class ShieldedQueue: Sendable {
   private let queue: DispatchQueue
 

@@ -42,11 +42,12 @@ extension Set: ShieldDefault {
 }
 
 extension Shield {
-  /// Returns the value as this type; if it has another type, returns nil and records `cast`, or `null` for a null.
+  /// Returns the value as this type; if it has another type, returns nil and records the fault as `cast`, or as `null`
+  /// for a null.
   ///
-  /// Replaces `as!`, which ends the process. The function also converts between strings and numbers or booleans if the
-  /// conversion is lossless. It converts "42" to 42, 42 to "42" and "true" to true, but neither " 42" to 42 nor "3.5"
-  /// to an integer. Each conversion is recorded as well.
+  /// Replaces `as!`, which ends the process in this case. The function also converts between strings and numbers or
+  /// booleans if the conversion is lossless. It converts "42" to 42, 42 to "42" and "true" to true, but neither " 42"
+  /// to 42 nor "3.5" to an integer. Each conversion is recorded as well.
   @inlinable
   public static func cast<Target>(
     _ value: Any?, to target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
@@ -56,8 +57,8 @@ extension Shield {
     return otherwiseCast(value, to: target, ShieldSite(fileID: fileID, line: line))
   }
 
-  /// Returns the value as this type; if it has another type, returns `shieldDefault` and records `cast`, or `null` for
-  /// a null.
+  /// Returns the value as this type; if it has another type, returns `shieldDefault` and records the fault as `cast`,
+  /// or as `null` for a null.
   @inlinable
   public static func cast<Target: ShieldDefault>(
     _ value: Any?, orDefault target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
