@@ -9,7 +9,7 @@ extension MainActor {
   ///
   /// Replaces `MainActor.assumeIsolated`, which ends the process on another thread. Bodies from one thread run in the
   /// order of their calls. The call does not wait for the body. If the main queue has not run the body after a second,
-  /// a second incident is recorded. This happens in a server whose main thread does other work. Under `off` and
+  /// a second incident is recorded. This delay occurs in a server whose main thread does other work. Under `off` and
   /// `observe`, the guard behaves like `assumeIsolated`.
   public static func shieldedRun(
     fileID: StaticString = #fileID, line: UInt = #line, _ body: @escaping @MainActor @Sendable () -> Void

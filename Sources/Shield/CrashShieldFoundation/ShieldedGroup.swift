@@ -7,8 +7,8 @@ internal import Synchronization
 ///
 /// Replaces `DispatchGroup`, for which an extra `leave` ends the process. This class records the extra `leave` as
 /// `group`. If the group is deallocated before each `enter` was followed by a `leave`, it performs the missing calls of
-/// `leave` and records the fault; a `DispatchGroup` would leak. Under `off` and `observe`, the guard behaves like
-/// `DispatchGroup`. May be used from any thread.
+/// `leave` and records the fault. A `DispatchGroup` would leak in this case. Under `off` and `observe`, the guard
+/// behaves like `DispatchGroup`. May be used from any thread.
 public final class ShieldedGroup: Sendable {
   private let group = DispatchGroup()
   private let inside = Atomic<Int>(0)

@@ -23,7 +23,7 @@ internal import CrashShield
 /// `Statistics.others` counts them. A sampled object costs some microseconds, for the system calls that change the
 /// protection of its page.
 public enum GuardPages: Sendable {
-  /// The reaction to an invalid use of guarded memory.
+  /// The policy of a class: the reaction to an invalid use of guarded memory.
   public enum Policy: Sendable, Equatable {
     /// Makes the page accessible again, and the program continues.
     ///

@@ -2,42 +2,42 @@ public import CrashShield
 
 /// A type that has a fallback value.
 public protocol ShieldDefault {
-  /// The fallback value: zero, or empty.
+  /// The fallback value of the type: its zero or empty value.
   static var shieldDefault: Self { get }
 }
 
 extension Int: ShieldDefault {
-  /// The fallback value.
+  /// The fallback value of an `Int`: 0.
   public static var shieldDefault: Int { 0 }
 }
 
 extension Double: ShieldDefault {
-  /// The fallback value.
+  /// The fallback value of a `Double`: 0.
   public static var shieldDefault: Double { 0 }
 }
 
 extension Bool: ShieldDefault {
-  /// The fallback value.
+  /// The fallback value of a `Bool`: false.
   public static var shieldDefault: Bool { false }
 }
 
 extension String: ShieldDefault {
-  /// The fallback value.
+  /// The fallback value of a `String`: an empty string.
   public static var shieldDefault: String { "" }
 }
 
 extension Array: ShieldDefault {
-  /// The fallback value.
+  /// The fallback value of an array: an empty array.
   public static var shieldDefault: [Element] { [] }
 }
 
 extension Dictionary: ShieldDefault {
-  /// The fallback value.
+  /// The fallback value of a dictionary: an empty dictionary.
   public static var shieldDefault: [Key: Value] { [:] }
 }
 
 extension Set: ShieldDefault {
-  /// The fallback value.
+  /// The fallback value of a set: an empty set.
   public static var shieldDefault: Set<Element> { [] }
 }
 

@@ -19,7 +19,7 @@ extension FixedWidthInteger {
   /// Converts the number without its fraction; if this type cannot hold it, uses the nearest number and records the
   /// fault as `conversion`.
   ///
-  /// NaN becomes 0, and is recorded. Cutting off a fraction is not a fault.
+  /// NaN becomes 0, and the fault is recorded. Cutting off a fraction is not a fault.
   @inlinable
   public init(shielded value: some BinaryFloatingPoint, fileID: StaticString = #fileID, line: UInt = #line) {
     self.init(withoutFraction: value, fileID, line)
