@@ -66,7 +66,10 @@ static bool find(uint64_t pc, function *ret_function) SIGNAL_SAFE {
 }
 
 // Swift on Linux need not set bit 60 of the saved frame pointer, so only its prologue shows that a function is async:
-// [48 83 ec ib | 48 81 ec id] sub $n,%rsp (rare) 55 push %rbp 41 56 push %r14 48 8d 6c 24 08 lea 8(%rsp),%rbp
+//   [48 83 ec ib | 48 81 ec id]  sub $n,%rsp   (rare)
+//   55                           push %rbp
+//   41 56                        push %r14
+//   48 8d 6c 24 08               lea 8(%rsp),%rbp
 static const uint8_t async_prologue[8] = {0x55, 0x41, 0x56, 0x48, 0x8d, 0x6c, 0x24, 0x08};
 
 bool cs_prologue_is_async(const uint8_t bytes[CS_ASYNC_PROLOGUE_BYTES]) SIGNAL_SAFE {
