@@ -11,7 +11,8 @@ typedef bool cs_casts_function(void *target, void *source, const void *source_ty
 #pragma GCC visibility push(hidden)
 // The hook of swift_dynamicCast. cs_casts_write_tables writes the hook's address into the tables of the images.
 cs_casts_function cs_casts_cast;
-// The runtime's own swift_dynamicCast, which the hook calls. Ordering: set once, before any table is written.
+// The runtime's own swift_dynamicCast, which the hook calls. Ordering: this variable is set once, before any table is
+// written.
 extern cs_casts_function *cs_casts_original;
 
 // Writes `function` into each table entry of the process that the loader filled for the function called `name`. Returns

@@ -96,8 +96,8 @@ cs_executor_obstacle cs_executor_status(void) {
   return obstacle;
 }
 
-// Sets each hook with an atomic compare-and-exchange, which does not lose a hook that another library sets at the same
-// time.
+// Sets each hook with an atomic compare-and-exchange, so that a hook which another library sets at the same time is not
+// lost.
 static void set_hooks(void) {
   previous_ask = __atomic_load_n(&swift_task_isIsolatingCurrentContext_hook, __ATOMIC_ACQUIRE);
   while (!__atomic_compare_exchange_n(&swift_task_isIsolatingCurrentContext_hook, &previous_ask, cs_executor_asked,

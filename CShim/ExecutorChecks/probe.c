@@ -40,8 +40,9 @@ __attribute__((always_inline)) static inline bool ask(uint64_t flags) {
 }
 
 // Returns the callee-saved register in which the runtime's function keeps its flags until it calls the hook, or -1 if
-// there is none. Calls the runtime's function with unique flags, and searches for them in the registers. A check that
-// returns to `return_address` takes the same path through the runtime.
+// there is none. Calls the runtime's function with unique flags, and searches for them in the registers. Also returns
+// -1 if these calls reach the hook with another return address than `return_address`, because the check then took
+// another path through the runtime.
 static int32_t flag_register(uint64_t return_address) {
   // These values set no flag that the runtime defines. The code adds MUST_HOLD to each of them.
   static const uint64_t marks[] = {UINT64_C(0x5153b4d1a7c90000), UINT64_C(0x2e8c6f355ab20000),

@@ -1,9 +1,9 @@
 // Interposes malloc, free, realloc and malloc_usable_size. A definition in the executable takes precedence for all
 // callers, including libc's own functions, libstdc++, and a static or dynamic Swift library.
 //
-// The functions forward to the next definitions in the loader's search order. These belong to glibc, or to an allocator
-// that was linked or preloaded. Functions that only allocate (calloc, posix_memalign, aligned_alloc, memalign, …) are
-// not interposed, because they need not return slots. libc's reallocarray calls realloc.
+// The functions forward to the next definitions in the loader's search order. The next definitions belong to glibc, or
+// to an allocator that was linked or preloaded. Functions that only allocate (calloc, posix_memalign, aligned_alloc,
+// memalign, …) are not interposed, because they need not return slots. libc's reallocarray calls realloc.
 //
 // The first instructions are written in assembly, because a compiler would generate a stack frame for them. Until slots
 // are enabled, malloc executes only three additional instructions, and free five.
@@ -100,7 +100,7 @@ void cs_pages_resolve(void) {
   free_function *const next_free = (free_function *)dlsym(RTLD_NEXT, "free");
   realloc_function *const next_realloc = (realloc_function *)dlsym(RTLD_NEXT, "realloc");
   const bool is_whole = next_malloc != NULL && next_free != NULL && next_realloc != NULL;
-  // All three functions must belong to the same allocator. Otherwise glibc's own functions are used.
+  // malloc, free and realloc must belong to the same allocator. Otherwise glibc's own functions are used.
   cs_pages_next_of_malloc = is_whole ? next_malloc : __libc_malloc;
   cs_pages_next_of_free = is_whole ? next_free : __libc_free;
   cs_pages_next_of_realloc = is_whole ? next_realloc : __libc_realloc;

@@ -7,7 +7,8 @@
 
 #include <stddef.h>
 
-// The value witness table that each native class has. cs_quarantine_check checks this, too.
+// The value witness table that each native class has. cs_quarantine_check also checks that native classes have this
+// table.
 extern const char value_witnesses_of_native_objects[] __asm__("$sBoWV");
 
 #define DESCRIPTOR_KIND_MASK      UINT32_C(0x1F)
@@ -21,7 +22,8 @@ extern const char value_witnesses_of_native_objects[] __asm__("$sBoWV");
 #define METHOD_KIND_MASK UINT32_C(0x0F) // 0: method, 1: init, 2: getter, 3: setter, 4: modify, 5: read
 #define METHOD_INSTANCE  UINT32_C(0x10)
 #define METHOD_ASYNC     UINT32_C(0x40)
-// A coroutine with the newer calling convention. The vtable word points to data and not to code.
+// The method is a callee-allocated coroutine, which has its own calling convention. The vtable word points to data and
+// not to code.
 #define METHOD_CALLEE_ALLOCATES UINT32_C(0x100)
 
 #define CLASS_DESCRIPTOR_BYTES 44

@@ -8,8 +8,8 @@
 // The number of vtable words that can be replaced. stubs_x86_64.S contains a stub for each.
 #define CS_STUB_WORDS 1024
 
-// A word with which the policy zero fills an object: its empty value, and a mask of the bits that keep the value that
-// the deinit left.
+// A word with which the policy zero fills an object. It consists of the empty value, and of a mask of the bits that
+// keep the value that the deinit left.
 typedef struct cs_empty_word {
   uint64_t value;
   uint64_t kept;

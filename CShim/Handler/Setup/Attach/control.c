@@ -1,6 +1,6 @@
 // Parses the control messages of crashd. The messages arrive over a socket and are untrusted input. The code checks
-// each length before using it, and copies each field before reading it. The result depends only on the arguments. The
-// fuzz target Tests/Fuzz/control-reader tests this code.
+// each length before using it, and copies each field before reading it. The result of parsing depends only on the
+// arguments. The fuzz target Tests/Fuzz/control-reader tests this code.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

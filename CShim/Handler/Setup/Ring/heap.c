@@ -13,7 +13,8 @@
 
 #include "../../Signal/Kernel/raw_copy_x86_64.h"
 
-// This size is small enough for the thread's cache of freed blocks (tcache), under any malloc settings of the program.
+// The size of the blocks that this code allocates and frees. It is small enough for the thread's cache of freed blocks
+// (tcache), under any malloc settings of the program.
 #define BLOCK_BYTES        40
 #define FIELD_OF_START_BRK 47
 

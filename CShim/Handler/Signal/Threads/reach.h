@@ -16,8 +16,8 @@ typedef enum cs_reach {
   CS_REACH_CLOSED, // the thread waits, and would consume SIGPROF or keep it pending
 } cs_reach;
 
-// Returns the current state of the thread. The state may change after this call: a thread that begins to block SIGPROF,
-// or to wait for it, before the caller sends the signal still gets the signal.
+// Returns the current state of the thread. The state may change after this call. If the thread begins to block SIGPROF,
+// or to wait for it, before the caller sends the signal, the thread still gets the signal.
 cs_reach cs_reach_of(int tid) SIGNAL_SAFE;
 
 // The marks of a thread since the halt began.

@@ -106,8 +106,8 @@ static bool ask(int tid, uint32_t index) SIGNAL_SAFE {
   return false;
 }
 
-// Returns false if the list of threads cannot be read, or if it does not contain the calling thread, because it belongs
-// to another pid namespace.
+// Returns false if the list of threads cannot be read. Also returns false if the list does not contain the calling
+// thread, because the list then belongs to another pid namespace.
 static bool ask_all(uint64_t deadline_ns) SIGNAL_SAFE {
   cs_ring_header *header = &cs_process.ring->header;
   const int self = cs_gettid();

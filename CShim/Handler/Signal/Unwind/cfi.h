@@ -54,8 +54,8 @@ typedef enum cs_cfi_rule : uint8_t {
   CS_CFI_RULE_VALUE_EXPRESSION, // equals the result of the expression at address `value`
 } cs_cfi_rule;
 
-// The rules for the registers at one pc. The element with index CS_REGISTER_COUNT is the rule for the CFA. Its OFFSET
-// rule means a register plus an offset.
+// The rules for the registers at one pc. The element with index CS_REGISTER_COUNT is the rule for the CFA. For the CFA,
+// the rule OFFSET means a register plus an offset.
 typedef struct cs_cfi_row {
   int64_t value[CS_REGISTER_COUNT + 1];
   uint16_t expression_bytes[CS_REGISTER_COUNT + 1];

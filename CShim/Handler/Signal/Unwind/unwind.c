@@ -44,9 +44,9 @@ static cs_ring_frame *append(walk *way, cs_ring_trust trust) SIGNAL_SAFE {
   return frame;
 }
 
-// Unwinds one frame with the frame pointer, for code without tables, such as glibc's assembly code: [fp] is the
-// caller's frame pointer, and [fp + 8] is the return address. The result is accepted only if the frame pointer grows
-// and the return address is inside code.
+// Unwinds one frame with the frame pointer, for code without tables, such as glibc's assembly code. The word at fp is
+// the caller's frame pointer, and the word at fp + 8 is the return address. The result is accepted only if the frame
+// pointer grows and the return address is inside code.
 static bool step_by_frame_pointer(walk *way) SIGNAL_SAFE {
   uint64_t *registers = way->registers;
   const uint64_t frame = registers[CS_REGISTER_FRAME_POINTER];

@@ -77,8 +77,8 @@ extension Protections {
   /// Records crashd's request for a class, by the address of its metadata, and applies it.
   func remote(_ metadata: UInt, _ word: Word, isOperator: Bool, round: UInt32) -> Outcome {
     state.withLock { state in
-      // The latest request of a round replaces the earlier ones: crashd sends the request for all classes first, and
-      // the more specific requests for named classes after it.
+      // The latest request of a round replaces the earlier requests. crashd first sends the request for all classes,
+      // and then the more specific requests for named classes.
       if isOperator {
         state.entries[metadata, default: Entry()].operators = RemoteWord(word: word, round: round)
       } else {
