@@ -39,8 +39,8 @@ static void set_full(cs_class *class, uint32_t places) {
   // The fast path reads chunk sizes and the thread ID at the offsets of glibc.
   if (!cs_heap_is_glibc || !cs_libc_is_glibc) return;
   atomic_store(&class->full, places);
-  // The number of slots serves as the first bound: it is not 0, and it is lower than the address of any slot. A bound
-  // for another number of slots differs from it.
+  // The number of slots serves as the first bound: it is not 0, and it is lower than the address of any slot. Because
+  // it differs for each number of slots, a thread that has read an outdated bound cannot exchange it.
   atomic_store(&class->bound, places);
   // Checks the limit, the listing and the budget again. Another thread may have changed one of them and called
   // cs_class_close before the stores above.

@@ -20,8 +20,8 @@
 // The maximum number of crashes that are examined. A process may survive its crashes, and the ring has only few entries
 // for incidents.
 #define CRASH_LIMIT 8
-// The maximum number of slots that are searched, in all classes together. Reading half a million slots (32 MiB) takes
-// too long during a crash.
+// The maximum number of slots that are searched, in all classes together. Without this limit, there might be half a
+// million slots (32 MiB), and reading them takes too long during a crash.
 #define PLACE_LIMIT (1 << 17)
 // The maximum number of attempts to read a slot. If a slot keeps changing, its object is leaving the slot. If a slot
 // stays locked, the thread that locked it was stopped.

@@ -1,6 +1,6 @@
 // Determines the values with which the policy zero fills the fields of an object: the empty value of each field's type.
 // For numbers, optionals and most enums, the empty value consists of zero bytes. The empty value of an array, a set, a
-// dictionary or a string is not zero. For the collections, it points to a singleton of the standard library. A
+// dictionary or a string is not zero. The empty value of a collection points to a singleton of the standard library. A
 // reference, a closure and an existential have no empty value. A field of such a type keeps the value that the deinit
 // left. A thread that reads this field finds the same value as without the quarantine.
 #include "cs_platform.h"

@@ -354,7 +354,7 @@ typedef struct cs_ring_record {
   int32_t system_call; // si_syscall of SIGSYS, else -1
   uint32_t flags;
   uint32_t frame_count;
-  uint32_t frame_total; // number of frames without async ones; may be larger than the number of stored frames
+  uint32_t frame_total; // number of frames without async frames; may exceed the number of stored frames
   uint32_t frame_head;  // frames[0 ..< frame_head] are the innermost; the outermost and async ones follow
   uint32_t unwind_stop; // why the unwind ended (cs_unwind_stop in cs_shim.h)
   uint32_t instruction_bytes;

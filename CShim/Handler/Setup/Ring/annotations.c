@@ -30,7 +30,7 @@ static bool has_key(const cs_ring_annotation *annotation, const char *key, size_
   return annotation->key_bytes == key_bytes && memcmp(annotation->key, key, key_bytes) == 0;
 }
 
-// Returns the entry that has the key, or else a free entry. Returns NULL if there is neither.
+// Returns the entry that has the key, or else a free entry. Returns NULL if there is neither of these entries.
 static cs_ring_annotation *entry_for(cs_ring *ring, const char *key, size_t key_bytes) {
   cs_ring_annotation *unused = NULL;
   for (size_t index = 0; index < CS_RING_ANNOTATION_LIMIT; index++) {

@@ -8,8 +8,8 @@
 #include "../setup.h"
 
 static uint32_t own_mode; // cs_ring_memory_mode
-// Both variables keep their values when the program starts the shield again. If the parent withheld memory, a forked
-// child also withholds it until crashd answers the child.
+// `is_withheld` and `withheld_round` keep their values when the program starts the shield again. If the parent withheld
+// memory, a forked child also withholds it until crashd answers the child.
 static bool is_withheld;
 static uint32_t withheld_round;
 

@@ -30,8 +30,8 @@ static spool_place place_by_path(void) SIGNAL_SAFE {
   return (spool_place){AT_FDCWD, cs_process.spool_partial_path, cs_process.spool_path};
 }
 
-// Uses the directory that was opened at the start. If the process has changed its root, its mounts or its user since
-// then, the path may refer to another directory or to none.
+// Uses the directory that was opened at the start, because the path may no longer refer to this directory. For example,
+// the process may have changed its root, its mounts or its user.
 static spool_place place_as_opened(void) SIGNAL_SAFE {
   const size_t name = cs_process.spool_name_offset;
   return (spool_place){cs_process.spool.number, cs_process.spool_partial_path + name, cs_process.spool_path + name};

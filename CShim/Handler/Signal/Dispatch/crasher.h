@@ -52,7 +52,7 @@ void cs_crasher_take_sequence(cs_crasher *crasher, uint64_t sequence) SIGNAL_SAF
 // it.
 void cs_crasher_commit(cs_crasher *crasher) SIGNAL_SAFE;
 
-// Publishes the record with flags for the missing parts, and counts it as minimal.
+// Like cs_crasher_commit(), but also sets flags of the record. If a flag is set, the record counts as minimal.
 void cs_crasher_commit_as(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE;
 
 // Handles a signal that was sent to a thread in the handler. Returns true if the signal is the watchdog's reminder and

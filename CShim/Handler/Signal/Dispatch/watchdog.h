@@ -21,7 +21,7 @@ void cs_watchdog_run(uint32_t deadline_ms) SIGNAL_SAFE;
 // A thread that can run handles its reminder within this number of ticks.
 #define CS_TICKS_AFTER_REMINDER 4
 
-// In a forked child: resets the state of the parent process.
+// In a forked child: resets the state that the child inherited from its parent.
 void cs_overdue_forget(void) SIGNAL_SAFE;
 
 // Sends a reminder to threads whose records take longer than `record_ticks`. Commits the record of a thread whose

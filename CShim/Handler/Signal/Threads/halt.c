@@ -99,7 +99,7 @@ bool cs_halt_has_begun(void) SIGNAL_SAFE {
 }
 
 bool cs_halt_begin(void) SIGNAL_SAFE {
-  // Sequentially consistent: a sweep reads `has_begun` before it restores the program's SIGPROF action.
+  // Sequentially consistent with a sweep, which reads `has_begun` before it restores the program's SIGPROF action.
   return __atomic_exchange_n(&has_begun, 1, __ATOMIC_SEQ_CST) == 0;
 }
 

@@ -21,7 +21,7 @@
 typedef struct cs_cfi_reader {
   const uint8_t *at;
   const uint8_t *end;
-  bool is_bad; // a read past the end, or an unknown encoding; after that, all reads return 0
+  bool is_bad; // set by a read past the end, or by an unknown encoding; after that, all reads return 0
 } cs_cfi_reader;
 
 static inline cs_cfi_reader cs_cfi_reader_make(const uint8_t *at, const uint8_t *end) SIGNAL_SAFE {
