@@ -75,7 +75,7 @@ static bool skip_to_vtable(const uint8_t *descriptor, uint32_t *ret_offset) {
   if ((flags & DESCRIPTOR_IS_GENERIC) != 0) {
     const uint16_t *const header = (const uint16_t *)((uintptr_t)descriptor + offset + 8);
     const uint32_t parameters = header[0], requirements = header[1];
-    if (header[3] != 0) return false; // parameter packs, value parameters or conditional copyability
+    if (header[3] != 0) return false; // unknown layout, for example parameter packs
     offset += 16 + ((parameters + 3) & ~UINT32_C(3)) + requirements * 12;
   }
   if ((flags & DESCRIPTOR_RESILIENT) != 0) offset += 4;

@@ -110,7 +110,7 @@ static void search_places(const cs_class *class, pointers *pointers, uint32_t *l
   }
 }
 
-// Searches the reaper's queue. Under the policy absorb, this includes the object whose deinit is running.
+// Searches the reaper's queue. Under the policy absorb, the queue also contains the object whose deinit is running.
 static void search_waiting(pointers *pointers) SIGNAL_SAFE {
   cs_slot record;
   for (uint32_t index = 0; index < pointers->count; index++) {

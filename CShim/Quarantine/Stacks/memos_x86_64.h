@@ -24,7 +24,7 @@ typedef struct cs_memo_frame {
 
 typedef struct cs_memo {
   uintptr_t frame;          // 0: the entry is free
-  const cs_memo_frame *end; // if the number of frames is odd, the last one is stored twice
+  const cs_memo_frame *end; // the end of the frames; if their number is odd, the last one is stored twice
   uint32_t number;          // the number of the stack
   uint32_t contexts;        // number of contexts of async functions, which follow at `end`
   cs_memo_frame frames[CS_MEMO_FRAMES];

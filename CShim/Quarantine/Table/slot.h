@@ -15,7 +15,7 @@
 // another value in `object`. This thread writes `ticks` before the rest of the first half. If a reader finds that
 // `ticks` has not changed, all fields that it has read belong to the same object.
 typedef struct cs_slot {
-  cs_object *_Atomic object; // or CS_SLOT_BUSY, CS_SLOT_EMPTY; NULL: the slot was never used
+  cs_object *_Atomic object; // the object, CS_SLOT_BUSY or CS_SLOT_EMPTY; NULL: the slot was never used
   uint64_t ticks;            // time of the last release; 0: the slot was never used
   uint64_t label;
   // `thread` and `stack` form one 64-bit word, and one store writes both.

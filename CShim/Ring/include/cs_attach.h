@@ -137,7 +137,7 @@ typedef struct cs_control_class {
   uint32_t flags;
   uint32_t round;  // the round to which the request belongs; a sweep of another round cancels it
   uint32_t policy; // cs_mode: absorb, zero, diagnose
-  uint32_t limit;  // the maximum number of objects in quarantine
+  uint32_t limit;  // the maximum number of the class's objects in quarantine
   uint32_t name_bytes;
   uint32_t reserved;
 } cs_control_class;

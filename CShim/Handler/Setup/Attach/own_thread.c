@@ -1,4 +1,4 @@
-// Creates the shield's threads, and starts the thread that watches the handler.
+// Creates the shield's threads, and starts the watchdog, which supervises the crash handler.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
