@@ -1,7 +1,7 @@
-// The hook for the casts of a program. A conditional cast costs one comparison and one jump more than without the hook.
-// A forced cast that succeeds costs one additional call. Conditional casts, and forced casts that succeed, reach the
-// runtime with unchanged arguments. The code of this file takes no lock and allocates no memory until a forced cast has
-// failed.
+// The hook that receives a program's dynamic casts before the Swift runtime. A conditional cast costs one comparison
+// and one jump more than without the hook. A forced cast that succeeds costs one additional call. Conditional casts,
+// and forced casts that succeed, reach the runtime with unchanged arguments. The code of this file takes no lock and
+// allocates no memory until a forced cast has failed.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -24,7 +24,7 @@
 cs_casts_function *cs_casts_original;
 
 static const char *obstacle = "the program has not started yet";
-// True while this thread is inside a call of CrashShieldCasts. The hook then passes all casts of this thread to the
+// True while this thread runs a function of CrashShieldCasts. The hook then passes all casts of this thread to the
 // runtime.
 static __thread bool is_asking;
 static __thread bool is_testing;
@@ -36,8 +36,8 @@ static bool gives(void *target, void *source, const void *source_type, const voi
   is_asking = true;
   const bool is_given = cs_casts_meet(target, source, source_type, target_type, pc);
   is_asking = was_asking;
-  // With the flag TAKE_ON_SUCCESS, the runtime destroys the source of a cast that succeeds. The caller relies on this,
-  // so the hook does it for a fallback value.
+  // With the flag TAKE_ON_SUCCESS, the runtime destroys the source of a cast that succeeds. The caller relies on this.
+  // If the cast gets a fallback value instead, the hook destroys the source.
   if (is_given && (flags & TAKE_ON_SUCCESS) != 0) cs_casts_destroy(source, source_type);
   return is_given;
 }
@@ -45,8 +45,8 @@ static bool gives(void *target, void *source, const void *source_type, const voi
 __attribute__((noinline)) static bool cast_or_ask(void *target, void *source, const void *source_type,
                                                   const void *target_type, uintptr_t flags) {
   if (is_testing) seen = (cs_casts_seen){(uintptr_t)source_type, (uintptr_t)target_type, flags};
-  // Without the two removed flags, a failing cast returns false and leaves the source unchanged. The hook can then
-  // examine the source and cast it again.
+  // Without the flags UNCONDITIONAL and DESTROY_ON_FAILURE, a failing cast returns false and leaves the source
+  // unchanged. The hook can then examine the source and cast it again.
   if (cs_casts_original(target, source, source_type, target_type, flags & ~(UNCONDITIONAL | DESTROY_ON_FAILURE)))
     return true;
   const uint64_t pc = (uint64_t)(uintptr_t)__builtin_return_address(0);
@@ -61,8 +61,8 @@ bool cs_casts_cast(void *target, void *source, const void *source_type, const vo
   MUST_JUMP return cast_or_ask(target, source, source_type, target_type, flags);
 }
 
-// Runs before main, when no other thread can write the tables. The exception is a library that is loaded later: other
-// threads exist then.
+// Runs before main, when no other thread can write the tables. Only if a library that contains this code is loaded
+// after main has started, other threads exist already.
 __attribute__((constructor)) static void start(void) {
   static const char name[] = "swift_dynamicCast";
   cs_casts_original = (cs_casts_function *)dlsym(RTLD_DEFAULT, name);

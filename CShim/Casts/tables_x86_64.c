@@ -2,8 +2,8 @@
 // are those of the x86-64 relocations JUMP_SLOT and GLOB_DAT. The loader filled the tables before this code runs.
 //
 // Defining swift_dynamicCast in the program, as allocators define malloc, does not work with a static standard library.
-// There, the runtime's own definition is in an archive member. The linker either omits the member, or includes it and
-// reports a duplicate symbol.
+// In a static standard library, the runtime's own definition is in an archive member. The linker either omits the
+// member, or includes it and reports a duplicate symbol.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

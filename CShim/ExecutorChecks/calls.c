@@ -10,8 +10,8 @@
 #include "cs_calls.h"
 #include "cs_quarantine.h"
 
-// A call passes at most four frames of the runtime. The other steps are for frames of hooks that other libraries
-// installed.
+// The maximum number of frames between a hook and the program's call. At most four of them belong to the runtime. The
+// limit is higher because hooks that other libraries installed have frames, too.
 #define STEPS 32
 // The maximum number of frames from a check to the function of an earlier check, if that function is still running.
 #define DEPTH 256
@@ -55,7 +55,8 @@ static walk begin(const void *frame) {
   return walk;
 }
 
-// Returns whether both words of the frame are on the stack, where they can be read.
+// Returns whether both words of the frame (the saved frame pointer and the return address) are on the stack, where this
+// code can read them.
 static bool is_known(const walk *walk) {
   const uintptr_t at = walk->frame;
   return at >= walk->start && at < walk->end && walk->end - at >= 2 * sizeof(uint64_t) && at % 8 == 0;
@@ -68,7 +69,7 @@ READS_FRAMES static uint64_t return_address(const walk *walk) {
 
 READS_FRAMES static bool step(walk *walk) {
   const uint64_t saved = ((const uint64_t *)walk->frame)[0]; // NOLINT(performance-no-int-to-ptr): as above
-  // Swift sets bit 60 in the saved frame pointer of an async function.
+  // Swift may set bit 60 in the saved frame pointer of an async function.
   const uintptr_t next = saved & ~(UINT64_C(1) << 60);
   if (next <= walk->frame) return false;
   walk->frame = next;

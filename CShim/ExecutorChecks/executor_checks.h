@@ -1,4 +1,4 @@
-// The interface between the files of the hooks.
+// The interface between the files that implement the hooks of executor checks.
 #ifndef CS_EXECUTOR_CHECKS_PARTS_H
 #define CS_EXECUTOR_CHECKS_PARTS_H
 
@@ -45,13 +45,14 @@ bool cs_executor_must_hold(const cs_executor_asker *asker);
 
 // place.c: finds the addresses of the runtime's code. Returns false if the runtime and this code are in one image.
 bool cs_executor_find_runtime(void);
-// Finds the program's call that led to this frame of a hook. Returns false if it is not found.
+// Finds the program's call that led to the hook whose frame is `frame`. Returns false if it does not find this call.
 bool cs_executor_find_call(const void *frame, cs_calls_call *ret_call);
 // Returns a number that identifies the call site.
 uint64_t cs_executor_place(const cs_calls_call *call);
-// Stores that an executor check failed at the call, and that a hook made it pass.
+// Stores that an executor check failed at `call`, and that a hook made the check pass.
 void cs_executor_passed(uintptr_t identity, const cs_calls_call *call);
-// Returns whether a function whose check a hook has made to pass made the call, directly or through other functions.
+// Returns whether `call` is a consequence of an earlier failing check that a hook made to pass. This is so if the
+// function with the earlier check is still running and made `call`, directly or through other functions.
 bool cs_executor_is_consequence(uintptr_t identity, const cs_calls_call *call, const void *frame);
 
 // main_queue.c: returns true if the main actor's check certainly fails on this thread. If the result is false, the

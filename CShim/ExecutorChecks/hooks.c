@@ -1,6 +1,6 @@
 // The hooks that the Swift runtime calls for executor checks, before a failing check ends the process. A hook first
-// asks the executor, or the hook that was installed before it. It then changes only an answer that would end the
-// process.
+// asks the executor, or the hook that another library installed earlier. The hook then changes the answer only if this
+// answer would end the process.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -36,7 +36,7 @@ static bool are_ours(void) {
          __atomic_load_n(&swift_task_checkIsolated_hook, __ATOMIC_RELAXED) == check;
 }
 
-// Returns whether a failing check shall pass.
+// Returns whether to make a failing check pass.
 static bool passes(uintptr_t identity, bool is_main, const void *frame) {
   // swift_getObjectType does not accept the null executor, which has no type.
   if (obstacle != CS_EXECUTOR_WORKS || cs_executor_met == NULL || identity == 0) return false;
@@ -61,16 +61,16 @@ int8_t cs_executor_answer(uintptr_t identity, uintptr_t implementation, cs_execu
   } else {
     answer = original(identity, implementation);
   }
-  // If a hook answers UNKNOWN, the runtime calls the other hook, which makes the check.
+  // If this hook answers UNKNOWN, the runtime makes the check by calling swift_task_checkIsolated_hook.
   if (answer != ELSEWHERE || obstacle != CS_EXECUTOR_WORKS) return answer;
-  // If another library's hook was installed after this one, that hook may not handle the probe, so the test may no
-  // longer apply. The answer then stays unchanged.
+  // The answer stays unchanged if another library has installed its hook after this one. The other hook may handle the
+  // probe differently, so the result of the test may no longer apply.
   if (!are_ours() || !cs_executor_must_hold(asker)) return answer;
   const bool is_main = swift_task_isMainExecutor(identity, implementation);
   return passes(identity, is_main, &asker->registers[CS_EXECUTOR_REGISTERS - 1]) ? ISOLATED : ELSEWHERE;
 }
 
-// The runtime calls this hook only in checks. The check succeeds if the hook returns.
+// The runtime calls this hook only in checks that end the process on failure. If the hook returns, the check succeeds.
 static __attribute__((swiftcall)) void check(uintptr_t identity, uintptr_t implementation,
                                              cs_executor_check *original) {
   const void *const frame = __builtin_frame_address(0);
@@ -79,7 +79,7 @@ static __attribute__((swiftcall)) void check(uintptr_t identity, uintptr_t imple
     return;
   }
   // The runtime itself determines where an actor without a custom executor runs. If the runtime calls this hook for
-  // such an actor, the check has failed. A custom executor answers by ending the process or by returning.
+  // such an actor, the check has failed. A custom executor makes the check itself: it ends the process or returns.
   const bool is_plain_actor = identity != 0 && implementation == 0;
   const bool is_main = !is_plain_actor && swift_task_isMainExecutor(identity, implementation);
   const bool fails = is_plain_actor || (is_main && cs_executor_is_off_main_queue(identity));
@@ -96,8 +96,8 @@ cs_executor_obstacle cs_executor_status(void) {
   return obstacle;
 }
 
-// Sets each hook with an atomic compare-and-exchange, which does not lose a hook that another library sets at the same
-// time.
+// Sets each hook with an atomic compare-and-exchange, so that a hook which another library sets at the same time is not
+// lost.
 static void set_hooks(void) {
   previous_ask = __atomic_load_n(&swift_task_isIsolatingCurrentContext_hook, __ATOMIC_ACQUIRE);
   while (!__atomic_compare_exchange_n(&swift_task_isIsolatingCurrentContext_hook, &previous_ask, cs_executor_asked,

@@ -1,6 +1,7 @@
 // Determines whether this thread executes the main queue. Dispatch's only function for this (dispatch_assert_queue)
-// ends the process if the answer is no. However, a queue contains the thread ID of the thread that executes it. The
-// offset of this thread ID is the same in all queues. This code finds it in a queue of its own.
+// ends the process if the thread does not execute the queue. However, each queue contains the thread ID of the thread
+// that executes it. The offset of this thread ID is the same in all queues. This code finds the offset in a queue that
+// it creates itself.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -13,7 +14,8 @@
 
 #include "executor_checks.h"
 
-// The number of 32-bit words at the start of a queue that are examined. A queue is larger.
+// The search for the thread ID examines this number of 32-bit words at the start of a queue. A queue has more words, so
+// all reads are inside the queue.
 #define HALVES 24
 // The mask of the thread ID in its 32-bit word. Dispatch's lock uses the other bits.
 #define NUMBER     UINT32_C(0x3fffffff)
@@ -37,8 +39,8 @@ extern __attribute__((weak, visibility("default"), swiftcall)) type_name swift_g
 static _Atomic int32_t owner_half = NOT_LOOKED;
 // The main executor, once it was identified as Dispatch's main queue; 0: not yet identified.
 static _Atomic uintptr_t dispatch_executor;
-// The process in which this code was loaded. In a forked child, the thread IDs differ from those that Dispatch has
-// stored.
+// The process in which this code was loaded. In a forked child, the thread IDs differ from the thread IDs that Dispatch
+// stored in the parent.
 static pid_t process;
 
 typedef struct look {
@@ -89,7 +91,7 @@ bool cs_executor_is_off_main_queue(uintptr_t identity) {
   const uint32_t number = (uint32_t)syscall(SYS_gettid);
   int32_t half = atomic_load_explicit(&owner_half, memory_order_relaxed);
   if (half == NOT_LOOKED) {
-    // Another thread may search at the same time, and finds the same index.
+    // Another thread may search at the same time. Both threads find the same index, so both may store it.
     half = find_owner_half(number);
     atomic_store_explicit(&owner_half, half, memory_order_relaxed);
   }

@@ -8,7 +8,8 @@
 
 #include "executor_checks.h"
 
-// The number of frames from a hook to the runtime function that the program calls directly.
+// The number of frames between a hook and the program's call if the program calls the checking function of the runtime
+// directly.
 #define DIRECT 1
 
 static cs_calls_range runtime;
@@ -16,7 +17,7 @@ static cs_calls_range runtime;
 // not loaded.
 static const void *(*function_of)(const void *address);
 
-// The last failing check of this thread that a hook made to pass.
+// The last failing check on this thread that a hook made to pass.
 static __thread struct {
   uintptr_t identity; // 0: none
   cs_calls_call call;
@@ -35,8 +36,8 @@ bool cs_executor_find_call(const void *frame, cs_calls_call *ret_call) {
 
 // `preconditionIsolated` and similar functions are in the runtime. Their call site is the program's call of the
 // runtime. In contrast, one compiled copy of `assumeIsolated` in the program may serve many calls. Similarly, the
-// compiler may insert a check at the start of a function that has many callers. In these two cases, the number that
-// identifies the call site includes the return address in the caller.
+// compiler may insert a check at the start of a function that has many callers. For `assumeIsolated` and for inserted
+// checks, the number that identifies the call site therefore also depends on the return address in the caller.
 uint64_t cs_executor_place(const cs_calls_call *call) {
   if (call->distance > DIRECT) return call->pc;
   return call->pc ^ call->caller * UINT64_C(0x9E3779B97F4A7C15);
@@ -59,7 +60,8 @@ static bool is_of_one_function(uint64_t first, uint64_t second) {
 bool cs_executor_is_consequence(uintptr_t identity, const cs_calls_call *call, const void *frame) {
   if (last.identity != identity || function_of == NULL || call->frame == last.call.frame) return false;
   const uint64_t now = cs_calls_still(frame, &last.call);
-  // The frame may now belong to another function that reuses the same stack address. The comparison excludes this case.
+  // The frame may now belong to another function that reuses the same stack address. Comparing the functions excludes
+  // this case.
   return now != 0 && is_of_one_function(now, last.call.pc);
 }
 

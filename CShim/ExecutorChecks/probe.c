@@ -8,12 +8,13 @@
 
 #include "executor_checks.h"
 
-// The flag in a call of the runtime's function: the runtime ends the process if the answer is no. Without the flag, the
-// runtime only returns the answer. `Task.immediate`, an isolated deinit, and a cast to a conformance that is isolated
-// to the main actor call without the flag.
+// A flag in a call of the runtime's function: the runtime ends the process if the executor is not the current one.
+// Without the flag, the runtime only returns the answer. `Task.immediate`, an isolated deinit, and a cast to a
+// conformance that is isolated to the main actor call without the flag.
 #define MUST_HOLD UINT64_C(8)
 
-// The value is not zero, because the linker may merge constants of zero.
+// The address of this constant identifies the probe. Its value is not zero, because the linker may merge constants of
+// value zero.
 const uint64_t cs_executor_probe = UINT64_C(0x43534953504f5245);
 
 static __thread struct {
@@ -39,8 +40,9 @@ __attribute__((always_inline)) static inline bool ask(uint64_t flags) {
 }
 
 // Returns the callee-saved register in which the runtime's function keeps its flags until it calls the hook, or -1 if
-// there is none. Calls the runtime's function with unique flags, and searches for them in the registers. The call must
-// come from this file, because a check must take the same path through the runtime.
+// there is none. Calls the runtime's function with unique flags, and searches for them in the registers. Also returns
+// -1 if these calls reach the hook with another return address than `return_address`, because the check then took
+// another path through the runtime.
 static int32_t flag_register(uint64_t return_address) {
   // These values set no flag that the runtime defines. The code adds MUST_HOLD to each of them.
   static const uint64_t marks[] = {UINT64_C(0x5153b4d1a7c90000), UINT64_C(0x2e8c6f355ab20000),

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-// Sets the limit to one more than the largest sampled size. For larger sizes, malloc then makes only one comparison.
+// Sets the limit to one more than the largest sampled size. For sizes that are not below the limit, malloc makes only
+// one comparison.
 static void set_limit(void) {
   uint64_t limit = 0;
   for (uint64_t size = 0; size <= CS_PAGES_OBJECT_LIMIT; size++) {

@@ -8,7 +8,7 @@
 
 // Whether this build defines malloc and related functions.
 extern const bool cs_pages_interposes;
-// This library's own malloc, even if the symbol `malloc` resolves to another one.
+// This library's own malloc, even if the symbol `malloc` resolves to another library's malloc.
 extern void *cs_pages_own_malloc(unsigned long size);
 // The malloc that this library forwards to; NULL until cs_pages_resolve has found it.
 void *cs_pages_next_malloc(void);

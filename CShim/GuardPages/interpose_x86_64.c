@@ -1,9 +1,9 @@
 // Interposes malloc, free, realloc and malloc_usable_size. A definition in the executable takes precedence for all
 // callers, including libc's own functions, libstdc++, and a static or dynamic Swift library.
 //
-// The functions forward to the next definitions in the loader's search order. These belong to glibc, or to an allocator
-// that was linked or preloaded. Functions that only allocate (calloc, posix_memalign, aligned_alloc, memalign, …) are
-// not interposed, because they need not return slots. libc's reallocarray calls realloc.
+// The functions forward to the next definitions in the loader's search order. The next definitions belong to glibc, or
+// to an allocator that was linked or preloaded. Functions that only allocate (calloc, posix_memalign, aligned_alloc,
+// memalign, …) are not interposed, because they need not return slots. libc's reallocarray calls realloc.
 //
 // The first instructions are written in assembly, because a compiler would generate a stack frame for them. Until slots
 // are enabled, malloc executes only three additional instructions, and free five.
@@ -87,7 +87,8 @@ extern void *__libc_malloc(size_t) __attribute__((weak));
 extern void __libc_free(void *) __attribute__((weak));
 extern void *__libc_realloc(void *, size_t) __attribute__((weak));
 
-// The loader makes the first call, before a second thread exists. A plain variable is therefore sufficient.
+// The first call of malloc comes from the loader, before a second thread exists. A plain variable is therefore
+// sufficient.
 static bool is_resolving;
 static bool is_resolved; // atomic
 
@@ -99,7 +100,7 @@ void cs_pages_resolve(void) {
   free_function *const next_free = (free_function *)dlsym(RTLD_NEXT, "free");
   realloc_function *const next_realloc = (realloc_function *)dlsym(RTLD_NEXT, "realloc");
   const bool is_whole = next_malloc != NULL && next_free != NULL && next_realloc != NULL;
-  // All three functions must belong to the same allocator. Otherwise glibc's own functions are used.
+  // malloc, free and realloc must belong to the same allocator. Otherwise glibc's own functions are used.
   cs_pages_next_of_malloc = is_whole ? next_malloc : __libc_malloc;
   cs_pages_next_of_free = is_whole ? next_free : __libc_free;
   cs_pages_next_of_realloc = is_whole ? next_realloc : __libc_realloc;
@@ -135,7 +136,8 @@ __attribute__((noinline)) static void *allocate(size_t size, uint64_t caller) {
 
 void *cs_pages_malloc(size_t size) {
   malloc_function *const next = cs_pages_next_of_malloc;
-  // The size is below the limit, but no listed class has this size.
+  // This size takes the slow path because it is below cs_pages_limit. If no listed class has this size, it is not
+  // sampled.
   if (size <= CS_PAGES_OBJECT_LIMIT && __atomic_load_n(&cs_page_sizes[size], __ATOMIC_RELAXED) == 0 && next != NULL)
     return next(size);
   return allocate(size, (uint64_t)(uintptr_t)__builtin_return_address(0));

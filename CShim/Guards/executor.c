@@ -8,16 +8,16 @@
 
 #include "cs_guards.h"
 
-// With these flags, the runtime's function does not end the process. Programs contain compiled code of the standard
-// library's `Task.immediate`, which passes the same flags (`flagsMustNotCrash`). Later runtimes must therefore support
-// them.
+// With these flags, the runtime's function returns false instead of ending the process. The standard library's
+// `Task.immediate` is inlined into programs and passes the same flags (`flagsMustNotCrash`). Later runtimes must
+// therefore support these flags.
 #define MUST_NOT_CRASH UINT64_C(0)
 
 __attribute__((weak, swiftcall)) bool swift_task_isCurrentExecutorWithFlags(uintptr_t identity,
                                                                             uintptr_t implementation, uint64_t flags);
 
 __attribute__((weak, swiftcall)) void *swift_task_getCurrent(void);
-// The job is the first part of a task, so both have the same address.
+// A task begins with its job, so the task and the job have the same address.
 __attribute__((weak, swiftcall)) uint64_t swift_task_getJobTaskId(void *job);
 
 uint64_t cs_guard_task(void) {

@@ -65,8 +65,8 @@ uint32_t cs_guard_set_operator_modes(const uint8_t *new_modes, const uint8_t *ne
 
 void cs_guard_sweep(uint32_t round) {
   static const uint8_t nothing[CS_GUARD_KINDS] = {0};
-  // Round 0 means that crashd sets no overrides. In this case, the overrides are removed even if an earlier crashd also
-  // used the number 0.
+  // Round 0 means that crashd sets no overrides. All overrides are then removed, also those that an earlier crashd sent
+  // with the number 0.
   if (round == 0 || atomic_load_explicit(&operator_round, memory_order_relaxed) != round)
     (void)cs_guard_set_operator_modes(nothing, nothing, round);
 }

@@ -75,8 +75,8 @@ cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count) 
     if (found == 0 && atomic_compare_exchange_strong(&record->key, &found, key)) {
       claim(record, site);
       found = key;
-      // The thread that claims the entry describes it. It gets the number 1 even if other threads have already counted
-      // occurrences.
+      // The thread that claims the entry describes it. This thread gets the number 1 even if other threads have already
+      // counted occurrences.
       atomic_fetch_add(&record->count, 1);
       atomic_fetch_add(&record->unpublished, 1);
       *ret_count = 1;
@@ -96,8 +96,8 @@ cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count) 
   return NULL;
 }
 
-// Writes "Module/File.swift: " and the reason, cut to the ring's limit. The source line is in the incident's `word`.
-// Without a file, writes only the reason. The call site is then the first frame of the program.
+// Writes "Module/File.swift: " and the reason, cut to the ring's limit. The incident's `word` contains the source line.
+// If there is no file, writes only the reason, and the incident's first frame of the program is the call site.
 static void fill_subject(cs_ring_incident *incident, const cs_guard_copy *copy) {
   // The file name gets at most half of the space, which leaves the other half for the reason.
   uint32_t at = copy_end(copy->file, copy->file_bytes, incident->subject, CS_RING_SUBJECT_LIMIT_BYTES / 2);
@@ -128,8 +128,8 @@ void cs_guard_describe(cs_guard_record *record, const cs_guard_details *details)
   incident->use_count = copy->frame_count;
   memcpy(incident->use, copy->frames, copy->frame_count * sizeof *copy->frames);
   fill_subject(incident, copy);
-  // Ordering: sequentially consistent with the additions to `unpublished`. This leaves two cases: an adding thread
-  // reads that the record is ready and publishes its occurrences, or this thread takes them.
+  // Ordering: sequentially consistent with the additions to `unpublished`. Therefore, either the thread that adds
+  // occurrences reads that the record is ready and publishes them, or this thread takes them.
   atomic_store(&record->is_ready, 1);
 }
 

@@ -52,8 +52,8 @@ static bool program_has_shield(void) {
 }
 
 // Returns whether a Swift library in the executable may install the handlers of Swift's backtracer after this
-// constructor has run. If the executable is stripped, this code cannot determine whether it contains Swift. The
-// backtracer's settings then determine the result.
+// constructor has run. If the executable is stripped, this code cannot determine whether it contains Swift. In this
+// case, the result is true if the backtracer's environment variables enable it.
 static bool swift_may_come_later(void) {
   return cs_swift_runtime_find()->message_buffer != NULL ? cs_swift_comes_later()
                                                          : cs_environment_asks_for_backtracer();

@@ -20,7 +20,7 @@
 // A copy of a part of the file. The file is not mapped, because reading a mapped file of a network file system may end
 // the process with SIGBUS.
 typedef struct copied_bytes {
-  void *start; // NULL: the file does not contain the bytes
+  void *start; // NULL: the bytes are not in the file
   uint64_t size;
 } copied_bytes;
 

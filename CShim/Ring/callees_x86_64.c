@@ -1,5 +1,6 @@
-// Finds functions that have no frame because of a tail call. Decodes the call instructions before return addresses. The
-// start of each function comes from the table in .eh_frame_hdr, which the loader has mapped.
+// Finds functions that have no frame on a recorded stack, because they ended with a tail call. Decodes the call
+// instructions before return addresses. The start of each function comes from the table in .eh_frame_hdr, which the
+// loader has mapped.
 #include "cs_callees.h"
 #include "cs_platform.h"
 
@@ -31,7 +32,7 @@ static int32_t word_at(uint64_t address) SIGNAL_SAFE {
   return word;
 }
 
-// Returns false if no image contains `pc`, or if its tables have other encodings.
+// Returns false if no image contains `pc`, or if the image's tables have other encodings than those above.
 static bool find(uint64_t pc, function *ret_function) SIGNAL_SAFE {
   struct dl_find_object object;
   if (_dl_find_object((void *)(uintptr_t)pc, &object) != 0 || object.dlfo_eh_frame == NULL) return false;
@@ -52,7 +53,7 @@ static bool find(uint64_t pc, function *ret_function) SIGNAL_SAFE {
   const uint64_t entry = header + HEADER + 8 * (uint64_t)(from - 1);
   const uint64_t start = header + (uint64_t)(int64_t)word_at(entry);
   const uint64_t description = header + (uint64_t)(int64_t)word_at(entry + 4);
-  // Here, the FDE contains the start of the function again, and then its length.
+  // The FDE contains the start of the function again, followed by its length.
   const uint64_t begin = description + FDE_BEGIN;
   if (begin + (uint64_t)(int64_t)word_at(begin) != start) return false;
   *ret_function = (function){
@@ -64,7 +65,7 @@ static bool find(uint64_t pc, function *ret_function) SIGNAL_SAFE {
   return pc < ret_function->end;
 }
 
-// Swift on Linux does not set bit 60 of the saved frame pointer, so only the prologue shows an extended frame:
+// Swift on Linux need not set bit 60 of the saved frame pointer, so only its prologue shows that a function is async:
 //   [48 83 ec ib | 48 81 ec id]  sub $n,%rsp   (rare)
 //   55                           push %rbp
 //   41 56                        push %r14
@@ -81,11 +82,11 @@ bool cs_prologue_is_async(const uint8_t bytes[CS_ASYNC_PROLOGUE_BYTES]) SIGNAL_S
   return memcmp(at, async_prologue, sizeof async_prologue) == 0;
 }
 
-// Finds the function that the call instruction before the return address calls. Returns false if the call uses a
-// register or a stub.
+// Finds the function that the call instruction before the return address calls. Returns false if the call goes through
+// a register or a stub.
 static bool callee_before(uint64_t return_address, function *ret_callee) SIGNAL_SAFE {
   function caller;
-  // The call is part of the code of a function, so its bytes can be read.
+  // The bytes of the call can be read, because they are part of the code of a function.
   if (!find(return_address - 1, &caller) || return_address - caller.start < CALL_BYTES) return false;
   const uint64_t call = return_address - CALL_BYTES;
   if (*(const uint8_t *)(uintptr_t)call != CALL) return false;
@@ -105,8 +106,8 @@ uint32_t cs_callees_add(const uint64_t *frames, uint32_t count, bool is_first_ex
   for (uint32_t index = 0; index < count && written < limit; index++) {
     function callee, inner = {0};
     const bool is_exact = is_first_exact && index == 1;
-    // A function that a library called is added only if there is enough space for all further frames, because the
-    // program's frames may be among them.
+    // A function of a library is added only if there is enough space for all further frames, because the program's
+    // frames may be among them.
     if (index != 0 && callee_before(frames[index], &callee) &&
         (callee.is_in_executable || written + (count - index) < limit) &&
         (!find(frames[index - 1] - !is_exact, &inner) || inner.start != callee.start))

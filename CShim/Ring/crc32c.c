@@ -2,7 +2,7 @@
 #include "crc32c.h"
 #include "cs_ring_access.h"
 
-// Whether the processor has the instruction; 0: not yet determined. Concurrent threads store the same value.
+// Whether the processor has the crc32 instruction; 0: not yet determined. Concurrent threads store the same value.
 static uint32_t hardware_state;
 enum { HARDWARE_UNKNOWN = 0, HARDWARE_ABSENT = 1, HARDWARE_PRESENT = 2 };
 

@@ -1,4 +1,4 @@
-// The portable part: there is no crc32 instruction, so the table computes the checksum.
+// The portable part of CRC-32C: without a crc32 instruction, the checksum is computed with the table.
 #if !defined(__x86_64__)
 #include "crc32c.h"
 

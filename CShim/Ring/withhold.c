@@ -20,7 +20,7 @@ static uint32_t checksum(const cs_ring_slot *slot) {
 static bool is_bad_fetch(const cs_ring_record *record) {
   const uint64_t fault_address = record->registers.fault_address;
   if (record->signal != SIGSEGV && record->signal != SIGBUS) return false;
-  // If a record has frames, the first one is the location of the crash.
+  // If a record has frames, the pc of the first frame is the location of the crash.
   return record->frame_count == 0 || record->frames[0].pc == fault_address || record->frames[0].pc == record->address;
 }
 
@@ -31,9 +31,9 @@ void cs_ring_header_withhold(cs_ring_header *header) {
 
 void cs_ring_slot_withhold(cs_ring_slot *slot) {
   cs_ring_record *record = &slot->record;
-  // If a length is invalid, the slot is damaged, and stays damaged.
+  // An invalid length shows that the slot is damaged. Such a slot gets a wrong CRC below, so it stays damaged.
   const bool is_whole = record->stack_bytes <= sizeof slot->stack && slot->crc == checksum(slot);
-  // Clears the whole arrays. After the used part, a reused slot may contain data of an earlier crash.
+  // Clears the whole arrays, because the unused part of a reused slot may contain data of an earlier crash.
   memset(slot->stack, 0, sizeof slot->stack);
   memset(record->memory, 0, sizeof record->memory);
   if (is_bad_fetch(record)) {

@@ -14,7 +14,7 @@ typedef struct cs_calls_range {
 // A call by a function of the program.
 typedef struct cs_calls_call {
   uint64_t pc;       // the return address in the function
-  uintptr_t frame;   // of the function; 0: unknown
+  uintptr_t frame;   // the function's frame; 0: unknown
   uint64_t caller;   // the return address in the function's caller; 0: unknown
   uint32_t distance; // number of frames from the start of the search
 } cs_calls_call;
@@ -23,13 +23,13 @@ typedef struct cs_calls_call {
 // only.
 bool cs_calls_image(uintptr_t address, cs_calls_range *ret_range);
 
-// Follows frame pointers from the frame at `frame`. Finds the innermost call by a function outside of the range.
-// Returns false if there is no such call, for example on a foreign stack. Takes no lock.
+// Follows frame pointers from the frame at `frame`. Finds the innermost call by a function whose code is outside of
+// `range`. Returns false if there is no such call, for example on a foreign stack. Takes no lock.
 bool cs_calls_find(const void *frame, const cs_calls_range *range, cs_calls_call *ret_call);
 
 // Follows frame pointers from the frame at `frame` to the function that made `call`, and returns the address where this
 // function now continues. Returns 0 if this function is the innermost one, or if its frame no longer exists. The search
-// compares only addresses of frames. Takes no lock.
+// recognizes the function only by the address of its frame. Takes no lock.
 uint64_t cs_calls_still(const void *frame, const cs_calls_call *call);
 
 #endif

@@ -17,12 +17,12 @@ typedef enum cs_executor_obstacle : uint32_t {
   CS_EXECUTOR_REPLACED = 6,   // another library has replaced the hooks
 } __attribute__((enum_extensibility(open))) cs_executor_obstacle;
 
-// Returns the result of the test at the start. If the test succeeded, also checks whether the hooks are still
-// installed.
+// Returns the result of the test that ran when this code was loaded. If the test succeeded, also checks whether the
+// hooks are still installed.
 cs_executor_obstacle cs_executor_status(void);
 
-// The hook calls this function for a failing check, on the checking thread. No lock is held. The library that links
-// this code defines it. Returns whether the check passes.
+// The hook calls this function for a failing check, on the thread that makes the check. The hook holds no lock during
+// this call. The library that links this code defines this function. Returns whether the check passes.
 // - type: the type of the executor, or of an actor without a custom executor.
 // - is_main: whether the executor is the main actor's.
 // - place: a number for the call site; 0: unknown.

@@ -30,8 +30,8 @@ static bool claim(uint32_t *ret_index, uint32_t *ret_state) SIGNAL_SAFE {
       *ret_state = state;
       return true;
     }
-    // The slot was opened or condemned after it was put into the pool, or its index is above the configured number. It
-    // leaves the pool.
+    // The slot was opened or condemned after it was put into the pool, or its index is above the configured number. The
+    // slot leaves the pool.
     __atomic_store_n(&slot->is_pooled, 0, __ATOMIC_RELEASE);
   }
   return false;

@@ -23,7 +23,7 @@ static void crash(uint64_t address) SIGNAL_SAFE {
 }
 
 // Returns an address in the trap page, which differs from slot to slot. The incident contains this address, too, so a
-// reader can relate it to the crash.
+// reader can relate the incident to the crash.
 static uint64_t trap_of(uint32_t index) SIGNAL_SAFE {
   return cs_pages_start + index % CS_PAGES_BYTES;
 }
@@ -103,7 +103,7 @@ static void refuse(uint64_t object, uint32_t index, uint64_t caller) SIGNAL_SAFE
 
 bool cs_page_deallocate(uint64_t object, uint64_t caller) SIGNAL_SAFE {
   const uint64_t offset = object - cs_pages_start;
-  // If the address is in the trap page, no slot contains it.
+  // No slot contains an address in the trap page.
   const uint32_t index = offset < CS_PAGES_FIRST_GUARD ? CS_PAGES_SLOT_LIMIT : cs_page_slot_index(object);
   cs_page_slot *slot = index < CS_PAGES_SLOT_LIMIT ? &cs_page_slots[index] : NULL;
   for (int attempt = 0; slot != NULL && attempt < WAIT_TRIES; attempt++) {
@@ -114,8 +114,8 @@ bool cs_page_deallocate(uint64_t object, uint64_t caller) SIGNAL_SAFE {
     }
     if (state != CS_PAGE_LIVE || slot->object != object) break;
     if (!cs_page_swap(&slot->state, CS_PAGE_LIVE, CS_PAGE_BUSY)) continue;
-    // The thread now owns the slot. Compares the address again, because the slot may have been freed and reused before
-    // the exchange. A new object of another size has another address.
+    // The thread now owns the slot. It compares the address again, because the slot may have been freed and reused
+    // before the exchange of the state. A new object of another size has another address.
     if (slot->object == object) {
       release(index, slot, caller);
       return true;

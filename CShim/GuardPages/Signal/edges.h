@@ -1,5 +1,5 @@
-// Checks the bytes before and after an allocation in its page. An invalid write to these bytes does not reach a guard
-// page.
+// Checks the bytes before and after an allocation in its page. This check is necessary because an invalid write to
+// these bytes does not reach a guard page.
 #ifndef CS_EDGES_H
 #define CS_EDGES_H
 
@@ -30,7 +30,7 @@ static inline void cs_page_edges_fill(uint64_t object, uint32_t bytes) SIGNAL_SA
     memory[at] = CS_PAGE_EDGE_BYTE;
 }
 
-// Returns true if a byte was changed, and stores the byte's offset from the start of the object.
+// Returns true if one of these bytes was changed, and stores the byte's offset from the start of the object.
 static inline bool cs_page_edges_are_trampled(uint64_t object, uint32_t bytes, int64_t *ret_offset) SIGNAL_SAFE {
   const volatile uint64_t *const front = (const volatile uint64_t *)(uintptr_t)object;
   const volatile uint8_t *const memory = (const volatile uint8_t *)(uintptr_t)object;

@@ -24,8 +24,8 @@
 
 #define AGAIN_SLEEP_NS 100000
 
-// The reference counts of an immortal object. Retains and releases of this object have no effect, and no second deinit
-// runs.
+// The reference counts of an immortal object. Retains and releases of an immortal object have no effect, so its deinit
+// cannot run a second time.
 #define COUNTS_IMMORTAL UINT64_C(0x80000004ffffffff)
 
 typedef struct fault {
@@ -88,8 +88,8 @@ static bool fault_in_slot(uint32_t index, const fault *fault) SIGNAL_SAFE {
   }
 }
 
-// Returns the slot for which an access to the guard page in front of slot `index` was probably meant. This is the
-// nearer slot if it was ever used, else the other one.
+// Returns the slot that an access to the guard page in front of slot `index` probably missed. This is the slot nearer
+// to the address if it was ever used, else the slot on the other side of the guard page.
 static bool neighbour(uint32_t index, const fault *fault, cs_page_slot *ret_copy, bool *ret_is_before) SIGNAL_SAFE {
   const bool is_lower_half = (fault->address & (CS_PAGES_BYTES - 1)) < CS_PAGES_BYTES / 2;
   for (int attempt = 0; attempt < 2; attempt++) {

@@ -60,7 +60,7 @@ typedef struct cs_page_slot {
 
 // A sampled class. Entries are never freed.
 typedef struct cs_page_class {
-  uint64_t metadata; // atomic: stored after the other fields
+  uint64_t metadata; // atomic: stored after all other fields of the entry
   uint32_t bytes;
   uint32_t policy;    // atomic: cs_mode
   uint32_t is_listed; // atomic
@@ -79,7 +79,7 @@ extern uint64_t cs_pages_start; // atomic
 extern uint64_t cs_pages_bytes; // atomic
 
 // state.c
-extern cs_page_slot *cs_page_slots; // CS_PAGES_SLOT_LIMIT, and one for the last guard; NULL: not started
+extern cs_page_slot *cs_page_slots; // CS_PAGES_SLOT_LIMIT entries, and one for the last guard page; NULL: not started
 extern cs_page_class cs_page_classes[CS_PAGES_CLASS_LIMIT];
 extern uint32_t cs_page_class_count;                     // atomic: release store; the entries below are complete
 extern uint8_t cs_page_sizes[CS_PAGES_OBJECT_LIMIT + 1]; // atomic: number of listed classes with this size
@@ -124,8 +124,8 @@ uint32_t cs_page_class_with(uint64_t metadata, uint32_t bytes) SIGNAL_SAFE;
 
 // pool.c: the queue of free slots, first in, first out.
 void cs_page_pool_clear(void) SIGNAL_SAFE;
-// Returns false if another thread is changing the entry. Also returns false if the queue is full, which cannot happen
-// because it has more entries than there are slots.
+// Returns false if another thread is changing the entry. Also returns false if the queue is full. This cannot happen,
+// because the queue has more entries than there are slots.
 bool cs_page_pool_put(uint32_t index) SIGNAL_SAFE;
 // Returns false if the queue is empty, or if another thread is changing the entry.
 bool cs_page_pool_take(uint32_t *ret_index) SIGNAL_SAFE;
@@ -146,7 +146,7 @@ bool cs_page_size(uint64_t object, uint32_t *ret_bytes) SIGNAL_SAFE;
 typedef struct cs_page_event {
   cs_ring_pages kind;
   uint64_t address;       // the accessed or freed address
-  const void *context;    // of the signal; NULL: the stack of the calling thread is recorded
+  const void *context;    // the signal's context; NULL: the stack of the calling thread is recorded
   uint64_t caller;        // return address of free
   bool is_fatal;          // whether the event ends the process
   uint64_t fatal_address; // the fault address of the crash that then ends the process
@@ -156,7 +156,7 @@ bool cs_page_copy(uint32_t index, cs_page_slot *ret_copy) SIGNAL_SAFE;
 // Records the event, an invalid access to the memory that `slot` describes. `slot` is a copy, or a slot that the caller
 // owns; NULL if the memory is unknown.
 void cs_page_record(const cs_page_event *event, const cs_page_slot *slot) SIGNAL_SAFE;
-// Returns the policy of the slot's class, or CS_MODE_ABSORB if the slot has no class.
+// Returns the policy of the class of the slot's object, or CS_MODE_ABSORB if the slot has no class.
 cs_mode cs_page_policy(const cs_page_slot *slot) SIGNAL_SAFE;
 extern cs_ring_incident cs_page_incidents[CS_PAGES_INCIDENT_LIMIT]; // sequence: atomic, 1 when complete
 extern uint64_t cs_page_incidents_lost;                             // atomic

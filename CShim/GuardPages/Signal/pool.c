@@ -1,18 +1,18 @@
 // The queue of free slots, implemented as Vyukov's bounded queue. The turn of each entry shows whether the entry is to
-// be filled or emptied next. A thread that stops in the middle of an operation does not block other threads. They find
-// no slot, and their allocations go to the next allocator.
+// be filled or emptied next. A thread that stops in the middle of an operation does not block other threads. The other
+// threads then find no slot, and their allocations go to the next allocator.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
 
 #include "pages.h"
 
-#define PLACES 8192 // a power of two, more than there are slots
+#define PLACES 8192 // a power of two; there are fewer slots
 
 _Static_assert(PLACES > CS_PAGES_SLOT_LIMIT, "each slot has an entry");
 
 typedef struct place {
-  // PLACES times the number of times that this entry was filled and emptied; one more while the entry is filled.
+  // PLACES × the number of times that this entry was filled and emptied; plus 1 while the entry is filled.
   uint64_t turn; // atomic
   uint32_t index;
   uint32_t reserved;

@@ -12,10 +12,10 @@
 
 #include "cs_ring.h"
 
-#define CS_PAGES_SLOT_LIMIT     4096 // 16 MiB of pages, and as much address space for guard pages, which need no memory
-#define CS_PAGES_CLASS_LIMIT    256  // classes that were listed at any time
+#define CS_PAGES_SLOT_LIMIT     4096 // 16 MiB of slots, and 16 MiB of address space for guard pages, without memory
+#define CS_PAGES_CLASS_LIMIT    256  // maximum number of classes that were ever listed
 #define CS_PAGES_OBJECT_LIMIT   4080 // maximum size of an object
-#define CS_PAGES_INCIDENT_LIMIT 64   // different incidents that the process keeps for its own queries
+#define CS_PAGES_INCIDENT_LIMIT 64   // maximum number of different incidents that the process can query
 
 typedef enum cs_pages_error : uint32_t {
   CS_PAGES_OK = 0,
@@ -29,8 +29,8 @@ typedef enum cs_pages_error : uint32_t {
 // change from call to call.
 const char *cs_pages_unavailable(void);
 
-// Samples objects of `bytes` bytes whose first word is `metadata`. Cuts `name` if it is too long. The first call maps
-// the slots. A second call for the same class changes its policy.
+// Samples the objects of a class: objects of `bytes` bytes whose first word is `metadata`. Cuts `name` if it is too
+// long. The first call maps the slots. A second call for the same class changes its policy.
 cs_pages_error cs_pages_list(const void *metadata, uint32_t bytes, uint32_t alignment, const char *name,
                              uint32_t name_bytes, cs_mode policy);
 // Stops sampling the class. Returns false if the class was not listed. Live objects stay in their slots.
@@ -41,14 +41,14 @@ bool cs_pages_unlist(const void *metadata);
 void cs_pages_configure(uint32_t slots, uint32_t one_in);
 
 typedef struct cs_pages_counts {
-  uint32_t slots; // the maximum number
+  uint32_t slots; // the configured maximum
   uint32_t one_in;
   uint64_t allocated; // allocations that got a slot
   uint64_t guarded;   // objects of listed classes whose page was made inaccessible when they were freed
   uint64_t others;    // freed allocations in slots that were not objects of listed classes
   uint64_t no_slot;   // allocations that were sampled, but found no free slot
   uint64_t no_page;   // allocations or frees for which the system refused to change the page's protection
-  uint64_t unarmed;   // objects that were not guarded, because another handler was installed for SIGSEGV at the free
+  uint64_t unarmed;   // freed objects that were not guarded, because SIGSEGV had another handler than the shield's
   uint64_t incidents;
   uint64_t opened; // slots that were made accessible after an invalid access, and are not used again
 } cs_pages_counts;

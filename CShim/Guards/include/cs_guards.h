@@ -11,20 +11,20 @@
 
 #define CS_GUARD_KINDS      64
 #define CS_GUARD_SITES      1024 // the maximum number of records
-#define CS_GUARD_FILE_BYTES 96   // of "Module/File.swift"; of a longer name, only the end is kept
+#define CS_GUARD_FILE_BYTES 96   // maximum length of "Module/File.swift"; of a longer name, only the end is kept
 
-// The ring records faults of this kind as use-after-free incidents that contain the class, and not as guard incidents.
+// The kind whose faults the ring contains as use-after-free incidents with the class, and not as guard incidents.
 #define CS_GUARD_KIND_HANDLE 24
 
-// The source location of a guard. The file name is UTF-8 without a terminator. The functions read it only during the
-// call.
+// The source location of a guard. The file name is UTF-8 without a terminator. The functions read the file name only
+// during the call.
 typedef struct cs_guard_site {
   const uint8_t *file;
   uint32_t file_bytes;
   uint32_t line;
   uint32_t kind; // below CS_GUARD_KINDS
-  uint64_t pc;   // if there is no file: a return address in the faulting function
-                 // if there is a file: a number that distinguishes faults in the same line; 0: none
+  uint64_t pc;   // if there is no file: a return address in the function with the fault
+                 // if there is a file: a number that distinguishes several guards in one line; 0: none
 } cs_guard_site;
 
 // The details of the first fault of a kind at a call site.
@@ -67,7 +67,7 @@ void cs_guard_set_implicit_mode(uint32_t kind, cs_mode mode);
 // contains CS_GUARD_KINDS elements, one cs_control_guard for each kind. Returns the number of modes that the arrays
 // set. Only the shield's own thread calls this function.
 uint32_t cs_guard_set_operator_modes(const uint8_t *modes, const uint8_t *implicit_modes, uint32_t round);
-// Removes the overrides of all other rounds, because crashd did not send them again.
+// Removes the overrides of all rounds other than `round`, because crashd did not send them again.
 void cs_guard_sweep(uint32_t round);
 
 // The number that the test of implicit guards on this thread uses as the source line; 0 outside of a test. Implicit
@@ -78,16 +78,15 @@ void cs_guard_set_probe_line(uint64_t line);
 uint64_t cs_guard_probe_pc(void);
 void cs_guard_set_probe_pc(uint64_t pc);
 
-// Counts a fault, and sets `*ret_count` to the number of its occurrences. The caller for which the number is 1 must
-// call cs_guard_describe. If the table has no free entry for a new call site, counts the fault as lost and returns
-// NULL.
+// Counts a fault, and sets `*ret_count` to the number of its occurrences. If the number is 1, the caller must call
+// cs_guard_describe. If the table has no free entry for a new call site, counts the fault as lost and returns NULL.
 cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count);
 void cs_guard_describe(cs_guard_record *record, const cs_guard_details *details);
 // Returns the number of faults that were dropped because the table was full.
 uint64_t cs_guard_lost(void);
 
-// Takes the occurrences of a described record that are not in the ring yet. Returns their number, and stores the
-// incident. If the number is above 0, the caller must publish the occurrences or give them back.
+// Takes the occurrences of a described record that are not yet published in the ring. Returns their number, and stores
+// the incident. If the number is above 0, the caller must publish the occurrences or give them back.
 uint64_t cs_guard_take_unpublished(cs_guard_record *record, const cs_ring_incident **ret_incident);
 void cs_guard_give_back(cs_guard_record *record, uint64_t times);
 
@@ -96,8 +95,8 @@ void cs_guard_give_back(cs_guard_record *record, uint64_t times);
 cs_guard_record *cs_guard_at(uint32_t place);
 void cs_guard_read(const cs_guard_record *record, cs_guard_copy *ret_copy);
 
-// Marks that this thread runs a fault callback. Returns false if the thread already runs one, because a fault inside a
-// callback does not call the callback again.
+// Marks that this thread runs a fault callback. Returns false if the thread already runs a fault callback, because a
+// fault inside the callback must not call the callback again.
 bool cs_guard_enter_observer(void);
 void cs_guard_leave_observer(void);
 

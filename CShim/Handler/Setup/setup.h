@@ -1,4 +1,4 @@
-// The steps of cs_shim_start(). They may allocate memory, and may fail. `undo` in start.c reverses them.
+// The steps of cs_shim_start(). The steps may allocate memory and may fail. `undo` in start.c reverses them.
 #ifndef CS_SETUP_H
 #define CS_SETUP_H
 
@@ -31,7 +31,7 @@ void cs_environment_annotate(void);
 bool cs_environment_is_disabled(void);
 // Returns whether the shield gives threads alternate signal stacks. CRASHSHIELD_ALTSTACKS=0 switches them off.
 bool cs_environment_gives_stacks(void);
-// Returns how long a crash waits for the answers of the other threads, from CRASHSHIELD_SWEEP_MS. 0: it does not wait.
+// Returns how long a crash waits until the other threads answer the sweep, from CRASHSHIELD_SWEEP_MS. 0: no sweep.
 uint32_t cs_environment_sweep_ms(void);
 // Returns how long the handler may run, from CRASHSHIELD_DEADLINE_MS. 0: no limit.
 uint32_t cs_environment_deadline_ms(void);
@@ -74,13 +74,13 @@ void cs_images_inherit(const cs_ring *parent);
 // Finds the buffers in which the Swift runtime and libc store their error messages.
 void cs_texts_find(void);
 
-// Finds the current-task variable, the first thread's stack and the heap, which the handler records.
+// Finds the current-task variable of the Swift runtime and the upper end of the first thread's stack.
 void cs_places_find(void);
 
-// Determines how a freed heap block differs from a block in use, and writes this into the header.
+// Determines how a freed heap block differs from a block in use, and writes the result into the ring's header.
 void cs_heap_describe(cs_ring_header *header);
 
-// Unwinds once from here. The loader then binds the functions that the handler calls, and the pages that the handler
+// Unwinds once. As a result, the loader has bound the functions that the handler calls, and the pages that the handler
 // reads are in memory.
 void cs_warm_up(void);
 
@@ -100,10 +100,10 @@ typedef struct cs_own_thread {
   uint32_t is_ready; // atomic, a futex
 } cs_own_thread;
 
-// Starts the thread. The thread blocks all signals from its first instruction. The exception is SIGPROF, if Swift's
-// backtracer needs it.
+// Starts the thread. The thread blocks all signals from its first instruction. It does not block SIGPROF if Swift's
+// backtracer needs this signal.
 cs_shim_error cs_own_thread_start(cs_own_thread *thread, cs_shim_failure *ret_failure);
-// Returns whether no thread has this role, or the kernel has removed that thread.
+// Returns true if no thread has this role, or if the thread with this role has left the process.
 bool cs_own_thread_has_ended(cs_own_role role);
 // Sleeps on a futex of this process while its value is `value`. If `at_most` is NULL, there is no time limit.
 void cs_own_sleep_while(const uint32_t *word, uint32_t value, const struct timespec *at_most);
@@ -127,8 +127,8 @@ cs_shim_error cs_attach_client_restart(cs_shim_failure *ret_failure);
 // Ends the shield's threads before a call that fails in a process with several threads, or that libc makes in every
 // thread (privileges.c). cs_own_threads_return() restarts them. Returns false if there are no threads, or if they
 // cannot be ended now. In this case, cs_own_threads_return() must not be called. `waits`: whether to wait while another
-// thread makes a call of this kind. If it is false and another thread makes one, the function returns false, and the
-// kernel then refuses the caller's call.
+// thread makes a call of this kind. If `waits` is false and another thread makes such a call, the function returns
+// false. The kernel then refuses the caller's call.
 bool cs_own_threads_step_aside(bool waits);
 // Waits until no thread makes a call of this kind, at most one second.
 void cs_own_threads_await_return(void);
@@ -136,7 +136,8 @@ void cs_own_threads_return(void);
 // In a forked child: resets the state of these functions.
 void cs_own_threads_forget(void);
 
-// Tries once to connect, and does not wait for an answer. A crash soon after the start then already has a connection.
+// Tries once to connect to crashd, and does not wait for an answer. If the process crashes soon after the start, it
+// then already has a connection.
 void cs_attach_client_connect(void);
 
 // Sleeps for the duration, even if signals arrive.
@@ -149,8 +150,9 @@ void cs_annotations_fix(const char *key, const char *value);
 // Copies the annotations of the parent's ring.
 void cs_annotations_inherit(const cs_ring *parent);
 
-// The first part of a start, for a constructor: makes the ring and installs the handlers. Starts no thread and makes no
-// connection: cs_shim_start() does both. If the process crashes before cs_shim_start(), the handler connects to crashd.
+// The first part of a start, for a constructor: makes the ring and installs the handlers. Starts no threads and does
+// not connect to crashd: cs_shim_start() does both later. If the process crashes before cs_shim_start(), the handler
+// connects to crashd.
 void cs_start_early(void);
 
 // Returns whether Swift's own backtracer is enabled but has not yet installed its handlers. The backtracer installs

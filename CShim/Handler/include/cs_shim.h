@@ -56,16 +56,16 @@ typedef struct cs_shim_control {
   uint32_t limit;
   uint32_t stack_frames;
   uint64_t budget_bytes;
-  uint8_t guard_modes[CS_CONTROL_GUARD_KINDS]; // each a cs_control_guard
+  uint8_t guard_modes[CS_CONTROL_GUARD_KINDS]; // each element is a cs_control_guard
   uint8_t implicit_guard_modes[CS_CONTROL_GUARD_KINDS];
   uint64_t time_ns;                             // the time of the last crash; 0: there was none
   char crash_id[CS_CONTROL_ID_LIMIT_BYTES + 1]; // the ID of the last crash's report
-  char name[CS_CONTROL_NAME_LIMIT_BYTES + 1];   // of the class; for a last crash: the sentence of its diagnosis
+  char name[CS_CONTROL_NAME_LIMIT_BYTES + 1];   // the class's name; for a last crash: its diagnosis
 } cs_shim_control;
 
 // The program's control callback. It is called on a thread of the shield for each message. If crashd accepts the
-// process and requests nothing, the callback is called once, with a sweep of round 0. Returns the result. Stores in
-// `ret_count` the number of classes or guard kinds that the message changed.
+// process and requests nothing, the callback is called once, with a sweep of round 0. Returns the result of the
+// message. Stores in `ret_count` the number of classes or guard kinds that the message changed.
 typedef cs_control_result (*cs_shim_control_function)(const cs_shim_control *control, uint32_t *ret_count);
 
 // Determines whether crashd may change settings in the process.
@@ -75,10 +75,10 @@ typedef enum __attribute__((enum_extensibility(open))) cs_shim_remote : uint32_t
   CS_SHIM_REMOTE_FORBIDDEN = 2,
 } cs_shim_remote;
 
-// If a field is NULL or empty, the environment variable determines the value, or else the default. For `name`, the
-// environment variable takes precedence, because a deployment sets it. CRASHSHIELD_DISABLE also takes precedence. For
-// all other settings, a value in this structure takes precedence over the environment. CRASHSHIELD_RELEASE and
-// CRASHSHIELD_ENVIRONMENT set annotations that the program cannot change later.
+// If a field is NULL or empty, the environment variable determines the value. If this variable is not set, the default
+// applies. For `name`, the environment variable takes precedence, because a deployment sets it. CRASHSHIELD_DISABLE
+// also takes precedence. For all other settings, a value in this structure takes precedence over the environment.
+// CRASHSHIELD_RELEASE and CRASHSHIELD_ENVIRONMENT set annotations that the program cannot change later.
 typedef struct cs_shim_configuration {
   const char *socket_path;     // CRASHSHIELD_SOCKET, else /run/crashd/attach, else $XDG_RUNTIME_DIR/crashd/attach
   const char *spool_directory; // CRASHSHIELD_SPOOL, else the directory `spool` next to the socket
@@ -105,8 +105,8 @@ cs_shim_error cs_shim_start(const cs_shim_configuration *configuration, cs_shim_
 cs_shim_error cs_shim_start_in_forked_child(cs_shim_failure *ret_failure);
 
 // Sets an annotation, which is a value with a key. An empty value removes the key. Returns false if the table is full
-// or if the environment sets the key. If the key or the value is too long, it is cut at a UTF-8 boundary and stored,
-// and the result is also false. Any thread may call this, but a signal handler may not.
+// or if the environment sets the key. A key or value that is too long is cut at a UTF-8 boundary and stored, and the
+// result is false in this case, too. Any thread may call this, but a signal handler may not.
 bool cs_shim_annotate(const char *key, size_t key_bytes, const char *value, size_t value_bytes);
 
 // Adds a line to the ring of breadcrumbs. The line replaces the oldest one if the ring is full. A line that is too long
@@ -126,8 +126,8 @@ void cs_shim_breadcrumb_with(cs_shim_text message, cs_ring_level level, cs_shim_
 // equal incident was recorded before, only its count is increased. Incidents and repetitions wake crashd at most four
 // times a second. Lock-free. Any thread and any signal handler may call this. It has no effect before the start.
 void cs_shim_incident(const cs_ring_incident *incident) SIGNAL_SAFE;
-// Records `times` occurrences of an incident. Incidents that have the same key, other than 0, share one entry of the
-// ring. Returns false before the start, because nothing is recorded then.
+// Records `times` occurrences of an incident. Incidents that have the same key share one entry of the ring, unless the
+// key is 0. Returns false before the start, because nothing is recorded then.
 bool cs_shim_incident_times(const cs_ring_incident *incident, uint64_t times) SIGNAL_SAFE;
 
 // Copies the incident at an index of the ring, below CS_RING_INCIDENT_LIMIT. Returns false if the entry is unused. Also
@@ -184,9 +184,9 @@ cs_shim_contained_end cs_shim_contained_run(void (*routine)(void *), void *argum
 // Returns the reason why this process cannot contain traps, or NULL if it can.
 const char *cs_shim_contained_obstacle(void);
 
-// Call this first in the code of the task that the work of this thread runs. The call identifies the functions of the
-// Swift runtime that run the task on this stack. Without the call, a trap is not contained if one of these functions is
-// on the stack.
+// Call this function at the beginning of the task that the contained work of this thread runs. The call identifies the
+// functions of the Swift runtime that run the task on this stack. Without the call, a trap is not contained if one of
+// these functions is on the stack.
 void cs_shim_contained_task_begins(void);
 
 // Set and return the maximum number of threads that are stopped forever, and return their current number.
@@ -206,9 +206,9 @@ void cs_shim_contained_release(void *kept);
 void *cs_shim_contained_hold(void *kept);
 void cs_shim_contained_let_go(void *hold);
 
-// Adds a protected class to the ring. Returns the address of the class's counters in the ring. The caller updates them
-// there, and the address stays valid. Returns NULL before the start, or if the table of classes is full. Only one
-// thread may call this at a time.
+// Adds a protected class to the ring. Returns the address of the class's counters in the ring. The caller increments
+// the counters at this address, which stays valid. Returns NULL before the start, or if the table of classes is full.
+// Only one thread may call this at a time.
 cs_ring_class *cs_shim_class(const cs_ring_class *class);
 
 // Publishes the result of a self-test of the guards. It replaces the previous result. Bit N of a mask represents the

@@ -1,4 +1,5 @@
-// Functions for tests and crash-maker only. They bring the capture into states that ordinary crashes do not leave.
+// Functions for tests and crash-maker only. They bring the crash capture into states that ordinary crashes do not
+// cause.
 #ifndef CS_TESTING_H
 #define CS_TESTING_H
 
@@ -41,15 +42,15 @@ bool cs_testing_let_go(void);
 // these times is 0, the configured time applies.
 void cs_testing_watch(uint32_t thread_count, uint32_t reminder_ms, uint32_t deadline_ms);
 
-// Returns how many times the watchdog has begun to sleep. It does so once after the start, and once after each crash,
-// when no thread is in the handler.
+// Returns how many times the watchdog has begun to sleep. The watchdog begins to sleep once after the start, and once
+// after each crash, when no thread is in the handler.
 uint32_t cs_testing_watcher_rounds(void);
 
 // Unwinds the caller's stack with the unwinder of the handler. Returns the number of program counters, at most `limit`.
 // The first program counter is in the caller.
 size_t cs_testing_unwind_here(uint64_t *ret_pcs, size_t limit);
 
-// Reads call frame information from `size` bytes, as if they were an image. The .eh_frame_hdr is at the offset
+// Reads call frame information from `size` bytes, as if these bytes were an image. The .eh_frame_hdr is at the offset
 // `header_offset`, and the pc is at the offset `pc_offset`. Returns true if the reader finds rules and can apply them.
 bool cs_testing_read_frame_information(const void *bytes, size_t size, size_t header_offset, uint64_t pc_offset);
 

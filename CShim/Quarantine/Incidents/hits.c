@@ -20,7 +20,7 @@ typedef struct entry {
   uint64_t ticks; // the age of the object at the access, in ticks of the clock
   uint32_t use_stack, use_thread;
   uint32_t free_stack, free_thread;
-  cs_quarantine_hit hit; // the stacks are stored separately
+  cs_quarantine_hit hit; // without the stacks, whose numbers are above
 } entry;
 
 static entry entries[CS_QUARANTINE_HITS];

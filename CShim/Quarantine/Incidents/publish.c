@@ -97,7 +97,7 @@ void cs_publish_class(cs_class *class) {
   if (counts == &class->own && sink != NULL) {
     class->own.instance_bytes = class->metadata->instance_size;
     class->own.name_bytes = copy_name(class->metadata, class->own.name);
-    // If other threads increment the counters at the same time, their increments may be lost.
+    // Another thread may increment the old counters while this code copies them. The copy may then miss its increments.
     cs_ring_class *const shown = sink(&class->own);
     if (shown != NULL) atomic_store(&class->counts, counts = shown);
   }

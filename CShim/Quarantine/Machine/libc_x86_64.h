@@ -11,8 +11,8 @@
 extern bool cs_heap_is_glibc; // whether Swift allocates objects with glibc's malloc
 extern bool cs_libc_is_glibc; // whether the thread ID is at the offset that cs_libc_thread() reads
 
-// Sets both variables. If the second one is false, each object takes the slow path. There, each thread gets its ID once
-// from the kernel.
+// Sets cs_heap_is_glibc and cs_libc_is_glibc. If the thread ID is not at the expected offset, each object takes the
+// slow path. On the slow path, each thread gets its ID once from the kernel.
 void cs_libc_check(void);
 
 #pragma GCC visibility pop

@@ -1,5 +1,5 @@
-// Operations on an array of words, which process two words at a time. Most objects have only few words. For these,
-// entering the loops that a compiler would generate costs more than the loops save.
+// Operations on an array of words, which process two words at a time. Most objects have only few words. For these
+// objects, the loops that a compiler would generate take more time to enter than they save.
 #ifndef CS_WORDS_X86_64_H
 #define CS_WORDS_X86_64_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// The last pair may overlap the pair before it.
+// If the number of words is odd, the last pair overlaps the pair before it.
 static inline void cs_words_fill(uint64_t *word, uint64_t *end, uint64_t value) {
   uint64_t *const last = end - 2;
   if (__builtin_expect(word > last, false)) {

@@ -24,12 +24,13 @@ static void clear_strong(uint64_t *counts) {
   }
 }
 
-// Checks an object before its eviction. Returns false if it stays in quarantine for a second round.
+// Checks an object before its eviction. Returns false if the object stays in quarantine for a second round.
 static bool audit(cs_class *class, cs_slot *slot, cs_object *object, bool is_written, bool is_last) {
   uint64_t *const counts = cs_object_counts(object);
   const uint64_t drift = cs_counts_strong(__atomic_load_n(counts, __ATOMIC_ACQUIRE));
   if (drift != 0) {
-    // The thread that has retained the object may be about to call it and to release it.
+    // The object stays for a second round, because the thread that has retained it may be about to call it and to
+    // release it.
     if (!is_last && (slot->label & CS_LABEL_STAYED) == 0) {
       slot->label |= CS_LABEL_STAYED;
       return false;

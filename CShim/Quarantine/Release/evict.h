@@ -10,8 +10,8 @@
 #pragma GCC visibility push(hidden)
 
 // Checks the object for writes and retains, writes its freed-object record, and frees its memory.
-// Precondition: the object's deinit has run. Returns false if the object was retained and may be in use. It then stays
-// in quarantine for a second round. If `is_last` is true, it does not stay.
+// Precondition: the object's deinit has run. Returns false if the object was retained and may be in use. The object
+// then stays in quarantine for a second round. If `is_last` is true, the object is evicted in any case.
 bool cs_evict(cs_class *class, cs_slot *slot, cs_object *object, bool is_last) __attribute__((cold));
 // Like cs_evict(), but for an object whose deinit has not run: also runs the deinit.
 bool cs_evict_deferred(cs_class *class, cs_slot *slot, bool is_last);

@@ -1,7 +1,7 @@
 // Puts an object into a slot of its class. This code handles only the most frequent case. In this case, the class has
 // the policy zero or diagnose, no stack is recorded, and the fields are two words. The code does the same as
-// cs_queue_put (queue.h), but writes the fields last. It needs no stack frame and saves no register. All other cases
-// open a frame and call a C function.
+// cs_queue_put (queue.h), but writes the fields last. The code needs no stack frame and saves no register. In all other
+// cases, it opens a frame and calls a C function.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -35,8 +35,8 @@
   .set POLICY_ZERO, 1
   .set POLICY_DIAGNOSE, 2
 
-// Opens a stack frame before a call of a C function. Unwinders that use frame pointers then find the caller of the
-// release. The recorded stack of the release starts at the address of this frame.
+// Opens a stack frame before a call of a C function. With this frame, unwinders that use frame pointers find the caller
+// of the release. The recorded stack of the release starts at the address of this frame.
   .macro open_frame
   pushq %rbp
   .cfi_def_cfa_offset 16
@@ -71,8 +71,8 @@
   cmpq %rax, OBJECT_COUNTS(%rdi)
   jne 5f
   // Check that the old object has the same policy and unchanged fields. All objects of the class have one size, so
-  // their chunks count as equal. malloc may add a remainder that is too small for another chunk, and the charge to the
-  // budget ignores it.
+  // their chunks count as equally large. A chunk may include a remainder that was too small for another chunk. The
+  // charge to the budget ignores this remainder.
   .if \policy == POLICY_ZERO
   cmpw $MARK_ZERO, SLOT_LABEL + LABEL_MARK(%rsi)
   jne 5f
@@ -92,19 +92,20 @@
   movq %r8, SLOT_PAST_TICKS(%rsi)
   movups SLOT_LABEL(%rsi), %xmm0
   movups %xmm0, SLOT_PAST_LABEL(%rsi)
-  // Write the data of the new object, beginning with the ticks. The number wraps around inside its own half of the
-  // label, because it is added as a separate 32-bit number.
+  // Write the data of the new object, beginning with the ticks. The record's number is incremented as a separate 32-bit
+  // number, so it wraps around without changing other bits of the label.
   rdtsc
   movl %eax, SLOT_TICKS(%rsi)
   movl %edx, SLOT_TICKS + 4(%rsi)
   addl $NUMBER_STRIDE, SLOT_LABEL + LABEL_NUMBER(%rsi)
   movl %fs:THREAD_NUMBER, %eax
   movq %rax, SLOT_WHO(%rsi) // 0: no stack
-  // Make the object a zombie before the slot is unlocked. After that, another thread may evict the object and free it.
+  // Make the object a zombie before the slot is unlocked. As soon as the slot is unlocked, another thread may evict the
+  // object and free it.
   movq CLASS_ZOMBIE(%rcx), %rax
   movq %rax, OBJECT_ISA(%r13)
-  // Write the fields. The label is read as late as possible. A load after a store to a part of the same word waits for
-  // the store.
+  // Write the fields. The label is read as late as possible, because a load waits for an earlier store to a part of the
+  // same word.
   .if \policy == POLICY_ZERO
   xorps %xmm0, %xmm0
   movups %xmm0, OBJECT_FIRST(%r13)

@@ -1,5 +1,5 @@
 // The slow path that puts an object into a slot of its class, and the eviction of all objects of a class. Threads share
-// only atomic counters and the slots. If another thread has locked a slot, a thread tries the next slot and does not
+// only atomic counters and the slots. If another thread has locked a slot, this thread tries the next slot and does not
 // wait.
 #include "cs_platform.h"
 
@@ -52,7 +52,7 @@ static uint32_t bytes_of(cs_object *object) {
 // A slot that the caller has locked, and its object.
 typedef struct place {
   cs_slot *slot;  // NULL: no slot
-  cs_object *old; // the slot's object before the caller locked it
+  cs_object *old; // the object that was in the slot when the caller locked it
 } place;
 
 // Locks a slot. If no slot can be locked, counts the reason.
@@ -80,7 +80,7 @@ static bool make_room(cs_class *class, cs_slot *slot, cs_object *old, bool is_la
   return true;
 }
 
-// Returns the number of the slot's first object.
+// Returns the record number of the slot's first object.
 static uint32_t first_number(const cs_class *class, const cs_slot *slot) {
   const bool is_explorer = slot < class->slots;
   const uint32_t index = (uint32_t)(is_explorer ? class->slots - 1 - slot : slot - class->slots);
@@ -97,8 +97,8 @@ static bool put_into(cs_class *class, place place, cs_object *object, cs_mode po
     CS_COUNT(class, skipped_busy);
     return false;
   }
-  // There is no space, for example because the budget was reduced. The old object leaves the slot, and the new object
-  // is not admitted.
+  // The budget has no space for the new object, for example because the budget was reduced. The old object leaves the
+  // slot, and the new object is not admitted.
   if (!fits) {
     cs_slot_leave(slot, CS_SLOT_EMPTY);
     CS_COUNT(class, skipped_budget);
@@ -131,7 +131,7 @@ void cs_queue_put_into(cs_class *class, cs_slot *slot, cs_object *old, cs_object
 void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_mode policy, const void *frame) {
   cs_thread_known();
   const bool is_for_explorer = cs_sample_is_chosen((uint32_t)cs_thread_random());
-  // In a forked child, no class is listed.
+  // In a forked child, `is_listed` is false for every class.
   const bool is_listed = atomic_load_explicit(&class->is_listed, memory_order_relaxed) == 1;
   put(class, is_listed ? take(class, bytes_of(object), is_for_explorer) : (place){0}, object, policy, frame);
 }
@@ -155,7 +155,8 @@ void cs_queue_resize(cs_class *class, uint32_t limit) {
 // Returns false if the reaper's queue is full.
 static bool clear(cs_class *class, cs_slot *slot) {
   cs_object *old = cs_slot_enter(slot);
-  // The thread that has locked the slot soon unlocks it, because it runs no code of the program meanwhile.
+  // The thread that has locked the slot soon unlocks it, because it runs no code of the program while the slot is
+  // locked.
   while (old == CS_SLOT_BUSY) {
     sched_yield();
     old = cs_slot_enter(slot);
@@ -168,7 +169,7 @@ static bool clear(cs_class *class, cs_slot *slot) {
 void cs_queue_empty(cs_class *class) {
   const cs_slot *const end = cs_slots_end(class);
   for (cs_slot *slot = cs_slots_begin(class); slot < end; slot++) {
-    // The slot is not locked during this wait, because a deinit that the reaper runs may need it.
+    // The slot is not locked during this wait, because a deinit that the reaper runs may need the slot.
     while (!clear(class, slot)) {
       if (!cs_reaper_wait()) break;
     }

@@ -1,6 +1,6 @@
 // The fast path of a last release, which puts the object into a slot of its class. The functions are inlined. The code
 // is optimized for the most frequent case: all slots are in use, and the next slot contains an object of equal size and
-// policy. In this case, the only function that it calls is the allocator's, at the end. It therefore need not save
+// policy. In this case, the code calls only one function: the allocator's, at the end. It therefore need not save
 // registers.
 #ifndef CS_QUARANTINE_QUEUE_H
 #define CS_QUARANTINE_QUEUE_H
@@ -18,7 +18,7 @@
 #include "reaper.h"
 #include "turn.h"
 
-// Marks a function that requires that `frame` is still on the stack.
+// Marks a function of a slow path. Its caller makes no tail call, because `frame` must still be on the stack.
 #define CS_LAST_RESORT __attribute__((cold, noinline, not_tail_called))
 
 #pragma GCC visibility push(hidden)
@@ -36,7 +36,8 @@ CS_SELDOM bool cs_slot_is_as_large(const cs_slot *slot, const cs_object *object)
 // The slow path for a claimed object. Except under the policy absorb, the object's deinit has run. The object gets a
 // slot, or its memory is freed. This function also decides whether the object is sampled.
 CS_LAST_RESORT void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_mode policy, const void *frame);
-// The slow path for a slot that the caller has already locked. If `old` is CS_SLOT_BUSY, the caller has not locked it.
+// The slow path for a slot that the caller has already locked. If `old` is CS_SLOT_BUSY, another thread has locked the
+// slot, and this function selects another slot.
 CS_LAST_RESORT void cs_queue_put_into(cs_class *class, cs_slot *slot, cs_object *old, cs_object *object, cs_mode policy,
                                       const void *frame);
 // Evicts the objects of a class that was unlisted or drained while this thread put an object into a slot. Frees `old`
@@ -51,8 +52,8 @@ static inline bool cs_slot_has_object(const cs_object *object) {
 }
 
 // Returns whether the slot's object has the same policy as the new object and a chunk of the same size. Precondition:
-// the heap is glibc's. If all objects of the class have one size, their chunks count as equal. malloc may add a
-// remainder that is too small for another chunk, and the charge to the budget ignores it.
+// the heap is glibc's. If all objects of the class have one size, their chunks count as equally large. A chunk may
+// include a remainder that was too small for another chunk. The charge to the budget ignores this remainder.
 static inline __attribute__((always_inline)) bool cs_slot_is_like(const cs_class *class, const cs_slot *slot,
                                                                   const cs_object *object, cs_mode policy) {
   uint16_t mark;
@@ -61,8 +62,8 @@ static inline __attribute__((always_inline)) bool cs_slot_is_like(const cs_class
          (CS_USUALLY(class->has_one_size) || cs_slot_is_as_large(slot, object));
 }
 
-// Increments the number in the label. As a separate 32-bit addition, this is one instruction, and the number wraps
-// around inside its own half of the label.
+// Increments the record's number in the label. The 32-bit addition is one instruction, and the number wraps around
+// without changing other bits of the label.
 static inline void cs_slot_renumber(cs_slot *slot) {
   uint32_t number;
   uint8_t *const at = (uint8_t *)&slot->label + CS_LABEL_SIZE_BITS / 8;
@@ -96,11 +97,13 @@ static inline void cs_slot_fill_in(cs_class *class, cs_slot *slot, cs_object *ob
 
 // Publishes the object in its slot. Returns false if the object must be evicted again, because its class was unlisted.
 static inline bool cs_queue_publish(cs_class *class, cs_slot *slot, cs_object *object, bool has_replaced) {
-  // Makes the object a zombie before the slot is unlocked. After that, another thread may evict the object and free it.
+  // Makes the object a zombie before the slot is unlocked. As soon as the slot is unlocked, another thread may evict
+  // the object and free it.
   __atomic_store_n(&object->metadata, class->zombie, __ATOMIC_RELEASE);
   cs_slot_leave(slot, object);
   cs_ring_class *const counts = atomic_load_explicit(&class->counts, memory_order_relaxed);
-  // The increment is also a fence. It pairs with cs_quarantine_unlist, which may already have visited this slot.
+  // The increment is also a fence, which pairs with the fence in cs_quarantine_unlist. That function may already have
+  // visited this slot.
   cs_count_and_fence(&counts->admitted);
   if (has_replaced) __atomic_fetch_add(&counts->evicted, 1, __ATOMIC_RELAXED);
   return CS_USUALLY(cs_is_one(&class->is_listed));

@@ -23,8 +23,8 @@
 #define PLACES       1024          // the maximum number of entries, a power of two
 #define SHARE        UINT64_C(128) // bytes of waiting objects for each entry of the queue
 #define PLACES_LEAST 128
-// The pause between two reads of the queue. The pause is shorter while the queue fills, and longer while few objects
-// arrive.
+// The pause between two reads of the queue. The pause becomes shorter while the queue fills, and longer while few
+// objects arrive.
 #define PAUSE_LEAST_NS INT64_C(250000)
 #define PAUSE_MOST_NS  INT64_C(100000000)
 #define REST_NS        INT64_C(10000000000) // after this time without an object, the reaper sleeps without a timer
@@ -44,7 +44,7 @@ typedef struct waiting {
 } waiting;
 
 static waiting queue[PLACES];
-static uint64_t mask; // number of entries in use - 1; the budget determines it, because the queue touches all of them
+static uint64_t mask; // number of used entries - 1; depends on the budget, because used entries occupy memory
 static _Atomic uint64_t given, taken, done;
 _Atomic uint64_t cs_reaper_bytes;
 _Atomic uint64_t cs_reaper_most = (1 << 20) / CS_WAITING_SHARE;
@@ -63,7 +63,7 @@ static void sleep_on(_Atomic uint32_t *word, uint32_t value, int64_t ns) {
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, ns == 0 ? NULL : &time, NULL, 0);
 }
 
-// Preserves errno, because a release must not change the program's errno.
+// Wakes the threads that sleep on the word. Preserves errno, because a release must not change the program's errno.
 __attribute__((cold, noinline)) static void wake(_Atomic uint32_t *word) {
   const int error = errno;
   atomic_fetch_add(word, 1);
@@ -95,8 +95,8 @@ static cs_slot record_of(const waiting *place) SIGNAL_SAFE {
 void cs_reaper_prepare(void) {
   const uint64_t most = atomic_load(&cs_reaper_most);
   uint64_t places = PLACES;
-  // If the budget is below the default, the queue has half as many entries for the same number of bytes. This leaves
-  // more of the budget for objects.
+  // If the budget is below the default, the queue has one entry for each 2 × SHARE bytes instead of one for each SHARE
+  // bytes. This leaves more of the budget for objects.
   while (places > PLACES_LEAST && most < PLACES * SHARE && most < SHARE * places * 2)
     places /= 2;
   mask = places - 1;
@@ -124,7 +124,7 @@ static outcome reap_one(void) {
   return is_gone ? REAPED : STAYS;
 }
 
-// During exit, other threads still run. The reaper then runs only deinits for which a thread waits.
+// During exit, other threads still run. During that time, the reaper runs only deinits for which a thread waits.
 static bool may_reap(void) {
   return atomic_load(&cs_reaper_is_parked) == 0 || atomic_load(&waiters) != 0;
 }
@@ -171,7 +171,8 @@ void *cs_reaper_run(void *context) {
   }
 }
 
-// This is called at most once in ten seconds, because the reaper rests only after ten seconds without an object.
+// Threads call this function at most once in ten seconds, because the reaper rests only after ten seconds without an
+// object.
 __attribute__((cold, noinline)) static void end_rest(void) {
   if (atomic_exchange(&is_resting, 0) != 0) wake(&call);
 }
@@ -204,7 +205,8 @@ bool cs_reaper_give(const cs_slot *slot, cs_object *object) {
   fill_in(place, slot, object);
   // release: pairs with the acquire load in reap_one().
   atomic_store_explicit(&place->turn, number + 1, memory_order_release);
-  // is_resting is read after `given` was increased. This order pairs with cs_reaper_run.
+  // seq_cst: `given` was increased before is_resting is read. This order pairs with the opposite order in
+  // cs_reaper_run.
   if (__builtin_expect(atomic_load(&is_resting) != 0, false)) end_rest();
   return true;
 }

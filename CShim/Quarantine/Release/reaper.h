@@ -1,5 +1,5 @@
-// The interface of the reaper, a thread that runs deferred deinits. It can run them because it holds no lock of the
-// program.
+// The interface of the reaper, a thread that runs deferred deinits. The reaper can run deinits that take locks, because
+// it holds no lock of the program.
 #ifndef CS_QUARANTINE_REAPER_H
 #define CS_QUARANTINE_REAPER_H
 
@@ -16,8 +16,8 @@ bool cs_reaper_start(void);
 extern _Atomic uint64_t cs_reaper_most;
 extern _Atomic uint64_t cs_reaper_bytes; // the size of all waiting objects
 
-// Passes an object to the reaper. Returns false if the reaper's queue is full. The reaper changes the object only when
-// it handles it.
+// Passes an object to the reaper. Returns false if the reaper's queue is full. The object stays unchanged until the
+// reaper handles it.
 bool cs_reaper_give(const cs_slot *slot, cs_object *object);
 
 // Waits until the reaper has handled all objects that it has received before this call. Returns false if no reaper runs

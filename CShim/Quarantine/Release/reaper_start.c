@@ -24,8 +24,8 @@ static void forget(void) {
 
 static bool start_thread(void) {
   // The thread does not block the fault signals, because a deinit may fault, and SIGPROF, because the crash handler
-  // samples threads with it. It blocks all other signals, so that the program's threads receive them. The program may
-  // have blocked them in order to wait for them.
+  // samples threads with it. The thread blocks all other signals, so that the program's threads receive them, for
+  // example a thread that waits for them with sigwait().
   static const int wanted[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
   sigset_t blocked, here;
   pthread_t thread;
@@ -48,8 +48,8 @@ bool cs_reaper_start(void) {
   if (!is_prepared) {
     cs_reaper_prepare();
     pthread_atfork(NULL, NULL, forget);
-    // The handler is registered late, because atexit handlers run in the reverse order of their registration and this
-    // one must run early.
+    // The atexit handler is registered late, because it must run before those of the program. atexit handlers run in
+    // the reverse order of their registration.
     (void)atexit(park);
     is_prepared = true;
   }

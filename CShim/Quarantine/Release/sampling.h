@@ -1,7 +1,7 @@
-// Geometric sampling: on average, 1 of 20 objects is sampled. As with the SampleRate of GWP-ASan, the result does not
-// depend on the program's allocation pattern. One random number determines the distance to the next sampled object.
-// This costs less than a random number for each object. A distance may be replaced by a new random distance at any
-// time, because the rest of a distance has the same distribution as a new one.
+// Geometric sampling: on average, 1 of 20 objects is sampled. As with the SampleRate of GWP-ASan, the selection does
+// not depend on the program's allocation pattern. One random number determines the distance to the next sampled object.
+// This method costs less than generating a random number for each object. A distance may be replaced by a new random
+// distance at any time, because the rest of a distance has the same distribution as a new one.
 #ifndef CS_QUARANTINE_SAMPLING_H
 #define CS_QUARANTINE_SAMPLING_H
 
@@ -17,9 +17,9 @@
 #pragma GCC visibility push(hidden)
 
 // The probability, multiplied by 2^32, that the distance to the next sampled object is larger than the index.
-extern uint32_t cs_sample_probability[CS_SAMPLE_DISTANCES + 1]; // the last is 0
-// The index of the table at which the search for a random number starts. The highest eight bits of the number select
-// it.
+extern uint32_t cs_sample_probability[CS_SAMPLE_DISTANCES + 1]; // the last element is 0
+// The index in cs_sample_probability at which the search for a random number starts. The highest eight bits of the
+// random number select the entry.
 extern uint8_t cs_sample_guide[CS_SAMPLE_GUIDES];
 
 #pragma GCC visibility pop
@@ -28,7 +28,7 @@ static inline bool cs_sample_is_chosen(uint32_t random) {
   return random < UINT32_MAX / CS_SAMPLE_RATE + 1;
 }
 
-// Returns a distance that is larger than the table.
+// Returns a random distance above CS_SAMPLE_DISTANCES, the largest distance in the table.
 CS_SELDOM uint32_t cs_sample_distance_beyond(void) __attribute__((visibility("hidden")));
 
 // Returns the distance to the next sampled object, at least 1. Precondition: cs_thread_known() was called on this

@@ -9,8 +9,8 @@
 #pragma GCC visibility push(hidden)
 
 // stubs_x86_64.S: arrays of stubs, one for each class or for each word of a vtable.
-extern const uint8_t cs_stubs_absorb[]; // a listed class's destroy function under absorb
-extern const uint8_t cs_stubs_now[];    // a listed class's destroy function under the other policies
+extern const uint8_t cs_stubs_absorb[]; // a listed class's destroy function under the policy absorb
+extern const uint8_t cs_stubs_now[];    // a listed class's destroy function under the policies zero and diagnose
 extern const uint8_t cs_stubs_again[];  // a zombie's destroy function
 extern const uint8_t cs_stubs_call[];
 extern const uint8_t cs_stubs_async[];
@@ -22,9 +22,9 @@ cs_keep_function cs_keep_diagnose_pair;
 // destroy.c: returns the function that puts objects of the class into the queue under this policy.
 cs_keep_function *cs_keep_of(const cs_class *class, cs_mode policy);
 
-// destroy.c: the C functions that stubs_x86_64.S calls. The first one handles the last release under the policy absorb.
-// The second one handles an object that could not be claimed. The third one handles an object that still has other
-// references after its deinit.
+// destroy.c: the C functions that stubs_x86_64.S calls. cs_quarantine_absorb handles the last release under the policy
+// absorb. cs_quarantine_unclaimed handles an object that could not be claimed. cs_quarantine_referred handles an object
+// that still has other references after its deinit.
 SWIFTCC void cs_quarantine_absorb(cs_class *class, SWIFTSELF void *pointer);
 SWIFTCC void cs_quarantine_unclaimed(cs_class *class, SWIFTSELF void *pointer);
 cs_keep_function cs_quarantine_referred;

@@ -50,8 +50,8 @@ cs_stubs_again:
 
 // For the policies zero and diagnose: claims the object, runs its deinit and puts it into the queue. This is assembly
 // code, because a C function would save registers around the call of the deinit, although only the class is needed
-// after it. The class is passed as the fourth argument. This leaves three registers free for the new object, and the
-// first register for the object that leaves.
+// after it. The class is passed as the fourth argument. The registers of the first three arguments are then free: the
+// first one for the object that leaves the slot.
   .p2align 4
   .type deinit_and_keep, @function
 deinit_and_keep:
@@ -94,8 +94,8 @@ cs_stubs_async:
   .set index, index + 1
   .endr
 
-// The second word of a result that represents zero. It is the second word of the empty string, because a String with
-// two zero words is invalid. The same word is also valid as the second word of an optional, a Double, a Data or a
+// The second word of a result that represents zero. This word is the second word of the empty string, because a String
+// with two zero words is invalid. The same word is also valid as the second word of an optional, a Double, a Data or a
 // reference. If the result consists of two integers, the caller receives this number as the second one.
   .set EMPTY_STRING, 0xE000000000000000
 

@@ -14,15 +14,15 @@ static inline cs_slot *explorer_slot(const cs_class *class, uint32_t index) {
   return class->slots - 1 - index;
 }
 
-// Adds a slot after the last one. Does nothing if another thread has already added it. The slot is marked as empty
-// before the count includes it. No counted slot therefore contains NULL.
+// Adds a slot after the last one. Does nothing if another thread has already added the slot. The slot is marked as
+// empty before `used` counts it, so no counted slot contains NULL.
 static cs_slot *grow(_Atomic uint32_t *used, uint32_t present, cs_slot *slot) {
   cs_object *nothing = NULL;
   atomic_compare_exchange_strong(&slot->object, &nothing, CS_SLOT_EMPTY);
   return atomic_compare_exchange_strong(used, &present, present + 1) ? slot : NULL;
 }
 
-// Returns a random slot of the explorer, or a new one. Returns NULL if the explorer has no slot.
+// Returns a random slot of the explorer, or adds a slot to it. Returns NULL if the explorer has no slot.
 CS_SELDOM static cs_slot *explore_or_grow(cs_class *class, uint32_t bytes, uint32_t number) {
   const uint32_t most = atomic_load_explicit(&class->explorer_most, memory_order_relaxed);
   uint32_t present = atomic_load_explicit(&class->explorer_used, memory_order_relaxed);
@@ -39,17 +39,18 @@ static void set_full(cs_class *class, uint32_t places) {
   // The fast path reads chunk sizes and the thread ID at the offsets of glibc.
   if (!cs_heap_is_glibc || !cs_libc_is_glibc) return;
   atomic_store(&class->full, places);
-  // This bound is not 0, and lower than the address of any slot. It differs for each number of slots.
+  // The number of slots serves as the first bound: it is not 0, and it is lower than the address of any slot. Because
+  // it differs for each number of slots, a thread that has read an outdated bound cannot exchange it.
   atomic_store(&class->bound, places);
-  // Checks the three values again, because another thread may have changed one of them and called cs_class_close before
-  // the stores above.
+  // Checks the limit, the listing and the budget again. Another thread may have changed one of them and called
+  // cs_class_close before the stores above.
   if (atomic_load(&class->limit) < places || atomic_load(&class->is_listed) != 1 || atomic_load(&cs_budget_left) < 0)
     cs_class_close(class);
 }
 
-// Sets the turn from its next value to `instead`, so that the turn is used again. The slow path takes its own turn.
-// Without this function, it would skip every second slot while the fast path is disabled. If another thread has taken
-// the next turn meanwhile, one slot is skipped.
+// Sets the class's turn back to `instead` if no other thread has taken the next turn. This is necessary because the
+// slow path takes a turn of its own. Otherwise, every second slot would be skipped while the fast path is disabled. If
+// another thread has taken the next turn, one slot is skipped.
 static void give_back_turn(cs_class *class, uintptr_t turn, uintptr_t instead) {
   uintptr_t next = turn + sizeof(cs_slot);
   atomic_compare_exchange_strong(&class->turn, &next, instead);
@@ -60,13 +61,14 @@ static uint32_t usual_bytes(const cs_class *class) {
   return class->metadata->instance_size + (uint32_t)sizeof(cs_slot) + 32;
 }
 
-// Returns whether the queue must keep its present number of slots.
+// Returns whether the queue keeps its present number of slots, because the limit is reached or the budget is used up.
 static bool stays_full(const cs_class *class, uint32_t full) {
   const int64_t left = atomic_load_explicit(&cs_budget_left, memory_order_relaxed);
   return left >= 0 && (full >= atomic_load_explicit(&class->limit, memory_order_relaxed) || left <= usual_bytes(class));
 }
 
-// Returns the slot of the explorer that a random number selects. Usually, the explorer has all its slots.
+// Returns the slot of the explorer that the random number selects. If the explorer does not have all its slots yet, may
+// add one.
 static inline cs_slot *explore(cs_class *class, uint32_t number) {
   const uint32_t most = atomic_load_explicit(&class->explorer_most, memory_order_relaxed);
   if (CS_USUALLY(atomic_load_explicit(&class->explorer_used, memory_order_relaxed) == most && most != 0))
@@ -74,18 +76,18 @@ static inline cs_slot *explore(cs_class *class, uint32_t number) {
   return explore_or_grow(class, usual_bytes(class), number);
 }
 
-// Samples the distance to the next object that goes to the explorer, and sets the bound to its turn. `next` is the
-// first turn that may be sampled. `bound` is the value that the caller has read: if another thread has changed the
-// bound meanwhile, it stays.
+// Samples the distance to the next object that goes to the explorer, and sets the bound to the turn of this object.
+// `next` is the first turn that may be sampled. `bound` is the value that the caller has read. If another thread has
+// changed the bound since then, the bound stays unchanged.
 static inline void sample_bound(cs_class *class, uintptr_t bound, uintptr_t next, uintptr_t end, uint32_t number) {
   const uintptr_t sampled = next + (cs_sample_distance(number) - 1) * sizeof(cs_slot);
   atomic_compare_exchange_strong(&class->bound, &bound, sampled < end ? sampled : end);
 }
 
-// Handles a turn that is not at a sampled bound. This may be the first turn of a new round, or the turn of a thread
-// that other threads overtook. A random number for this turn alone determines whether its object is sampled.
+// Handles a turn that is not at a sampled bound. This may be the first turn after the last slot, or the turn of a
+// thread that other threads overtook. A random number for this turn alone determines whether its object is sampled.
 __attribute__((noinline)) static cs_slot *turn_behind(cs_class *class, uintptr_t turn) {
-  // Reads `bound` before `full`. If another thread changes them in between, the exchange of the bound fails.
+  // Reads `bound` before `full`. If another thread changes both between the two reads, the exchange of the bound fails.
   const uintptr_t bound = atomic_load(&class->bound);
   const uint32_t full = atomic_load(&class->full);
   const uintptr_t start = (uintptr_t)class->slots, bytes = full * sizeof(cs_slot), end = start + bytes;
@@ -103,12 +105,12 @@ __attribute__((noinline)) static cs_slot *turn_behind(cs_class *class, uintptr_t
   const uint64_t random = cs_thread_random();
   const uint32_t number = (uint32_t)random;
   const uintptr_t at = turn < end ? turn : start + (turn - start) % bytes;
-  // If the number was chosen because it is small, its product with the rate is again a random number.
+  // A chosen number is below 2^32 / CS_SAMPLE_RATE, so its product with the rate is again a random 32-bit number.
   cs_slot *const slot = turn == bound && turn < end   ? explore(class, number)
                         : cs_sample_is_chosen(number) ? explore(class, number * CS_SAMPLE_RATE)
                                                       : NULL;
-  // The bound is set before the turns wrap around. Until then, each turn is at or above the bound, and takes the slow
-  // path.
+  // The bound is set before class->turn wraps around. Until class->turn has wrapped around, each turn is at or above
+  // the bound and takes the slow path.
   sample_bound(class, bound, slot == NULL ? at + sizeof(cs_slot) : at, end, (uint32_t)(random >> 32));
   if (slot != NULL) {
     give_back_turn(class, turn, at);
@@ -123,9 +125,9 @@ __attribute__((noinline)) static cs_slot *turn_behind(cs_class *class, uintptr_t
   return (cs_slot *)at;
 }
 
-// Samples the distance to the next object that goes to the explorer. A turn at the bound was sampled when the bound was
-// set. A turn above the bound is sampled with its own random number. Each object is therefore sampled once. If threads
-// overtake each other, this is only approximately true.
+// Samples the distance to the next object that goes to the explorer. An object whose turn is at the bound was sampled
+// when the bound was set. An object whose turn is above the bound is sampled with its own random number. Each object is
+// therefore sampled once, or approximately once if threads overtake each other.
 cs_slot *cs_queue_turn(cs_class *class, uintptr_t turn) {
   const uintptr_t bound = atomic_load(&class->bound);
   const uintptr_t end = (uintptr_t)(class->slots + atomic_load(&class->full));

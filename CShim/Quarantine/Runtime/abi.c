@@ -7,7 +7,8 @@
 
 #include <stddef.h>
 
-// The value witness table that each native class has. cs_quarantine_check checks this, too.
+// The value witness table that each native class has. cs_quarantine_check also checks that native classes have this
+// table.
 extern const char value_witnesses_of_native_objects[] __asm__("$sBoWV");
 
 #define DESCRIPTOR_KIND_MASK      UINT32_C(0x1F)
@@ -21,7 +22,8 @@ extern const char value_witnesses_of_native_objects[] __asm__("$sBoWV");
 #define METHOD_KIND_MASK UINT32_C(0x0F) // 0: method, 1: init, 2: getter, 3: setter, 4: modify, 5: read
 #define METHOD_INSTANCE  UINT32_C(0x10)
 #define METHOD_ASYNC     UINT32_C(0x40)
-// A coroutine with the newer calling convention. The vtable word points to data and not to code.
+// The method is a callee-allocated coroutine, which has its own calling convention. The vtable word points to data and
+// not to code.
 #define METHOD_CALLEE_ALLOCATES UINT32_C(0x100)
 
 #define CLASS_DESCRIPTOR_BYTES 44
@@ -73,7 +75,7 @@ static bool skip_to_vtable(const uint8_t *descriptor, uint32_t *ret_offset) {
   if ((flags & DESCRIPTOR_IS_GENERIC) != 0) {
     const uint16_t *const header = (const uint16_t *)((uintptr_t)descriptor + offset + 8);
     const uint32_t parameters = header[0], requirements = header[1];
-    if (header[3] != 0) return false; // parameter packs, value parameters or conditional copyability
+    if (header[3] != 0) return false; // unknown layout, for example parameter packs
     offset += 16 + ((parameters + 3) & ~UINT32_C(3)) + requirements * 12;
   }
   if ((flags & DESCRIPTOR_RESILIENT) != 0) offset += 4;
@@ -100,8 +102,8 @@ static bool find_vtable(const uint8_t *descriptor, vtable *ret_vtable) {
   uint64_t word = at(descriptor, offset);
   const uint32_t count = at(descriptor, offset + 4);
   if ((flags & DESCRIPTOR_RESILIENT) != 0) {
-    // The number of metadata words of the superclass is not known at compile time. The runtime stores it at this
-    // address.
+    // The offset of the vtable depends on the superclass's number of metadata words, which is not known at compile
+    // time. The runtime stores the number at this address.
     const uint8_t *const bounds = descriptor + 24 + (int32_t)at(descriptor, 24);
     word += *(const uint64_t *)(uintptr_t)bounds / 8;
   }
@@ -116,7 +118,7 @@ static uint64_t implementation(const method_descriptor *method) {
 }
 
 // Visits the methods that the class `owner` introduced, and returns how many were skipped. Each vtable word of the
-// owner's metadata must match its descriptor. If one does not, the layout is unknown.
+// owner's metadata must match the descriptor of its method. Otherwise, the layout is unknown.
 static uint32_t visit_own(const cs_metadata *owner, uint32_t words, cs_method_visitor *visitor, void *context) {
   vtable table;
   if (owner->descriptor == NULL || !find_vtable(owner->descriptor, &table)) return 1;

@@ -50,7 +50,7 @@ typedef struct cs_object {
 #define CS_COUNTS_SIDE_TABLE    (UINT64_C(3) << 62)
 #define CS_COUNTS_IMMORTAL      UINT64_C(0xFFFFFFFF)
 // The counts at the last release of an object that has no weak and no unowned references. They contain the flag
-// "deiniting", the object's unowned reference to itself, and the flag of an object that Swift frees by itself.
+// "deiniting", the object's unowned reference to itself, and the flag PureSwiftDealloc.
 #define CS_COUNTS_LAST (CS_COUNTS_DEINITING | UINT64_C(1) << CS_COUNTS_UNOWNED_SHIFT | 1)
 
 // Returns the address of an object's counts. This is word 1 of the object, or a word in the side table that the first
@@ -61,8 +61,8 @@ static inline uint64_t *cs_object_counts(cs_object *object) {
   return (uint64_t *)(uintptr_t)(((counts & ~CS_COUNTS_SIDE_TABLE) << 3) + 16);
 }
 
-// The number by which the quarantine increases the unowned count of an object. Programs never have so many unowned
-// references.
+// The number by which the quarantine increases the unowned count of an object. Programs never have this many unowned
+// references to one object.
 #define CS_CLAIM        (UINT64_C(1) << 24)
 #define CS_COUNTS_CLAIM (CS_CLAIM << CS_COUNTS_UNOWNED_SHIFT)
 
@@ -86,7 +86,7 @@ static inline const uint64_t *cs_metadata_words(const cs_metadata *metadata) {
 }
 
 // Returns whether this is the metadata of a native class. Checks its words and the first word of its descriptor.
-// `metadata` may point into a copy, if the copy includes the two words before the metadata.
+// `metadata` may point into a copy of the metadata, if the copy includes the two words before the address point.
 bool cs_metadata_is_class(const cs_metadata *metadata, uint32_t descriptor_flags);
 
 // A method in the vtable. Its descriptor was compared with the metadata of the class that introduced the method.

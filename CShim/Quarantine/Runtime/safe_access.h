@@ -11,7 +11,8 @@
 bool cs_read_at(const void *address, void *ret_bytes, size_t size);
 bool cs_is_writable(void *word);
 
-// Checks a copy of the metadata, because the memory may be unmapped or changed between two reads.
+// Returns whether `metadata` is the metadata of a native class. Checks a copy, because the memory may be unmapped or
+// changed between two reads.
 bool cs_metadata_is_readable_class(const cs_metadata *metadata);
 
 #pragma GCC visibility pop

@@ -28,7 +28,7 @@ typedef struct section {
   uintptr_t length;
 } section;
 
-// The runtime's structure with the sections of an image. Later versions have more fields at the end.
+// The runtime's structure with the sections of an image. Later versions of the runtime have more fields at the end.
 typedef struct image_sections {
   uintptr_t version;
   const void *base;
@@ -58,8 +58,8 @@ static int32_t relative(uintptr_t at) {
   return *(const int32_t *)at;
 }
 
-// Returns the address to which a relative reference refers, or 0 if there is none. If its lowest bit is set, it refers
-// to a pointer to this address.
+// Returns the address to which a relative reference refers, or 0 if there is none. If the lowest bit of the reference
+// is set, the reference leads to a pointer to this address.
 static uintptr_t follow(uintptr_t at) {
   const int32_t offset = relative(at);
   if (offset == 0) return 0;

@@ -30,12 +30,12 @@ static const char *sanitizer(void) {
   return NULL;
 }
 
-// Tests the layout that the runtime uses. The test uses objects of a class that the program does not use. It checks
-// three facts: if one of them were wrong, the quarantine would corrupt memory.
+// Tests the layout that the runtime uses. The test uses objects of a class that the program does not use. The
+// test checks three facts. If one of them were wrong, the quarantine would corrupt memory.
 // 1. A last release calls the function in the word before the metadata's value witnesses, with the object as self.
-// 2. At this call, the counts contain the flag "deiniting" at the expected bit.
+// 2. When the runtime calls this function, the counts contain the flag "deiniting" at the expected bit.
 // 3. If an object has a weak reference, its counts are in a side table, to which word 1 of the object points.
-//    Precondition: the caller holds the lock, because only one test can run at a time.
+// Precondition: the caller holds the lock, because only one test can run at a time.
 static cs_destroy_function *original;
 static const void *expected;
 static bool is_weak;
@@ -49,7 +49,8 @@ static const char *judge(cs_object *object) {
     return "a weak reference does not move an object's reference counts to a side table";
   uint64_t side[3] = {0};
   const uint64_t *const word = cs_object_counts(object);
-  // The side table is read with a system call, because its address is one of the facts to be tested and may be wrong.
+  // The side table is read with a system call, because its expected address may be wrong: this address is part of the
+  // test.
   if (!cs_read_at(word - 2, side, sizeof side) || side[0] != (uintptr_t)object)
     return "the side table of an object is not at the expected address";
   if ((side[2] & CS_COUNTS_DEINITING) == 0 || cs_counts_unowned(side[2]) != 1 || cs_counts_strong(side[2]) != 0)
@@ -94,8 +95,8 @@ static const char *mismatch(const cs_metadata *metadata, cs_object *object, uint
   if (metadata->instance_size != size) return "the instance size is not at the expected offset";
   if (object->metadata != metadata) return "an object does not begin with its metadata";
   const uint64_t before = object->counts;
-  // The expected counts are one unowned reference, the flag of an object that Swift frees by itself, and the strong
-  // references that the caller holds.
+  // The expected counts are one unowned reference, the flag PureSwiftDealloc, and the strong references that the caller
+  // holds.
   if ((before & ~CS_COUNTS_STRONG_MASK) != 3 || cs_counts_strong(before) > 16)
     return "a new object has unexpected reference counts";
   swift_unownedRetain(object);

@@ -19,8 +19,8 @@
 #include "../Table/fields.h"
 #include "../Table/places.h"
 
-// The maximum number of rounds of a drain. The later rounds are for objects that other threads were already admitting
-// during the first round.
+// The maximum number of rounds of a drain. The rounds after the first one evict objects that other threads were already
+// admitting during the first round.
 #define DRAIN_ROUNDS 100
 #define IS_DRAINED   UINT32_C(2)
 
@@ -29,7 +29,7 @@ static bool is_prepared; // protected by the lock
 
 static cs_slot *make_slots(void) {
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  // Most pages of the mapping are never used: the slots for the default limit fit into one page.
+  // Most pages of this mapping are never used, because the slots for the default limit fit into one page.
   void *const memory = mmap(NULL, CS_CLASS_SLOTS * sizeof(cs_slot), PROT_READ | PROT_WRITE, flags, -1, 0);
   return memory == MAP_FAILED ? NULL : (cs_slot *)memory + CS_EXPLORER_SLOTS;
 }
@@ -142,7 +142,7 @@ bool cs_quarantine_unlist(const void *pointer) {
   const bool is_listed = class != NULL && (atomic_load(&class->is_listed) & 1) != 0;
   if (is_listed) {
     __atomic_store_n(cs_metadata_destroy(class->metadata), class->destroy, __ATOMIC_SEQ_CST);
-    // If a release is in progress, it reads this value, or cs_queue_empty finds its object.
+    // A release that is in progress either reads this value, or cs_queue_empty finds its object in a slot.
     atomic_store(&class->is_listed, 0);
     cs_class_close(class);
     cs_publish_class(class);
@@ -223,8 +223,8 @@ uint64_t cs_quarantine_bytes(void) {
 
 void cs_quarantine_set_stacks(bool is_on) {
   atomic_store(&cs_stacks_are_on, is_on ? 1 : 0);
-  // In a forked child, a thread that does not exist there may hold the lock. The quarantine of a forked child admits no
-  // objects.
+  // In a forked child, the lock may belong to a thread that exists only in the parent. The quarantine of a forked child
+  // admits no objects.
   if (cs_quarantine_is_forked()) return;
   pthread_mutex_lock(&lock);
   for (uint32_t index = 0; index < cs_class_count(); index++) {

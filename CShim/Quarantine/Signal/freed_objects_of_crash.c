@@ -14,17 +14,17 @@
 #include "../Table/freed_objects.h"
 #include "../Table/places.h"
 
-#define POINTERS    40 // the maximum number of addresses to search for
+#define POINTERS    40 // the maximum number of addresses for which the search is made
 #define FREED_LIMIT 4  // maximum number of freed objects for one crash
 #define HELD_LIMIT  4  // maximum number of objects in quarantine for one crash
 // The maximum number of crashes that are examined. A process may survive its crashes, and the ring has only few entries
 // for incidents.
 #define CRASH_LIMIT 8
-// The maximum number of slots that are searched, in all classes together. Half a million slots would need 32 MiB, and
-// reading them takes too long during a crash.
+// The maximum number of slots that are searched, in all classes together. Without this limit, there might be half a
+// million slots (32 MiB), and reading them takes too long during a crash.
 #define PLACE_LIMIT (1 << 17)
-// The maximum number of attempts to read a slot. If a slot keeps changing, a newer object will soon replace its object.
-// If a slot stays locked, the thread that locked it was stopped.
+// The maximum number of attempts to read a slot. If a slot keeps changing, its object is leaving the slot. If a slot
+// stays locked, the thread that locked it was stopped.
 #define READS        3
 #define MARKS        256
 #define ADDRESS_BITS 47
@@ -44,7 +44,7 @@ typedef struct pointer {
 typedef struct pointers {
   uint32_t count;
   pointer list[POINTERS];
-  // A set of bits, one of which each address selects. A test of one bit excludes most records.
+  // A set of bits, one of which each address selects. Testing one bit of the set excludes most records from the search.
   uint64_t marks[MARKS / 64];
 } pointers;
 
@@ -60,7 +60,8 @@ static void add(pointers *pointers, uint64_t address) SIGNAL_SAFE {
   pointers->marks[mark_of(address) / 64] |= UINT64_C(1) << mark_of(address) % 64;
 }
 
-// Adds the objects to which a register may point: at their start, at their reference counts or at their first field.
+// Adds the addresses of the objects to which a register may point. A register may point to the start of an object, to
+// its reference counts or to its first field.
 static void add_registers(pointers *pointers, const cs_ring_registers *registers) SIGNAL_SAFE {
   for (uint64_t index = 0; index < registers->general_count && index < CS_RING_REGISTER_LIMIT; index++) {
     const uint64_t value = registers->general[index];
@@ -78,8 +79,9 @@ static pointer *find(pointers *pointers, uint64_t address) SIGNAL_SAFE {
   return NULL;
 }
 
-// Stores a record if it takes precedence over the stored one. An object in quarantine takes precedence, because its
-// address is in use. Among freed-object records, the latest one takes precedence.
+// Stores a record if it takes precedence over the record that is already stored for the address. An object in
+// quarantine takes precedence, because its address is in use. Among freed-object records, the latest one takes
+// precedence.
 static void keep(pointer *pointer, const cs_slot *record, bool is_held) SIGNAL_SAFE {
   if (!is_held && (pointer->is_held || (pointer->is_freed && record->ticks <= pointer->ticks))) return;
   pointer->ticks = record->ticks;
@@ -108,7 +110,7 @@ static void search_places(const cs_class *class, pointers *pointers, uint32_t *l
   }
 }
 
-// Searches the reaper's queue. Under the policy absorb, this includes the object whose deinit is running.
+// Searches the reaper's queue. Under the policy absorb, the queue also contains the object whose deinit is running.
 static void search_waiting(pointers *pointers) SIGNAL_SAFE {
   cs_slot record;
   for (uint32_t index = 0; index < pointers->count; index++) {
@@ -127,7 +129,7 @@ static void search_freed_objects(pointers *pointers) SIGNAL_SAFE {
   }
 }
 
-// This function is not inlined, because an incident needs a large stack frame.
+// This function is not inlined, because its incident would enlarge the stack frame of the caller.
 __attribute__((noinline)) static bool show(const pointer *pointer, const cs_ring_record *record,
                                            cs_quarantine_incident_sink *sink) SIGNAL_SAFE {
   cs_quarantine_stack stack;
@@ -137,7 +139,7 @@ __attribute__((noinline)) static bool show(const pointer *pointer, const cs_ring
   const uint32_t kind = pointer->is_held ? CS_RING_DANGLING_HELD : CS_RING_DANGLING_FREED;
   const cs_ring_class *const counts = atomic_load_explicit(&class->counts, memory_order_relaxed);
   cs_ring_incident incident = {
-      // The key differs for each crash. It is odd, so it is never 0.
+      // The incident's key differs for each crash. It is odd, so it is never 0.
       .key =
           ((pointer->address ^ (record->sequence + 1) << 48 ^ (uint64_t)kind << 60) * UINT64_C(0x9E3779B97F4A7C15)) | 1,
       .address = pointer->address,

@@ -1,6 +1,6 @@
 // A cache of the stacks that a thread has recently unwound. The result of an unwind depends only on the first frame and
-// on two words of each visited frame. If these words have not changed, the result is the same. Comparing the words
-// takes a third of the instructions of an unwind.
+// on two words of each visited frame. If these words have not changed since the last unwind, its result is still valid.
+// Comparing the words takes a third of the instructions of an unwind.
 #ifndef CS_MEMOS_X86_64_H
 #define CS_MEMOS_X86_64_H
 
@@ -19,12 +19,12 @@ typedef struct cs_memo_frame {
   // also be the address of an async context.
   const __m128i *at;
   uint64_t reserved;
-  __m128i words; // the next frame and the return address
+  __m128i words; // the address of the next frame, and the return address
 } cs_memo_frame;
 
 typedef struct cs_memo {
   uintptr_t frame;          // 0: the entry is free
-  const cs_memo_frame *end; // if the number of frames is odd, the last one is stored twice
+  const cs_memo_frame *end; // the end of the frames; if their number is odd, the last one is stored twice
   uint32_t number;          // the number of the stack
   uint32_t contexts;        // number of contexts of async functions, which follow at `end`
   cs_memo_frame frames[CS_MEMO_FRAMES];
@@ -38,8 +38,8 @@ static inline cs_memo *cs_memo_of(cs_memos *memos, uintptr_t frame) {
   return &memos->memos[frame / 16 % CS_MEMOS];
 }
 
-// A context is still allocated if the context before it refers to it. The first context is still allocated if the stack
-// refers to it.
+// Reading the contexts is safe: the first context is still allocated because the stack still refers to it, and each
+// further context because the context before it still refers to it.
 READS_FRAMES static inline bool cs_memo_contexts_hold(const cs_memo *memo) {
   const cs_memo_frame *const contexts = memo->end;
 #pragma clang loop unroll(disable)

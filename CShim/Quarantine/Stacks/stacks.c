@@ -49,13 +49,13 @@ __attribute__((noinline)) static uint32_t keep(uint64_t hash, uint32_t count, co
       atomic_fetch_add_explicit(&kept_count, 1, memory_order_relaxed);
       return index + 1;
     }
-    // If another thread is writing the same stack at the moment, this thread uses another entry, or none.
+    // While another thread writes the same stack, this thread uses another entry, or no entry if all are in use.
     if (found == hash && is_same(kept, count, frames)) return index + 1;
   }
   return 0;
 }
 
-// The bit that Swift may set in the frame pointer that an async function saves.
+// Swift may set this bit in the frame pointer that an async function saves.
 #define ASYNC_FRAME (UINT64_C(1) << 60)
 
 // A cache that shows whether the function at a return address is async. An entry contains the address, and the answer
@@ -80,7 +80,7 @@ static inline bool is_async(uint64_t address) {
 typedef struct walk {
   uint64_t hash;
   uint32_t count;
-  uint32_t stack_count;       // number of frames on the stack; the others are from contexts of async functions
+  uint32_t stack_count;       // number of frames on the stack; the other frames are contexts of async functions
   const uint64_t *context_at; // the stack word that refers to the first context; NULL: there is none
   const uint64_t *at[CS_QUARANTINE_FRAMES];
   uint64_t addresses[CS_QUARANTINE_FRAMES];
@@ -117,7 +117,7 @@ READS_FRAMES static void walk_from(uintptr_t at, walk *ret_walk) {
   const cs_thread *const thread = cs_thread_known();
   const uintptr_t end = thread->stack_end - 2 * sizeof(uint64_t);
   *ret_walk = empty_walk();
-  // Fibers and alternate signal stacks are outside of these bounds. No frame is read there.
+  // Fibers and alternate signal stacks are outside of the thread's bounds, so no frame is read on them.
   if (at < thread->stack_start || at >= end || at % 8 != 0) return;
   while (ret_walk->count < CS_QUARANTINE_FRAMES) {
     const uint64_t *const pair = (const uint64_t *)at;
@@ -184,8 +184,8 @@ void cs_stack_read(uint32_t number, cs_quarantine_stack *ret_stack) SIGNAL_SAFE 
   if (number == 0 || number > STACKS) return;
   const kept_stack *const kept = &stacks[number - 1];
   const uint32_t found = atomic_load_explicit(&kept->count, memory_order_acquire);
-  // The count is larger only if other code has overwritten the table. The signal handler must not read past the array
-  // in this case.
+  // The count exceeds CS_QUARANTINE_FRAMES only if other code has overwritten the table. Even then, the signal handler
+  // must not read past the array.
   const uint32_t count = found < CS_QUARANTINE_FRAMES ? found : CS_QUARANTINE_FRAMES;
   for (uint32_t index = 0; index < count; index++)
     ret_stack->frames[index] = kept->frames[index];

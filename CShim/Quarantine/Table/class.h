@@ -8,8 +8,8 @@
 // The number of vtable words that can be replaced. stubs_x86_64.S contains a stub for each.
 #define CS_STUB_WORDS 1024
 
-// A word with which the policy zero fills an object: its empty value, and a mask of the bits that keep the value that
-// the deinit left.
+// A word with which the policy zero fills an object. It consists of the empty value, and of a mask of the bits that
+// keep the value that the deinit left.
 typedef struct cs_empty_word {
   uint64_t value;
   uint64_t kept;
@@ -24,22 +24,22 @@ struct cs_class {
   // The fields that each last release reads are in one cache line. stubs_x86_64.S contains the offsets of the first two
   // fields.
   cs_destroy_function *destroy;
-  // Under the policies zero and diagnose: puts an object whose deinit has ended into the queue.
+  // The function that puts an object into the queue after its deinit has ended, under the policies zero and diagnose.
   cs_keep_function *_Atomic keep;
   const cs_metadata *metadata;
   const cs_metadata *zombie; // the copy of the metadata to which objects in quarantine point
   // The first slot of the queue. The queue's slots have ascending addresses from here, and the explorer's slots have
-  // descending ones. For the default limit, both parts are in one page.
+  // descending ones. For the default limit, the queue's slots and the explorer's slots are in one page.
   cs_slot *slots;
-  // The counters of the class. They are in the ring, where crashd reads them, or in `own`.
+  // The counters of the class. They are in the ring, where crashd reads them, or in `own` if there is no ring.
   cs_ring_class *_Atomic counts;
   // If a turn is below this bound, its object gets the next slot of the queue. The bound is the turn of the next object
-  // that goes to the explorer, or the end of the queue. If it is 0, the fast path is disabled. If it is lower than any
-  // slot, the fast path was just enabled, and the value is the number of slots.
+  // that goes to the explorer, or the end of the queue. If the bound is 0, the fast path is disabled. If the fast path
+  // was just enabled, the bound is the number of slots, which is lower than the address of any slot.
   _Atomic uintptr_t bound;
   _Atomic uint32_t is_listed; // bit 0: listed; bit 1: the quarantine is being drained
   uint32_t index;
-  _Alignas(64) _Atomic uintptr_t turn; // the next slot; after the last slot, it wraps around
+  _Alignas(64) _Atomic uintptr_t turn; // the next slot's address; wraps around after the last slot
   // The bounds of the fields, in words from the start of an object. The fields start after the words that the runtime
   // uses.
   // A partial word at the end is filled through a mask, because a guard slot has its edge bytes directly after the
@@ -55,8 +55,8 @@ struct cs_class {
   _Atomic uint32_t explorer_most;
   uint32_t hooked;
   uint32_t unhooked;
-  bool has_one_size;                   // no object has tail-allocated elements
-  const cs_empty_word *empties;        // for the words from first_field on; NULL: all words become zero
+  bool has_one_size;                   // no object of the class has tail-allocated elements
+  const cs_empty_word *empties;        // one for each word from first_field on; NULL: all words become zero
   uint64_t tail_mask;                  // mask of the word at filled_end; 0: there is no partial word
   uint64_t yields[CS_STUB_WORDS / 64]; // vtable words whose stubs call the original code even under the policy zero
   cs_ring_class own;
@@ -66,8 +66,8 @@ struct cs_class {
 // than in the queue.
 #define CS_EXPLORER_SHARE 5 // the explorer's limit is the queue's limit divided by this
 #define CS_SLOTS_A_PAGE   (4096 / sizeof(cs_slot))
-// The number of the explorer's slots that are in the same page as the start of the queue. The explorer's other slots
-// fill whole pages.
+// The number of the explorer's slots that share a page with the start of the queue. The explorer's other slots fill
+// whole pages.
 #define CS_EXPLORER_FIRST 12
 #define CS_EXPLORER_SLOTS (13 * CS_SLOTS_A_PAGE + CS_EXPLORER_FIRST)
 #define CS_CLASS_SLOTS    (CS_EXPLORER_SLOTS + CS_QUARANTINE_LIMIT_MAX)
@@ -79,7 +79,7 @@ _Static_assert(CS_EXPLORER_FIRST >= 50 / CS_EXPLORER_SHARE && CS_EXPLORER_FIRST 
 // A condition that is true in the most frequent case.
 #define CS_USUALLY(condition) __builtin_expect(!!(condition), true)
 
-// A function that is rarely called, and whose caller need not save registers, except one.
+// Marks a rarely called function that preserves all registers except one, so its caller need not save registers.
 #define CS_SELDOM __attribute__((preserve_most, noinline, cold))
 
 // Adds one to a counter of a class.

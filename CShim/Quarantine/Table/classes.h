@@ -6,7 +6,7 @@
 
 #pragma GCC visibility push(hidden)
 
-extern cs_class *cs_classes[CS_QUARANTINE_CLASSES]; // release stores add the entries; entries are never removed
+extern cs_class *cs_classes[CS_QUARANTINE_CLASSES]; // a release store follows each new entry; entries are never removed
 uint32_t cs_class_count(void) SIGNAL_SAFE;
 
 // Returns NULL if the class was never listed.

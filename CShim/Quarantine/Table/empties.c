@@ -1,8 +1,8 @@
 // Determines the values with which the policy zero fills the fields of an object: the empty value of each field's type.
-// For numbers, optionals and most enums, the empty value consists of zero bytes. For an array, a set, a dictionary or a
-// string, it is not zero, because the empty value points to a singleton of the standard library. A reference, a closure
-// and an existential have no empty value. A field of this kind keeps the value that the deinit left. A thread that
-// reads it finds the same value as without the quarantine.
+// For numbers, optionals and most enums, the empty value consists of zero bytes. The empty value of an array, a set, a
+// dictionary or a string is not zero. The empty value of a collection points to a singleton of the standard library. A
+// reference, a closure and an existential have no empty value. A field of such a type keeps the value that the deinit
+// left. A thread that reads this field finds the same value as without the quarantine.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -24,13 +24,13 @@
 
 // Indices of 32-bit words in a type's descriptor.
 #define DESCRIPTOR_FIELDS 4
-#define DESCRIPTOR_CASES  5 // of an enum; the lower three bytes contain the number of cases with a payload
+#define DESCRIPTOR_CASES  5 // for an enum; the lower three bytes contain the number of cases with a payload
 
 // Indices in the value witness table of a type.
 #define WITNESS_SIZE     8
 #define WITNESS_FLAGS    10
 #define WITNESS_ENUM_TAG 11
-#define FLAG_NOT_PLAIN   UINT64_C(0x10000)  // a copy is more than a copy of the bytes
+#define FLAG_NOT_PLAIN   UINT64_C(0x10000)  // copying a value requires more than copying its bytes
 #define FLAG_ENUM        UINT64_C(0x200000) // the table contains WITNESS_ENUM_TAG
 
 typedef uint32_t enum_tag_function(const void *value, const void *type);
@@ -103,8 +103,8 @@ typedef struct field_descriptor {
   field_record records[];
 } field_descriptor;
 
-// Returns the length of a mangled type name. The name may contain references. A reference consists of a byte below 0x20
-// and four or eight bytes, which may be zero.
+// Returns the length of a mangled type name. A zero byte ends the name, but not inside a reference. A reference
+// consists of a byte below 0x20 and four or eight more bytes, which may be zero.
 static size_t name_bytes(const uint8_t *name) {
   size_t bytes = 0;
   while (name[bytes] != 0)
@@ -187,7 +187,7 @@ static void plan_type(planning *planning, const void *type, uint64_t offset, uin
   } else if (kind == KIND_TUPLE) {
     is_left = !is_plain(type);
   } else {
-    // The type is a class, an existential, a function or a metatype.
+    // All other types have no empty value: classes, existentials, functions and metatypes.
     is_left = true;
   }
   // The value witnesses in the metadata of a class are those of a reference to an object.

@@ -14,7 +14,7 @@
 cs_freed_object cs_freed_objects[CS_FREED_OBJECTS];
 static _Atomic uint64_t next;
 
-// Returns how many records of the table are used. If the budget is below the default, the number is smaller.
+// Returns how many records of the table are used. If the budget is below the default, fewer records are used.
 static uint64_t in_use(void) {
   const uint64_t budget = atomic_load_explicit(&cs_budget, memory_order_relaxed);
   if (budget >= CS_FREED_OBJECTS * RECORD_SHARE) return CS_FREED_OBJECTS;
@@ -25,8 +25,8 @@ static uint64_t in_use(void) {
 void cs_freed_object_put(const cs_slot *slot, const cs_object *object) {
   cs_freed_object *const record =
       &cs_freed_objects[atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) % in_use()];
-  // The table has wrapped around, and another thread is still writing this record. Its record is the later one, so this
-  // one is dropped.
+  // The table has wrapped around, and another thread is still writing this record. That thread's record is the later
+  // one, so this thread drops its own.
   if (atomic_exchange(&record->object, (const cs_object *)CS_SLOT_BUSY) == CS_SLOT_BUSY) return;
   record->ticks = slot->ticks;
   atomic_signal_fence(memory_order_seq_cst);

@@ -1,5 +1,6 @@
 // The freed-object records of objects that were evicted. Most freed-object records are in the slots. This table
-// contains those of the policy absorb, where objects leave their slots before their deinit runs.
+// contains the freed-object records of the policy absorb, under which objects leave their slots before their deinit
+// runs.
 #ifndef CS_QUARANTINE_FREED_OBJECTS_H
 #define CS_QUARANTINE_FREED_OBJECTS_H
 

@@ -16,7 +16,8 @@ const uint64_t cs_slot_marks[2][2];
 // Finds the latest release record of the object in the slots of a class.
 static bool find(const cs_class *class, const cs_object *object, bool is_past, cs_slot *ret_slot) {
   const cs_slot *const end = cs_slots_end(class);
-  // A freed object gets fewer rounds, because it is searched for in every class if no object in quarantine was found.
+  // The search for a freed object uses fewer rounds, because it visits every class if no object in quarantine was
+  // found.
   for (uint32_t round = 0; round < (is_past ? PAST_ROUNDS : FIND_ROUNDS); round++) {
     bool is_busy = false, is_found = false;
     for (cs_slot *slot = cs_slots_begin(class); slot < end; slot++) {
@@ -26,7 +27,7 @@ static bool find(const cs_class *class, const cs_object *object, bool is_past, c
       if (found <= 0 || (is_found && candidate.ticks <= ret_slot->ticks)) continue;
       *ret_slot = candidate;
       is_found = true;
-      // An object in quarantine is in only one slot, so the search ends.
+      // An object in quarantine is in only one slot, so the search ends when the slot is found.
       if (!is_past) return true;
     }
     if (is_found) return true;

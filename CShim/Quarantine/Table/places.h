@@ -10,7 +10,8 @@
 
 #pragma GCC visibility push(hidden)
 
-// The budget of all classes together, and the unused part of it. The unused part is negative if the budget was reduced.
+// The budget of all classes together, and its unused part. The unused part becomes negative if the budget is reduced
+// below the used part.
 extern _Atomic uint64_t cs_budget;
 extern _Atomic int64_t cs_budget_left;
 
@@ -59,9 +60,9 @@ static inline cs_slot *cs_slots_end(const cs_class *class) {
   return class->slots + atomic_load(&((cs_class *)(uintptr_t)class)->queue_used);
 }
 
-// Reads a slot without locking it. Returns 1 if the slot contains the object, 0 if it does not, and -1 if another
-// thread has locked or changed the slot. If `is_past` is true, searches for the slot's previous object, and returns the
-// freed-object record in the fields of a release record.
+// Reads a slot without locking it. Returns 1 if the slot contains the object, and 0 if the slot does not contain it.
+// Returns -1 if another thread has locked or changed the slot. If `is_past` is true, searches for the slot's previous
+// object, and returns the freed-object record in the fields of a release record.
 static inline int cs_slot_read(const cs_slot *slot, const cs_object *object, bool is_past, cs_slot *ret_slot) {
   const cs_object *const before = atomic_load_explicit(&slot->object, memory_order_acquire);
   if (before == CS_SLOT_BUSY) return -1;

@@ -10,8 +10,8 @@
 #include "../Release/stubs.h"
 #include "class.h"
 
-// An async method's vtable word points to this structure: the relative address of the code, and the size of the context
-// that the code needs.
+// An async method's vtable word points to this structure. It contains the relative address of the code, and the size of
+// the async context that the code needs.
 typedef struct async_pointer {
   int32_t code;
   uint32_t context_bytes;

@@ -11,7 +11,7 @@
 #include "cs_signal_safe.h"
 
 #define CS_QUARANTINE_FRAMES    16   // the maximum number of frames of a stack
-#define CS_QUARANTINE_CLASSES   2048 // maximum number of classes that were listed at any time
+#define CS_QUARANTINE_CLASSES   2048 // maximum number of classes that were ever listed
 #define CS_QUARANTINE_LIMIT_MAX 4096 // the maximum number of objects of one class in its queue
 #define CS_QUARANTINE_HITS      256  // maximum number of different incidents
 
@@ -44,12 +44,12 @@ const char *cs_quarantine_unavailable(void);
 // runs at the last release. After the deinit, the fields are filled with empty values (zero) or with the label of the
 // record (diagnose).
 cs_quarantine_error cs_quarantine_list(const void *metadata, cs_mode policy, uint32_t limit);
-// Unlists a class. Its objects leave the quarantine, and later objects are deallocated as usual. Returns false if the
-// class was not listed.
+// Unlists a class. Its objects leave the quarantine, and the class's other objects are deallocated as usual at their
+// last release. Returns false if the class was not listed.
 bool cs_quarantine_unlist(const void *metadata);
 // Sets the budget in bytes for the objects of all classes and their slots.
 void cs_quarantine_set_budget(uint64_t bytes);
-// Sets whether each last release records a stack. By default, each one does.
+// Sets whether each last release records a stack. By default, each last release records its stack.
 void cs_quarantine_set_stacks(bool is_on);
 // Evicts all objects of all classes. Returns after the last deinit has ended. Precondition: the caller is not the
 // deinit of a listed class.
@@ -59,11 +59,12 @@ void cs_quarantine_drain(void);
 // pointers because this library is not linked to them.
 typedef void cs_quarantine_incident_sink(const cs_ring_incident *incident) SIGNAL_SAFE;
 typedef cs_ring_class *cs_quarantine_class_sink(const cs_ring_class *class);
-// Sets the callbacks. Classes that are already listed are published, too. A repeated call changes nothing.
+// Sets the callbacks. Classes that are already listed are published, too. Only the first call has an effect.
 void cs_quarantine_show(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sink *classes);
 
-// Publishes the objects, in quarantine or evicted, to which the registers of a crash point: their class, policy, age
-// and last release. Signal safety: signal handlers may call this function before they commit the record.
+// Publishes the objects to which the registers of a crash point, both objects in quarantine and evicted objects.
+// Publishes their class, policy, age and last release. Signal safety: signal handlers may call this function before
+// they commit the record.
 void cs_quarantine_crashed(const cs_ring_record *record) SIGNAL_SAFE;
 
 // The counters of one class since it was first listed.
@@ -78,7 +79,7 @@ typedef struct cs_quarantine_counts {
   uint64_t admitted;
   uint64_t evicted;
   uint64_t hits;
-  uint64_t skipped_budget;   // the budget was used up, and there was no older object to evict
+  uint64_t skipped_budget;   // the budget was used up, and no object could be evicted
   uint64_t skipped_busy;     // no slot could be locked, or the reaper's queue was full
   uint64_t skipped_unowned;  // unowned references existed, or the object was on the stack
   uint64_t skipped_isolated; // the deinit runs later, on an actor
@@ -96,8 +97,7 @@ typedef struct cs_quarantine_stack {
 
 // Returns the stack of the caller.
 void cs_quarantine_here(cs_quarantine_stack *ret_stack);
-// Returns the return address of the caller's caller, which the caller's frame pointer shows. Returns 0 on a foreign
-// stack.
+// Returns the return address in the caller's caller, which is in the caller's frame. Returns 0 on a foreign stack.
 uint64_t cs_quarantine_caller(void);
 // Returns the address range of this thread's own stack. The range is empty if it is unknown.
 void cs_quarantine_stack_bounds(uintptr_t *ret_start, uintptr_t *ret_end);
@@ -112,8 +112,8 @@ typedef struct cs_quarantine_hit {
   const void *object;
   const void *method; // the method that was called; NULL: none
   uint64_t count;
-  uint64_t age_ns; // from the last release to the access
-  int64_t drift;   // CS_QUARANTINE_DRIFT: number of excess retains; otherwise unused
+  uint64_t age_ns; // the time from the last release to the access
+  int64_t drift;   // for CS_QUARANTINE_DRIFT: the number of excess retains; otherwise unused
   uint32_t id;     // the number of the object's release record
   uint32_t word;   // index of the vtable word in the metadata
   cs_quarantine_kind kind;
@@ -132,8 +132,8 @@ uint64_t cs_quarantine_hits_lost(void);
 
 // A class in an image of this process. The structure is valid only during the call of the visitor.
 typedef struct cs_quarantine_type {
-  const char *name;     // with the name of its module
-  const void *metadata; // NULL: a generic class
+  const char *name;     // includes the name of the class's module
+  const void *metadata; // NULL: the class is generic
   bool is_in_executable;
 } cs_quarantine_type;
 

@@ -31,8 +31,8 @@
 #define CS_CONTROL_LIMIT_BYTES      1024 // maximum size of a message
 #define CS_CONTROL_NAME_LIMIT_BYTES 512
 #define CS_CONTROL_ID_LIMIT_BYTES   64 // maximum size of a report's ID
-// The maximum number of control messages on one connection that the process has not answered yet. This number of
-// messages fits into the buffer of any socket.
+// The maximum number of control messages on one connection that the process has not answered yet. The buffer of any
+// socket has space for this number of messages.
 #define CS_CONTROL_UNANSWERED_LIMIT 32u
 
 // The wake-up bytes.
@@ -46,7 +46,8 @@
 #define CS_ATTACH_SOCKET_NAME      "attach"
 #define CS_ATTACH_SPOOL_NAME       "spool"
 #define CS_ATTACH_SYSTEM_DIRECTORY "/run/crashd"
-// The name of a spool file ends with the first suffix. While the handler writes the file, its name also has the second.
+// The name of a spool file ends with the first suffix. While the handler writes the file, the name also has the second
+// suffix.
 #define CS_ATTACH_SPOOL_SUFFIX   ".ring"
 #define CS_ATTACH_PARTIAL_SUFFIX ".partial"
 
@@ -72,10 +73,10 @@ typedef enum __attribute__((enum_extensibility(open))) cs_control_kind : uint32_
 
 #define CS_CONTROL_OPERATOR    1u // an operator's override: takes precedence over the program's request
 #define CS_CONTROL_OWN_CLASSES 2u // the message applies to all classes of the program, and contains no name
-#define CS_CONTROL_OFF         4u // of CS_CONTROL_SETTINGS: no class is protected, not even at the program's request
+#define CS_CONTROL_OFF         4u // for CS_CONTROL_SETTINGS: no class is protected, not even at the program's request
 
-// An operator's override for one kind of guard. The numbers differ from cs_mode, because 0 must mean "no override" in a
-// message.
+// An operator's override for one kind of guard. The numbers differ from those of cs_mode, because 0 means "no override"
+// in a message.
 typedef enum __attribute__((enum_extensibility(open))) cs_control_guard : uint8_t {
   CS_CONTROL_GUARD_PROGRAM = 0, // no override: the program's mode applies
   CS_CONTROL_GUARD_OFF = 1,
@@ -107,7 +108,7 @@ typedef struct cs_attach_hello {
   uint32_t version;
   uint32_t ring_version;
   uint64_t ring_bytes;
-  int32_t pid; // for information only: the pid in the process's pid namespace
+  int32_t pid; // for information only: the process's pid in its own pid namespace
   uint32_t image_count;
   uint16_t images[CS_ATTACH_IMAGE_LIMIT]; // for each descriptor after the first: its image's index
 } cs_attach_hello;
@@ -118,8 +119,8 @@ typedef struct cs_attach_reply {
   uint32_t status; // cs_attach_status
   uint32_t ring_version;
   uint32_t text_bytes;
-  uint8_t text[CS_ATTACH_TEXT_LIMIT_BYTES]; // the reason of a refusal, as a text for people
-  uint32_t control_count;                   // messages that follow, at most CS_CONTROL_UNANSWERED_LIMIT
+  uint8_t text[CS_ATTACH_TEXT_LIMIT_BYTES]; // the reason of a refusal, for display
+  uint32_t control_count;                   // number of messages that follow, at most CS_CONTROL_UNANSWERED_LIMIT
   uint32_t flags;
 } cs_attach_reply;
 
@@ -127,7 +128,7 @@ typedef struct cs_control_header {
   uint64_t magic;
   uint32_t version;
   uint32_t kind;          // cs_control_kind
-  uint32_t number;        // the answer contains the same number
+  uint32_t number;        // the process's answer contains the same number
   uint32_t payload_bytes; // the exact size of the rest of the message
 } cs_control_header;
 
@@ -136,7 +137,7 @@ typedef struct cs_control_class {
   uint32_t flags;
   uint32_t round;  // the round to which the request belongs; a sweep of another round cancels it
   uint32_t policy; // cs_mode: absorb, zero, diagnose
-  uint32_t limit;  // the maximum number of objects in quarantine
+  uint32_t limit;  // the maximum number of the class's objects in quarantine
   uint32_t name_bytes;
   uint32_t reserved;
 } cs_control_class;
@@ -157,11 +158,11 @@ typedef struct cs_control_settings {
 } cs_control_settings;
 
 // The payload of CS_CONTROL_GUARDS: a cs_control_guard for each kind of guard, indexed by the kind's number in the
-// ring. Each is an operator's override, which takes precedence over the program's mode.
+// ring. Each element is an operator's override, which takes precedence over the program's mode.
 typedef struct cs_control_guards {
   uint32_t round; // a sweep of another round cancels the overrides
   uint32_t reserved;
-  uint8_t modes[CS_CONTROL_GUARD_KINDS];          // for guards at call sites
+  uint8_t modes[CS_CONTROL_GUARD_KINDS];          // for guards that are calls in the source
   uint8_t implicit_modes[CS_CONTROL_GUARD_KINDS]; // for implicit guards
 } cs_control_guards;
 

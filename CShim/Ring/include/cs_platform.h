@@ -6,7 +6,8 @@
 
 // scripts/check/unsupported defines CRASHSHIELD_UNSUPPORTED to build the code for other platforms on this one. The
 // presence of the header <gnu/libc-version.h> distinguishes glibc from musl, the libc of Swift's static Linux SDK. The
-// macro __GLIBC__ is not used, because its header contains more than directives.
+// macro __GLIBC__ is not used, because the header that defines it contains declarations, which assembly files cannot
+// include.
 #if defined(__linux__) && defined(__x86_64__) && !defined(CRASHSHIELD_UNSUPPORTED)
 #if __has_include(<gnu/libc-version.h>)
 #define CS_SUPPORTED 1
@@ -17,7 +18,7 @@
 #define CS_SUPPORTED 0
 #endif
 
-// The text of the error on an unsupported platform.
+// The error message on an unsupported platform.
 #define CS_UNSUPPORTED_TEXT "the shield works on Linux on x86-64 with glibc only"
 
 #endif

@@ -22,7 +22,7 @@
 #define CS_RING_FRAME_LIMIT                256
 #define CS_RING_THREAD_LIMIT               1024
 #define CS_RING_HANDLER_LIMIT              8
-#define CS_RING_THREAD_FRAME_LIMIT         150 // the thread's entry then fills a page
+#define CS_RING_THREAD_FRAME_LIMIT         150 // with this limit, the thread's entry fills a page
 #define CS_RING_INCIDENT_LIMIT             256
 #define CS_RING_INCIDENT_FRAME_LIMIT       16
 #define CS_RING_CLASS_LIMIT                512
@@ -33,7 +33,7 @@
 #define CS_RING_KEY_LIMIT_BYTES            64
 #define CS_RING_VALUE_LIMIT_BYTES          440
 #define CS_RING_BREADCRUMB_LIMIT_BYTES     232
-#define CS_RING_CATEGORY_LIMIT_BYTES       64 // of a breadcrumb's category
+#define CS_RING_CATEGORY_LIMIT_BYTES       64 // maximum size of a breadcrumb's category
 #define CS_RING_MESSAGE_LIMIT_BYTES        2048
 #define CS_RING_ABORT_LIMIT_BYTES          1024
 #define CS_RING_EXCEPTION_LIMIT_BYTES      256
@@ -46,15 +46,15 @@
 #define CS_RING_STACK_LIMIT_BYTES          65536
 #define CS_RING_REGISTER_LIMIT             34
 #define CS_RING_NO_IMAGE                   0xffffu
-#define CS_RING_RECORD_PADDING_BYTES       3336 // moves the stack of a slot to the offset 16 KiB
+#define CS_RING_RECORD_PADDING_BYTES       3336 // padding, so that the stack is at the offset 16 KiB of a slot
 
 // The state of a slot is in the lowest two bits of cs_ring_slot.state. The higher bits contain the generation of the
 // slot.
 #define CS_RING_STATE_FREE      0u
 #define CS_RING_STATE_WRITING   1u
 #define CS_RING_STATE_COMMITTED 2u
-#define CS_RING_STATE_ASKED     3u // of cs_ring_thread only: the thread has not begun to answer
-#define CS_RING_STATE_PENDING   3u // of cs_ring_slot only: complete, but the program may still repair the fault
+#define CS_RING_STATE_ASKED     3u // only in cs_ring_thread: the thread has not begun to answer
+#define CS_RING_STATE_PENDING   3u // only in cs_ring_slot: complete, but the program may still repair the fault
 #define CS_RING_STATE_MASK      3u
 
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_architecture : uint32_t {
@@ -76,7 +76,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_trust : uint8_t {
 #define CS_RING_FRAME_EXACT                                                                                            \
   1u // pc is the address of an instruction and not a return address: symbolicate it without subtracting one. This is so
      // for the pc of a fault, the frame that a signal interrupted, and async callers.
-#define CS_RING_FRAME_ASYNC 2u // from the list of AsyncContexts, and not from the stack
+#define CS_RING_FRAME_ASYNC 2u // the frame is from the list of AsyncContexts, and not from the stack
 
 // The bits of cs_ring_image.flags.
 #define CS_RING_IMAGE_EXECUTABLE     1u // the main executable
@@ -85,9 +85,10 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_trust : uint8_t {
 #define CS_RING_IMAGE_PATH_TRUNCATED 8u
 
 // The bits of cs_ring_record.flags.
-// A crash inside the handler. The signal and the registers are recorded. The stack and the frames may be incomplete.
+// The handler crashed or took too long. The signal and the registers are recorded. The stack and the frames may be
+// incomplete.
 #define CS_RING_RECORD_MINIMAL 1u
-// Set together with MINIMAL if the handler took too long (watchdog.h) and did not crash.
+// Set together with MINIMAL if the handler took too long (watchdog.h).
 #define CS_RING_RECORD_LATE 2u
 // The thread ran a Swift task. task_id and task_priority are valid, and task_name is valid if the task has a name.
 #define CS_RING_RECORD_TASK 4u
@@ -105,12 +106,13 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_trust : uint8_t {
 // Determines which memory of the program a record contains (header.memory_mode).
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_memory_mode : uint32_t {
   CS_RING_MEMORY_NONE = 0,     // neither the stack nor memory near addresses in registers
-  CS_RING_MEMORY_SCRUBBED = 1, // CS_RING_SCRUBBED_BYTE replaces the bytes of texts
+  CS_RING_MEMORY_SCRUBBED = 1, // CS_RING_SCRUBBED_BYTE replaces the bytes of text
   CS_RING_MEMORY_FULL = 2,
-  CS_RING_MEMORY_WITHHELD = 3, // like NONE, at an operator's request through crashd
+  CS_RING_MEMORY_WITHHELD = 3, // like NONE, but an operator requested it through crashd
 } cs_ring_memory_mode;
 
-// Replaces each byte of a run of text. This byte does not occur in UTF-8, and eight of them are not a valid address.
+// Replaces each byte of a run of text characters. This byte does not occur in UTF-8, and eight such bytes are not a
+// valid address.
 #define CS_RING_SCRUBBED_BYTE 0xf5u
 
 // The answer of a thread that a sweep has signaled.
@@ -177,7 +179,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_contained : uint3
 // ring uses these numbers. With OFF, no incident is recorded in the ring. Control messages use other numbers
 // (cs_control_guard).
 typedef enum __attribute__((enum_extensibility(open))) cs_mode : uint32_t {
-  CS_MODE_ABSORB = 0,   // the program continues: with the object intact, or with the documented value
+  CS_MODE_ABSORB = 0,   // the program continues: with the object intact, or with the guard's fallback value
   CS_MODE_ZERO = 1,     // the deinit has run and the fields are empty; virtual calls return zero
   CS_MODE_DIAGNOSE = 2, // the deinit has run, and the fields contain a poison with the record's number
   CS_MODE_OBSERVE = 3,  // the incident is recorded, and the program continues as without the shield
@@ -187,7 +189,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_mode : uint32_t {
 
 // The bits of cs_ring_incident.flags.
 #define CS_RING_INCIDENT_RECORD   1u // the address, the ID, the age and the free stack are known
-#define CS_RING_INCIDENT_EXPLORER 2u // the object was in the part of the quarantine that evicts at random
+#define CS_RING_INCIDENT_EXPLORER 2u // the object was in the explorer, the part of the quarantine that evicts at random
 #define CS_RING_INCIDENT_EXACT    4u // use[0] is the address of an instruction, not a return address
 // The incident is a trap. `detail.trap` is valid, and `address` contains the flags register. Never set together with
 // RECORD.
@@ -195,7 +197,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_mode : uint32_t {
 
 // The action that is installed for a crash signal.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_handler_state : uint32_t {
-  CS_RING_HANDLER_OURS = 0,     // our handler is installed, or the action was not checked yet
+  CS_RING_HANDLER_OURS = 0,     // our handler is installed, or the shield has not checked the action yet
   CS_RING_HANDLER_REPLACED = 1, // another handler is installed
   CS_RING_HANDLER_DEFAULT = 2,  // the default action is installed
   CS_RING_HANDLER_IGNORED = 3,
@@ -230,12 +232,12 @@ typedef struct cs_ring_header {
   uint32_t architecture;
   uint64_t total_bytes;
   uint8_t ring_id[16]; // random; the IDs of reports are derived from it
-  int32_t pid;         // the pid in the process's pid namespace
+  int32_t pid;         // the process's pid in its own pid namespace
   uint32_t uid;
   uint64_t start_time_ns; // the start of the process, CLOCK_REALTIME
   uint32_t image_count;   // release: pairs with cs_ring_image_count_acquire()
   uint32_t image_total;   // includes images that do not fit into the table
-  uint64_t slot_head;     // tickets drawn since the start; a claim draws another if the slot is in use
+  uint64_t slot_head;     // tickets drawn since the start; a claim draws another ticket if the slot is in use
   uint64_t slot_lost;     // crashes that found no free slot
   uint64_t record_minimal;
   uint64_t annotation_lost;
@@ -246,19 +248,19 @@ typedef struct cs_ring_header {
   uint32_t thread_count;     // release: pairs with cs_ring_thread_count_acquire()
   uint32_t thread_total;     // threads that had not crashed, including those that got no slot
   uint32_t sweep;            // cs_ring_sweep
-  uint32_t survived;         // records with a lower sequence belong to crashes that the process survived
+  uint32_t survived;         // records with a sequence below this number belong to crashes that the process survived
   uint64_t sweep_ns;         // the duration of the sweep in nanoseconds
   cs_ring_handler handlers[CS_RING_HANDLER_LIMIT];
   uint64_t heap_key;      // the word that glibc writes into a freed block (its tcache's key); 0: unknown
   uint64_t heap_start;    // the start of the heap that grows by brk; 0: unknown
   uint32_t memory_mode;   // cs_ring_memory_mode
   uint32_t is_restricted; // 1: the kernel writes no core dump for the user, so the report belongs to root
-  uint64_t incident_lost; // occurrences that are lost because no entry was free
+  uint64_t incident_lost; // occurrences of incidents that are lost because no entry was free
   uint32_t class_count;   // release: pairs with cs_ring_class_count_acquire()
   uint32_t class_total;   // includes classes that do not fit into the table
   cs_ring_self_test self_test;
   uint32_t announces_incidents; // 1: the process wakes crashd for incidents; 0: crashd must poll
-  uint32_t swift_version;       // of the Swift runtime: major << 16 | minor << 8 | patch; 0: unknown or no Swift
+  uint32_t swift_version;       // the Swift version: major << 16 | minor << 8 | patch; 0: unknown or no Swift
   uint32_t takes_last_crash;    // 1: crashd may send CS_CONTROL_LAST_CRASH
   uint8_t reserved[3356];
 } cs_ring_header;
@@ -322,7 +324,7 @@ typedef struct cs_ring_registers {
 
 typedef struct cs_ring_frame {
   uint64_t pc;
-  uint64_t function_start; // from the FDE; 0: unknown
+  uint64_t function_start; // the function's start in the FDE; 0: unknown
   uint8_t trust;           // cs_ring_trust
   uint8_t flags;
   uint16_t image; // index into the image table; 0xffff: none
@@ -343,7 +345,7 @@ typedef struct cs_ring_record {
   uint64_t time_ns;  // CLOCK_REALTIME at handler entry
   uint64_t entry_ns; // CLOCK_MONOTONIC at handler entry
   uint64_t address;  // si_addr
-  int32_t pid;       // in the process's pid namespace
+  int32_t pid;       // the process's pid in its own pid namespace
   int32_t tid;
   int32_t signal;
   int32_t code;       // si_code
@@ -352,7 +354,7 @@ typedef struct cs_ring_record {
   int32_t system_call; // si_syscall of SIGSYS, else -1
   uint32_t flags;
   uint32_t frame_count;
-  uint32_t frame_total; // number of frames without async ones; may be larger than the number of stored frames
+  uint32_t frame_total; // number of frames without async frames; may exceed the number of stored frames
   uint32_t frame_head;  // frames[0 ..< frame_head] are the innermost; the outermost and async ones follow
   uint32_t unwind_stop; // why the unwind ended (cs_unwind_stop in cs_shim.h)
   uint32_t instruction_bytes;
@@ -399,11 +401,11 @@ typedef struct cs_ring_thread_record {
   int32_t tid;
   uint32_t answer; // cs_ring_answer
   uint8_t name[CS_RING_THREAD_NAME_LIMIT_BYTES];
-  uint32_t frame_count; // this field and the next three have the same meaning as in cs_ring_record
+  uint32_t frame_count; // this field and the next three fields have the same meaning as in cs_ring_record
   uint32_t frame_total;
   uint32_t frame_head;
   uint32_t unwind_stop;
-  uint32_t run_state; // the kernel's letter for its state (R, S, D, …) if it did not answer, else 0
+  uint32_t run_state; // the kernel's letter for the thread's state (R, S, D, …) if it did not answer, else 0
   uint32_t flags;     // CS_RING_RECORD_TASK
   uint32_t task_name_bytes;
   uint32_t task_id;
@@ -441,7 +443,7 @@ typedef union cs_ring_incident_detail {
 } cs_ring_incident_detail;
 
 // Incidents with the same source, kind, subject and access stack share one entry. The other fields describe the first
-// of them. These fields are written once. Only the atomic fields `count` and `last_ns` change later.
+// of these incidents and are written once. Only the atomic fields `count` and `last_ns` change later.
 typedef struct cs_ring_incident {
   uint64_t key;      // 0: the entry was never used
   uint64_t sequence; // 1: the entry is complete
@@ -461,12 +463,12 @@ typedef struct cs_ring_incident {
   int32_t use_tid;
   int32_t free_tid;
   uint32_t use_count;
-  uint32_t free_count; // size of detail.object.free or detail.trap.registers; 0: not known
+  uint32_t free_count; // number of elements in detail.object.free or detail.trap.registers
   uint32_t subject_bytes;
-  uint32_t origin_count;                        // size of detail.object.origin or detail.trap.frames; 0: not known
+  uint32_t origin_count;                        // number of elements in detail.object.origin or detail.trap.frames
   uint8_t subject[CS_RING_SUBJECT_LIMIT_BYTES]; // the name of the class, or the message of the guard
   // The access stack: return addresses, beginning with the innermost one. The entry of an async caller is the address
-  // at which it resumes, which is the first instruction of a function, plus 1.
+  // at which the caller resumes, plus 1. This address is the first instruction of a function.
   uint64_t use[CS_RING_INCIDENT_FRAME_LIMIT];
   cs_ring_incident_detail detail;
   int32_t origin_tid;

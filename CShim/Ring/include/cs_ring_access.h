@@ -87,8 +87,8 @@ static inline uint32_t cs_ring_class_count_acquire(const cs_ring_header *header)
   return __atomic_load_n(&header->class_count, __ATOMIC_ACQUIRE);
 }
 
-// Copies bytes of the ring to private memory, for readers. The fence prevents the compiler from reading the shared
-// bytes again in place of the copy. The bytes that a reader checks are therefore the bytes that it uses.
+// Copies bytes of the ring to private memory, for readers. The fence keeps the compiler from reading the shared bytes
+// again in place of the copy. A reader therefore uses exactly the bytes that it has checked.
 static inline void cs_ring_copy(void *ret_bytes, const void *shared, size_t size) {
   memcpy(ret_bytes, shared, size);
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -101,7 +101,7 @@ static inline void cs_ring_copy(void *ret_bytes, const void *shared, size_t size
 void cs_ring_header_withhold(cs_ring_header *header);
 void cs_ring_slot_withhold(cs_ring_slot *slot);
 
-// Reads a counter that only grows. The read is not ordered with other fields.
+// Reads a counter that only grows. This read has no memory ordering with reads of other fields.
 static inline uint64_t cs_ring_counter(const uint64_t *counter) SIGNAL_SAFE {
   return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }

@@ -48,7 +48,8 @@ extension Shield {
     /// nor reports the next change.
     public var onStatusChange: (@Sendable (Status) -> Void)?
 
-    /// Which contents of the crashing thread's stack, and of the memory that the registers point to, a report keeps.
+    /// The memory contents that a report keeps of the crashing thread's stack and of the memory to which the registers
+    /// point.
     ///
     /// A report always keeps the runtime error message (`Fatal error: …`), tags and breadcrumbs.
     public enum Memory: Sendable, Equatable {
@@ -60,7 +61,7 @@ extension Shield {
       case full
     }
 
-    /// Whether each forked child starts the shield, with its parent's settings, before `fork` returns:
+    /// Whether each forked child starts the shield with its parent's settings before `fork` returns:
     /// `CRASHSHIELD_FORK=1`.
     ///
     /// This costs each child about a millisecond and two threads, even a child that only calls `exec`. Where the

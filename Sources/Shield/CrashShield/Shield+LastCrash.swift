@@ -39,11 +39,11 @@ extension Shield {
 /// The last crash that crashd reported.
 final class LastCrashRegister: Sendable {
   static let shared = LastCrashRegister()
-  /// The longest wait: `Task.sleep` traps for a deadline beyond the clock's range.
+  /// The longest wait; it is limited because `Task.sleep` traps for a deadline beyond the clock's range.
   private static let longest = Duration.seconds(365 * 86_400)
 
   private struct State {
-    /// Nil until crashd has answered; contains a nil optional if crashd answered that there is no crash.
+    /// crashd's answer: nil until crashd has answered, and `.some(nil)` if crashd answered that there is no crash.
     var known: Shield.LastCrash??
     var waiters: [UInt64: AsyncStream<Void>.Continuation] = [:]
     var next: UInt64 = 0
@@ -86,7 +86,7 @@ final class LastCrashRegister: Sendable {
 }
 
 extension Shield.LastCrash {
-  /// Fails if the message says that there is no crash.
+  /// Returns nil if the message says that there is no crash.
   init?(_ control: cs_shim_control) {
     if control.time_ns == 0 { return nil }
     // C arrays are tuples in Swift. Invariant: the C code ends both strings with a NUL inside their arrays.

@@ -25,7 +25,7 @@ extension Shield {
 }
 
 extension Shield.StartError: CustomStringConvertible {
-  /// What failed, on what, and why.
+  /// A description of what failed, on which setting or call, and why.
   public var description: String {
     switch self {
     case .alreadyStarted:

@@ -2,7 +2,7 @@ internal import CrashShieldGuards
 
 /// The fallback value of a failing forced cast.
 ///
-/// For a null, it is the fallback value of the target type. A number or string is converted to the target type if the
+/// For a null, this is the fallback value of the target type. A number or string is converted to the target type if the
 /// conversion is lossless. For any other value, there is no fallback value.
 enum Given {
   /// Returns the fallback value, or nil if there is none; `value` is nil for a null.

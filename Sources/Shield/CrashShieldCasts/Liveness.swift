@@ -4,7 +4,7 @@ internal import CrashShieldGuards
 
 /// Whether the hook receives the program's casts, with the expected arguments.
 enum Liveness {
-  /// The reason why failing casts are not handled in this process; nil if they are.
+  /// The reason why failing casts are not handled in this process; nil if they are handled.
   ///
   /// The check runs at the first failing cast, or at the first call of `castsUnavailableReason`.
   static let unavailable: String? = {

@@ -1,7 +1,7 @@
 internal import CShimExecutorChecks
 internal import CrashShieldGuards
 
-/// Whether this module's protection works in this process.
+/// Checks whether this module's protection works in this process.
 enum Liveness {
   /// The reason why the protection is off; nil if it is on.
   static var unavailable: String? { words(for: cs_executor_status()) ?? place }
@@ -38,7 +38,7 @@ enum Liveness {
     place.preconditionIsolated()
     let other = ImplicitGuards.probedPC
     // On a stack that the thread did not start with, such as that of a fiber, the call site cannot be determined. On
-    // other threads of the process it may be known.
+    // other threads of the process, call sites may be known.
     if places.contains(0) || other == 0 { return nil }
     guard places.first == places.last, places.first != other else {
       return "the call site of an executor check is unknown"

@@ -2,7 +2,7 @@ public import CrashShield
 public import CrashShieldGuards
 
 extension Shield {
-  /// The reason why failing executor checks are not handled in this process; nil if they are.
+  /// The reason why failing executor checks are not handled in this process; nil if they are handled.
   ///
   /// The hooks are tested when the program is loaded. Whether call sites can be determined is tested once, in some
   /// microseconds: at the first fault or when this property is read. If handling is unavailable, every check behaves as

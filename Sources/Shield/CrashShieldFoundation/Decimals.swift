@@ -3,10 +3,10 @@ internal import CrashShieldGuards
 public import Foundation
 
 extension FixedWidthInteger {
-  /// Converts the number without its fraction; if the type cannot hold it, uses the nearest number and records
-  /// `conversion`.
+  /// Converts the number without its fraction; if the type cannot hold it, uses the nearest number and records the
+  /// fault as `conversion`.
   ///
-  /// NaN becomes 0, and is recorded. Cutting off a fraction is not a fault. This initializer replaces
+  /// NaN becomes 0, and the fault is recorded. Cutting off a fraction is not a fault. This initializer replaces
   /// `NSDecimalNumber.intValue`, which silently returns a wrong number. Because the replaced operation does not trap,
   /// this initializer returns the same value in every guard mode.
   public init(shielded value: Decimal, fileID: StaticString = #fileID, line: UInt = #line) {

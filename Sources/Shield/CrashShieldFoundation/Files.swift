@@ -11,10 +11,11 @@ public import Foundation
 #endif
 
 extension JSONSerialization {
-  /// Returns the JSON of an object; if JSON cannot hold it, throws `ShieldFault.refused` and records `json`.
+  /// Returns the JSON of an object; if JSON cannot hold it, throws `ShieldFault.refused` and records the fault as
+  /// `json`.
   ///
   /// Replaces `data(withJSONObject:)`, which ends the process if the top-level object is a scalar. A scalar is accepted
-  /// only if `options` allow fragments. Under `off` and `observe` it behaves like the plain function.
+  /// only if `options` allow fragments. Under `off` and `observe`, the guard behaves like the plain function.
   public static func shieldedData(
     withJSONObject object: Any, options: WritingOptions = [], fileID: StaticString = #fileID, line: UInt = #line
   ) throws -> Data {
@@ -36,10 +37,10 @@ extension JSONSerialization {
 
 extension NSKeyedUnarchiver {
   /// Returns the object of an archive; if the archive is invalid or contains another class, throws
-  /// `ShieldFault.refused` and records `json`.
+  /// `ShieldFault.refused` and records the fault as `json`.
   ///
-  /// Replaces `unarchiveObject(with:) as!`, which ends the process in these cases. Under `off` and `observe` it behaves
-  /// like that expression.
+  /// Replaces `unarchiveObject(with:) as!`, which ends the process in these cases. Under `off` and `observe`, the guard
+  /// behaves like that expression.
   public static func shieldedUnarchivedObject<Object: NSObject & NSCoding>(
     ofClass type: Object.Type = Object.self, from data: Data, fileID: StaticString = #fileID, line: UInt = #line
   ) throws -> Object {
@@ -56,14 +57,15 @@ extension NSKeyedUnarchiver {
 }
 
 extension Process {
-  /// Returns the exit status; if the process was not started or has not ended, returns nil and records `process`.
+  /// Returns the exit status; if the process was not started or has not ended, returns nil and records the fault as
+  /// `process`.
   public func shieldedTerminationStatus(fileID: StaticString = #fileID, line: UInt = #line) -> Int32? {
     let isEnded = processIdentifier != 0 && !isRunning
     if !isEnded, handleFault("the status of a process that has not ended", fileID, line) { return nil }
     return terminationStatus
   }
 
-  /// Terminates the process; if it was not started, returns false and records `process`.
+  /// Terminates the process; if it was not started, returns false and records the fault as `process`.
   @discardableResult
   public func shieldedTerminate(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
     if processIdentifier == 0, handleFault("the end of a process that was not started", fileID, line) { return false }
@@ -71,7 +73,7 @@ extension Process {
     return true
   }
 
-  /// Waits for the end of the process; if it was not started, returns false and records `process`.
+  /// Waits for the end of the process; if it was not started, returns false and records the fault as `process`.
   @discardableResult
   public func shieldedWaitUntilExit(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
     if processIdentifier == 0, handleFault("a wait for a process that was not started", fileID, line) { return false }
@@ -85,11 +87,12 @@ extension Process {
 }
 
 extension FileHandle {
-  /// Writes the data; if the write fails, throws the error and records `fileHandle` or `pipe`.
+  /// Writes the data; if the write fails, throws the error and records the fault as `fileHandle` or `pipe`.
   ///
   /// The kind `fileHandle` means a closed handle, and `pipe` means a pipe or socket without a reader. Replaces
   /// `write(_:)`, which ends the process in these cases. If `Shield.ignoreBrokenPipes()` was not called, a write to a
-  /// pipe without a reader still ends the process, with SIGPIPE. Under `off` and `observe` it behaves like `write(_:)`.
+  /// pipe without a reader still ends the process, with SIGPIPE. Under `off` and `observe`, the guard behaves like
+  /// `write(_:)`.
   public func shieldedWrite(_ data: Data, fileID: StaticString = #fileID, line: UInt = #line) throws {
     do {
       try write(contentsOf: data)
@@ -110,10 +113,10 @@ extension FileHandle {
     return cause.domain == NSPOSIXErrorDomain && cause.code == Int(EPIPE)
   }
 
-  /// Reads to the end; if the handle is closed, throws the error and records `fileHandle`.
+  /// Reads to the end; if the handle is closed, throws the error and records the fault as `fileHandle`.
   ///
-  /// Replaces `readDataToEndOfFile()`, which ends the process if the handle is closed. Under `off` and `observe` it
-  /// behaves like that function.
+  /// Replaces `readDataToEndOfFile()`, which ends the process if the handle is closed. Under `off` and `observe`, the
+  /// guard behaves like that function.
   public func shieldedReadToEnd(fileID: StaticString = #fileID, line: UInt = #line) throws -> Data {
     do {
       return try readToEnd() ?? Data()

@@ -2,8 +2,8 @@ internal import CrashShieldGuards
 public import Foundation
 
 extension NSMutableArray {
-  /// Inserts an object before an index or at the end; if the index is out of bounds, has no effect and records
-  /// `foundationRange`.
+  /// Inserts an object before an index or at the end; if the index is out of bounds, has no effect and records the
+  /// fault as `foundationRange`.
   ///
   /// - Returns: Whether the object was inserted.
   @discardableResult
@@ -16,7 +16,8 @@ extension NSMutableArray {
     return true
   }
 
-  /// Removes the object at an index; if the index is out of bounds, has no effect and records `foundationRange`.
+  /// Removes the object at an index; if the index is out of bounds, has no effect and records the fault as
+  /// `foundationRange`.
   ///
   /// - Returns: Whether the object was removed.
   @discardableResult
@@ -27,7 +28,8 @@ extension NSMutableArray {
     return true
   }
 
-  /// Replaces the object at an index; if the index is out of bounds, has no effect and records `foundationRange`.
+  /// Replaces the object at an index; if the index is out of bounds, has no effect and records the fault as
+  /// `foundationRange`.
   ///
   /// - Returns: Whether the object was replaced.
   @discardableResult
@@ -42,7 +44,8 @@ extension NSMutableArray {
 }
 
 extension NSOrderedSet {
-  /// Returns the object at an index; if the index is out of bounds, returns nil and records `foundationRange`.
+  /// Returns the object at an index; if the index is out of bounds, returns nil and records the fault as
+  /// `foundationRange`.
   public func shieldedObject(at index: Int, fileID: StaticString = #fileID, line: UInt = #line) -> Any? {
     let isOutside = index < 0 || index >= count
     if isOutside, handleFault(index, count, NSOrderedSet.self, fileID, line) { return nil }
@@ -51,8 +54,8 @@ extension NSOrderedSet {
 }
 
 extension NSMutableOrderedSet {
-  /// Inserts an object before an index or at the end; if the index is out of bounds, has no effect and records
-  /// `foundationRange`.
+  /// Inserts an object before an index or at the end; if the index is out of bounds, has no effect and records the
+  /// fault as `foundationRange`.
   ///
   /// - Returns: Whether the index was in bounds. An object that is already in the set keeps its index.
   @discardableResult
@@ -65,7 +68,8 @@ extension NSMutableOrderedSet {
     return true
   }
 
-  /// Removes the object at an index; if the index is out of bounds, has no effect and records `foundationRange`.
+  /// Removes the object at an index; if the index is out of bounds, has no effect and records the fault as
+  /// `foundationRange`.
   ///
   /// - Returns: Whether the object was removed.
   @discardableResult
@@ -76,7 +80,8 @@ extension NSMutableOrderedSet {
     return true
   }
 
-  /// Replaces the object at an index; if the index is out of bounds, has no effect and records `foundationRange`.
+  /// Replaces the object at an index; if the index is out of bounds, has no effect and records the fault as
+  /// `foundationRange`.
   ///
   /// - Returns: Whether the object was replaced.
   @discardableResult
@@ -91,7 +96,7 @@ extension NSMutableOrderedSet {
 }
 
 extension NSTextCheckingResult {
-  /// Returns the range of a capture group; if the expression has no such group, returns nil and records
+  /// Returns the range of a capture group; if the expression has no such group, returns nil and records the fault as
   /// `foundationRange`.
   ///
   /// If a group exists but did not take part in the match, the location of its range is `NSNotFound`, as in the plain

@@ -3,7 +3,8 @@ internal import CrashShieldGuards
 public import Foundation
 
 extension NSArray {
-  /// Returns the object at an index; if the index is out of bounds, returns nil and records `foundationRange`.
+  /// Returns the object at an index; if the index is out of bounds, returns nil and records the fault as
+  /// `foundationRange`.
   public func shieldedObject(at index: Int, fileID: StaticString = #fileID, line: UInt = #line) -> Any? {
     let isOutside = index < 0 || index >= count
     if isOutside, handleFault(index, count, NSArray.self, fileID, line) { return nil }
@@ -20,7 +21,7 @@ extension NSArray {
 }
 
 extension NSMutableArray {
-  /// Adds an object; skips nil and records `missingValue`.
+  /// Adds an object; skips nil and records the fault as `missingValue`.
   ///
   /// Skips nil in every guard mode. With the plain operation, nil would become `NSNull`.
   ///
@@ -48,7 +49,7 @@ extension NSString {
     return substring(with: range)
   }
 
-  /// Returns the part from a UTF-16 index to the end; if the index is past the end, returns "" and records
+  /// Returns the part from a UTF-16 index to the end; if the index is past the end, returns "" and records the fault as
   /// `foundationRange`.
   public func shieldedSubstring(
     from index: Int, fileID: StaticString = #fileID, line: UInt = #line
@@ -60,8 +61,8 @@ extension NSString {
     return substring(from: index)
   }
 
-  /// Returns the part before a UTF-16 index; if the index is past the end, returns the whole string and records
-  /// `foundationRange`.
+  /// Returns the part before a UTF-16 index; if the index is past the end, returns the whole string and records the
+  /// fault as `foundationRange`.
   public func shieldedSubstring(
     to index: Int, fileID: StaticString = #fileID, line: UInt = #line
   ) -> String {
@@ -72,7 +73,8 @@ extension NSString {
     return substring(to: index)
   }
 
-  /// Returns the UTF-16 unit at an index; if the index is out of bounds, returns nil and records `foundationRange`.
+  /// Returns the UTF-16 unit at an index; if the index is out of bounds, returns nil and records the fault as
+  /// `foundationRange`.
   public func shieldedCharacter(
     at index: Int, fileID: StaticString = #fileID, line: UInt = #line
   ) -> UInt16? {

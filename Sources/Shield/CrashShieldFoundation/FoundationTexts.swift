@@ -2,8 +2,8 @@ internal import CrashShieldGuards
 public import Foundation
 
 extension NSMutableString {
-  /// Inserts a string before a UTF-16 index or at the end; if the index is past the end, has no effect and records
-  /// `foundationRange`.
+  /// Inserts a string before a UTF-16 index or at the end; if the index is past the end, has no effect and records the
+  /// fault as `foundationRange`.
   ///
   /// - Returns: Whether the string was inserted.
   @discardableResult
@@ -16,7 +16,8 @@ extension NSMutableString {
     return true
   }
 
-  /// Deletes a range of UTF-16 units; if a part is out of bounds, has no effect and records `foundationRange`.
+  /// Deletes a range of UTF-16 units; if a part is out of bounds, has no effect and records the fault as
+  /// `foundationRange`.
   ///
   /// - Returns: Whether the range was deleted.
   @discardableResult
@@ -28,7 +29,8 @@ extension NSMutableString {
     return true
   }
 
-  /// Replaces a range of UTF-16 units; if a part is out of bounds, has no effect and records `foundationRange`.
+  /// Replaces a range of UTF-16 units; if a part is out of bounds, has no effect and records the fault as
+  /// `foundationRange`.
   ///
   /// - Returns: Whether the range was replaced.
   @discardableResult
@@ -42,7 +44,8 @@ extension NSMutableString {
 }
 
 extension NSAttributedString {
-  /// Returns an attribute at a UTF-16 index; if the index is out of bounds, returns nil and records `foundationRange`.
+  /// Returns an attribute at a UTF-16 index; if the index is out of bounds, returns nil and records the fault as
+  /// `foundationRange`.
   public func shieldedAttribute(
     _ name: NSAttributedString.Key, at index: Int, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Any? {
@@ -52,8 +55,8 @@ extension NSAttributedString {
     return unsafe attribute(name, at: index, effectiveRange: nil)
   }
 
-  /// Returns the attributes at a UTF-16 index; if the index is out of bounds, returns no attributes and records
-  /// `foundationRange`.
+  /// Returns the attributes at a UTF-16 index; if the index is out of bounds, returns no attributes and records the
+  /// fault as `foundationRange`.
   public func shieldedAttributes(
     at index: Int, fileID: StaticString = #fileID, line: UInt = #line
   ) -> [NSAttributedString.Key: Any] {
@@ -89,8 +92,8 @@ extension NSMutableAttributedString {
     removeAttribute(name, range: clamped(range, length, NSMutableAttributedString.self, fileID, line) ?? range)
   }
 
-  /// Inserts a string before a UTF-16 index or at the end; if the index is past the end, has no effect and records
-  /// `foundationRange`.
+  /// Inserts a string before a UTF-16 index or at the end; if the index is past the end, has no effect and records the
+  /// fault as `foundationRange`.
   ///
   /// - Returns: Whether the string was inserted.
   @discardableResult
@@ -103,7 +106,8 @@ extension NSMutableAttributedString {
     return true
   }
 
-  /// Deletes a range of UTF-16 units; if a part is out of bounds, has no effect and records `foundationRange`.
+  /// Deletes a range of UTF-16 units; if a part is out of bounds, has no effect and records the fault as
+  /// `foundationRange`.
   ///
   /// - Returns: Whether the range was deleted.
   @discardableResult
@@ -115,7 +119,8 @@ extension NSMutableAttributedString {
     return true
   }
 
-  /// Replaces a range of UTF-16 units; if a part is out of bounds, has no effect and records `foundationRange`.
+  /// Replaces a range of UTF-16 units; if a part is out of bounds, has no effect and records the fault as
+  /// `foundationRange`.
   ///
   /// - Returns: Whether the range was replaced.
   @discardableResult

@@ -4,13 +4,13 @@ internal import Foundation
 internal import Synchronization
 
 extension MainActor {
-  /// Runs the body on the main actor: at once on the main thread; on another thread, runs it later and records
-  /// `isolation`.
+  /// Runs the body on the main actor: at once on the main thread; on another thread, runs it later and records the
+  /// fault as `isolation`.
   ///
   /// Replaces `MainActor.assumeIsolated`, which ends the process on another thread. Bodies from one thread run in the
   /// order of their calls. The call does not wait for the body. If the main queue has not run the body after a second,
-  /// a second incident is recorded. This happens in a server whose main thread does other work. Under `off` and
-  /// `observe` it behaves like `assumeIsolated`.
+  /// a second incident is recorded. This delay occurs in a server whose main thread does other work. Under `off` and
+  /// `observe`, the guard behaves like `assumeIsolated`.
   public static func shieldedRun(
     fileID: StaticString = #fileID, line: UInt = #line, _ body: @escaping @MainActor @Sendable () -> Void
   ) {

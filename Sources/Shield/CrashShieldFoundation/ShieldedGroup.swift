@@ -7,8 +7,8 @@ internal import Synchronization
 ///
 /// Replaces `DispatchGroup`, for which an extra `leave` ends the process. This class records the extra `leave` as
 /// `group`. If the group is deallocated before each `enter` was followed by a `leave`, it performs the missing calls of
-/// `leave` and records the fault; a `DispatchGroup` would leak. Under `off` and `observe` it behaves like
-/// `DispatchGroup`. May be used from any thread.
+/// `leave` and records the fault. A `DispatchGroup` would leak in this case. Under `off` and `observe`, the guard
+/// behaves like `DispatchGroup`. May be used from any thread.
 public final class ShieldedGroup: Sendable {
   private let group = DispatchGroup()
   private let inside = Atomic<Int>(0)
@@ -73,7 +73,7 @@ public final class ShieldedGroup: Sendable {
 /// A semaphore that may be deallocated while its value is below the initial one.
 ///
 /// Replaces `DispatchSemaphore`, which ends the process in this case. This class records the fault as `source`. Under
-/// `off` and `observe` it behaves like `DispatchSemaphore`. May be used from any thread.
+/// `off` and `observe`, the guard behaves like `DispatchSemaphore`. May be used from any thread.
 public final class ShieldedSemaphore: Sendable {
   private let semaphore: DispatchSemaphore
   private let taken = Atomic<Int>(0)
@@ -116,7 +116,7 @@ public final class ShieldedSemaphore: Sendable {
 ///
 /// A plain dispatch source ends the process if it is resumed twice, or released while it is suspended or was never
 /// resumed. This class records both faults as `source`. A source that is released while it is suspended is cancelled
-/// and resumed. Under `off` and `observe` it behaves like the source itself. May be used from any thread.
+/// and resumed. Under `off` and `observe`, the guard behaves like the source itself. May be used from any thread.
 public final class ShieldedSource: Sendable {
   private struct State {
     // True initially, because Dispatch creates a source suspended.

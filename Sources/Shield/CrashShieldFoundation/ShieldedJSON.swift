@@ -5,7 +5,7 @@ public import Foundation
 /// Replaces expressions such as `json["user"]! as! [String: Any]`, which end the process for unexpected values.
 /// Navigating to a value does not record anything. Reading an unexpected value records one incident, with the path and
 /// the value's type. A missing value is recorded as `missingValue`, a null as `null`, and another type as `cast`. A
-/// conversion between a string and a number or boolean is also recorded as `cast`. Only lossless conversions are done:
+/// conversion between a string and a number or boolean is also recorded as `cast`. Only lossless conversions are made:
 /// 42 to "42" and "42" to 42, but not "3.5" to an integer.
 ///
 /// ```swift
@@ -16,8 +16,8 @@ public import Foundation
 ///
 /// Records show the keys that the program names. Read untrusted keys with `object()`: records do not show its keys. If
 /// a key is also the name of a member of this type, write `json["string"]`. As with a plain cast, JSON's 1 can be read
-/// as true, and true as 1; this is not recorded. Under `off` and `observe`, a missing value behaves as with `!`, and
-/// another unexpected value as with `as!`.
+/// as true, and true as 1. These reads are not recorded. Under `off` and `observe`, a missing value behaves as with
+/// `!`, and another unexpected value as with `as!`.
 ///
 /// The document is a copy of its source and can be sent to any thread. Copying takes time proportional to the size of
 /// the source.
@@ -41,10 +41,10 @@ public struct ShieldedJSON: Sendable {
     self.path = path
   }
 
-  /// The value of a key.
+  /// The value of a key; missing if this value is not an object, or has no such key.
   public subscript(dynamicMember key: String) -> ShieldedJSON { self[key] }
 
-  /// The value of a key.
+  /// The value of a key; missing if this value is not an object, or has no such key.
   public subscript(key: String) -> ShieldedJSON {
     if case .object(let members) = found { return ShieldedJSON(members[key] ?? .missing, path.going(.key(key))) }
     return ShieldedJSON(found, path.stopping(.key(key)))

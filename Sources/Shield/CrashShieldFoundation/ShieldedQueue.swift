@@ -6,8 +6,9 @@ public import Dispatch
 /// A serial queue on which its own bodies may call `sync`.
 ///
 /// Replaces `DispatchQueue.sync` on the current queue, which ends the process, or deadlocks if the call goes through
-/// another queue. `sync` of this class then runs the body at once, inside the body that called it, and records the call
-/// as `queue`. Under `off` and `observe` it behaves like `DispatchQueue.sync`. May be used from any thread.
+/// another queue. In this case, `sync` of this class runs the new body at once, inside the body that called `sync`, and
+/// records the call as `queue`. Under `off` and `observe`, the guard behaves like `DispatchQueue.sync`. May be used
+/// from any thread.
 public final class ShieldedQueue: Sendable {
   private let queue: DispatchQueue
 

@@ -6,8 +6,8 @@ internal import Synchronization
 /// A repeating timer that does not retain its target.
 ///
 /// Replaces a timer whose block retains `self`, or whose target may be deallocated while the timer ticks. If the
-/// program did not cancel the timer before the target was deallocated, the next tick cancels the timer and records
-/// `timer`. Releasing the `ShieldedTimer` does not stop the timer; `cancel` does.
+/// program did not cancel the timer before the target was deallocated, the next tick cancels the timer and records the
+/// fault as `timer`. Releasing the `ShieldedTimer` does not stop the timer; `cancel` does.
 ///
 /// ```swift
 /// ShieldedTimer(every: .seconds(30), target: cache, on: queue) { $0.sweep() }

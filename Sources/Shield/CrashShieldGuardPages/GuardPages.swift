@@ -4,9 +4,9 @@ internal import CrashShield
 
 /// Sampled guard pages, as in GWP-ASan: they detect accesses to freed objects of the chosen classes.
 ///
-/// A sampled object gets a page of its own, which becomes inaccessible when the object is freed. Each later access to
-/// the object then faults, also one by inlined code: a call, a field read, a retain. An access past the object faults,
-/// too. The library's `free` detects a double free.
+/// A sampled object gets a page of its own, which becomes inaccessible when the object is freed. After that, each
+/// access to the object faults, even an access by inlined code: a call, a field read, a retain. An access past the
+/// object faults, too. The library's `free` detects a double free.
 ///
 /// ```swift
 /// Shield.start()
@@ -23,7 +23,7 @@ internal import CrashShield
 /// `Statistics.others` counts them. A sampled object costs some microseconds, for the system calls that change the
 /// protection of its page.
 public enum GuardPages: Sendable {
-  /// The reaction to an invalid use of guarded memory.
+  /// The policy of a class: the reaction to an invalid use of guarded memory.
   public enum Policy: Sendable, Equatable {
     /// Makes the page accessible again, and the program continues.
     ///

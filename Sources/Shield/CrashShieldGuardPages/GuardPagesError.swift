@@ -2,7 +2,7 @@ internal import CShimGuardPages
 
 /// The reason why guard pages cannot protect a class.
 public enum GuardPagesError: Error, Equatable {
-  /// Guard pages are off in this process, for the given reason. Continue without them.
+  /// Guard pages are off in this process, for the given reason. The program can continue without guard pages.
   case unavailable(String)
   /// Objects of this class are larger than a page allows, or aligned to more than 16 bytes.
   case unsuitable(String)
@@ -10,14 +10,14 @@ public enum GuardPagesError: Error, Equatable {
   ///
   /// The library samples objects by size, but objects with tail-allocated elements do not have one common size.
   case tailAllocated(String)
-  /// The limit of protected classes is reached; protect fewer.
+  /// The limit of protected classes is reached. Protect fewer classes.
   case tooManyClasses(String)
   /// The system has no memory for the slots.
   case outOfMemory(String)
 }
 
 extension GuardPagesError: CustomStringConvertible {
-  /// What failed, on what, and why.
+  /// A description of what failed, on which class, and why.
   public var description: String {
     switch self {
     case .unavailable(let why): "cannot guard objects: \(why)"

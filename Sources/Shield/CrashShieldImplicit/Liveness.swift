@@ -1,11 +1,11 @@
 internal import CrashShieldGuards
 
-/// Whether this module's protections work in this process.
+/// Checks whether this module's protections work in this process.
 enum Liveness {
   /// The reason why the protections are off; nil if they are on.
   ///
-  /// The check runs at the first fault, or at the first call of `implicitUnavailableReason`. It does not run in a
-  /// process without faults.
+  /// The check runs at the first fault, or at the first call of `implicitUnavailableReason`. The check does not run in
+  /// a process without faults.
   static let unavailable: String? = ImplicitGuards.probe(line: 1, reason)
 
   @_optimize(none)
@@ -19,7 +19,7 @@ enum Liveness {
     guard unknown(Int.min) - 1 == .min else { return "an overflowing difference does not give the least number" }
     let other = ImplicitGuards.probedPC
     // On a stack that the thread did not start with, such as that of a fiber, the call site cannot be determined. On
-    // other threads of the process it may be known.
+    // other threads of the process, call sites may be known.
     if places.contains(0) || other == 0 { return nil }
     guard places.first == places.last, places.first != other else {
       return "the call site of a fault is unknown: is this built without frame pointers?"

@@ -1,7 +1,7 @@
-// Functions that handle faults. Each function reads its return address, which is the call site in the program's
-// faulting function. Therefore each function is neither inlined nor optimized, so that it has a frame of its own. Also,
-// each caller must use the result: the compiler turns a call in tail position into a jump, which does not push a return
-// address.
+// Functions that handle faults of implicit guards. Each function reads its return address, which is the call site in
+// the program's faulting function. Therefore each function is neither inlined nor optimized, so that it has a frame of
+// its own. Also, each caller must use the result: the compiler turns a call in tail position into a jump, which does
+// not push a return address.
 internal import CShimQuarantine
 internal import CrashShieldGuards
 

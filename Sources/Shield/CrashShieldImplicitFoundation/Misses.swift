@@ -1,4 +1,5 @@
-// Functions that handle faults. Misses.swift of CrashShieldImplicit explains how these functions find the call site.
+// Functions that handle faults of the implicit guards of `Data`. Misses.swift of CrashShieldImplicit explains how such
+// functions find the call site.
 internal import CShimQuarantine
 internal import CrashShield
 internal import CrashShieldGuards

@@ -13,8 +13,7 @@ public import ServiceLifecycle
 /// The services run in a group of their own. At a graceful shutdown, the following steps happen in this order:
 /// 1. Reports get the tag `phase: shutting down` and a breadcrumb, before any service ends.
 /// 2. The services end, in reverse order.
-/// 3. The quarantine runs the deinits that it has deferred. If the process simply exited, these deinits would never
-///    run.
+/// 3. The quarantine runs the deinits that it has deferred, because they would not run at the exit of the process.
 /// 4. The metrics are published one last time.
 ///
 /// Some frameworks, such as Hummingbird with `addServices`, have a group of their own. In that group, add a
@@ -43,7 +42,8 @@ public struct ShieldService: Service {
   init(
     around services: [any Service], metrics: MetricsRun?, drain: QuarantineDrain, note: ShutdownNote, logger: Logger
   ) {
-    // A group ends its services in reverse order.
+    // A group ends its services in reverse order: first the note, then the server's services, the drain and the
+    // metrics.
     let first: [any Service] = metrics.map { [$0, drain] } ?? [drain]
     self.services = first + services + [note]
     self.logger = logger

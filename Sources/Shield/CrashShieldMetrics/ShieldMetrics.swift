@@ -58,7 +58,8 @@ public final class ShieldMetrics: Sendable {
   }
 
   private func tell(_ told: inout Told) {
-    // Read inside the lock: of two concurrent callers, the later one must have the later reading.
+    // The counters are read inside the lock, so that of two concurrent callers, the one that publishes later has the
+    // later reading.
     let reading = read()
     for (key, count) in reading.counts {
       let more = count - told.counts[key, default: 0]
@@ -69,13 +70,15 @@ public final class ShieldMetrics: Sendable {
     for (key, level) in reading.levels { gauge(key, &told).record(level) }
   }
 
-  /// The upper limit exists because `Task.sleep` traps for a deadline beyond the clock's range, and the lower limit
+  /// The allowed intervals between two updates.
+  ///
+  /// The upper limit exists because `Task.sleep` traps for a deadline beyond the clock's range. The lower limit exists
   /// because updates without a pause would occupy a core.
   private static let intervals = Duration.milliseconds(100)...Duration.seconds(365 * 86_400)
 
   /// Updates at once, then at this interval until the task is cancelled, and once more after the cancellation.
   ///
-  /// - Parameter interval: From 100 milliseconds to a year. Other values are clamped to that range.
+  /// - Parameter interval: From 100 milliseconds to a year. Values outside of this range are clamped to it.
   public func run(every interval: Duration = .seconds(10)) async {
     repeat { update() } while await Self.waits(interval)
     update()

@@ -33,7 +33,7 @@ struct ShieldReading: Sendable, Equatable {
   private mutating func count(_ label: String, _ dimensions: [String: String] = [:], by amount: Int) {
     let (sum, isTooLarge) = counts[Key(label: label, dimensions: dimensions), default: 0].addingReportingOverflow(
       amount)
-    // Saturate, because this code must not trap.
+    // The sum saturates, because this code must not trap.
     counts[Key(label: label, dimensions: dimensions)] = isTooLarge ? .max : sum
   }
 }

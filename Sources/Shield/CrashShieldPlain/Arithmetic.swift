@@ -1,29 +1,29 @@
 // The standard library's operators under other names, for CrashShieldImplicit: in files that import it, its own
 // operators replace the standard library's.
 extension FixedWidthInteger {
-  /// The plain `+`.
+  /// The standard library's `+`, without a guard.
   @_transparent
   public func _plainSum(_ other: Self) -> Self { self + other }
 
-  /// The plain `-`.
+  /// The standard library's `-`, without a guard.
   @_transparent
   public func _plainDifference(_ other: Self) -> Self { self - other }
 
-  /// The plain `*`.
+  /// The standard library's `*`, without a guard.
   @_transparent
   public func _plainProduct(_ other: Self) -> Self { self * other }
 
-  /// The plain `/`.
+  /// The standard library's `/`, without a guard.
   @_transparent
   public func _plainQuotient(_ other: Self) -> Self { self / other }
 
-  /// The plain `%`.
+  /// The standard library's `%`, without a guard.
   @_transparent
   public func _plainRemainder(_ other: Self) -> Self { self % other }
 }
 
 extension FixedWidthInteger where Self: SignedNumeric {
-  /// The plain `-` of one number.
+  /// The standard library's `-` of one number, without a guard.
   @_transparent
   public func _plainNegation() -> Self { -self }
 }

@@ -1,11 +1,11 @@
 extension Array {
-  /// The plain subscript.
+  /// The standard library's subscript, without a guard.
   public subscript(_plain position: Int) -> Element {
     @_transparent get { self[position] }
     @_transparent _modify { yield &self[position] }
   }
 
-  /// The plain subscript.
+  /// The standard library's subscript, without a guard.
   public subscript(_plain range: Range<Int>) -> ArraySlice<Element> {
     @_transparent get { self[range] }
     @_transparent set { self[range] = newValue }
@@ -13,13 +13,13 @@ extension Array {
 }
 
 extension ContiguousArray {
-  /// The plain subscript.
+  /// The standard library's subscript, without a guard.
   public subscript(_plain position: Int) -> Element {
     @_transparent get { self[position] }
     @_transparent _modify { yield &self[position] }
   }
 
-  /// The plain subscript.
+  /// The standard library's subscript, without a guard.
   public subscript(_plain range: Range<Int>) -> ArraySlice<Element> {
     @_transparent get { self[range] }
     @_transparent set { self[range] = newValue }
@@ -27,13 +27,13 @@ extension ContiguousArray {
 }
 
 extension ArraySlice {
-  /// The plain subscript.
+  /// The standard library's subscript, without a guard.
   public subscript(_plain position: Int) -> Element {
     @_transparent get { self[position] }
     @_transparent _modify { yield &self[position] }
   }
 
-  /// The plain subscript.
+  /// The standard library's subscript, without a guard.
   public subscript(_plain range: Range<Int>) -> ArraySlice<Element> {
     @_transparent get { self[range] }
     @_transparent set { self[range] = newValue }
@@ -41,24 +41,24 @@ extension ArraySlice {
 }
 
 extension String {
-  /// The plain subscript.
+  /// The standard library's subscript, without a guard.
   public subscript(_plain position: Index) -> Character {
     @_transparent get { self[position] }
   }
 
-  /// The plain subscript.
+  /// The standard library's subscript, without a guard.
   public subscript(_plain range: Range<Index>) -> Substring {
     @_transparent get { self[range] }
   }
 }
 
 extension Substring {
-  /// The plain subscript.
+  /// The standard library's subscript, without a guard.
   public subscript(_plain position: Index) -> Character {
     @_transparent get { self[position] }
   }
 
-  /// The plain subscript.
+  /// The standard library's subscript, without a guard.
   public subscript(_plain range: Range<Index>) -> Substring {
     @_transparent get { self[range] }
   }

@@ -21,17 +21,19 @@
 #include "../../Signal/Kernel/descriptors.h"
 #include "../../Signal/Kernel/privilege.h"
 
-// Leaves space for the status callback. Unused pages of the stack need no memory.
+// The stack size leaves space for the program's static thread-locals, which glibc places on the stack, and for a
+// profiler's signal handler. Unused pages of the stack need no memory.
 #define THREAD_STACK_BYTES (UINT64_C(256) * 1024)
 #define REPLY_TIMEOUT_MS   10000
 #define BACKOFF_FIRST_NS   (UINT64_C(100) * 1000 * 1000)
-// Each pause is twice as long as the one before, up to this limit. After crashd has started again, the thread therefore
-// finds it within about the time for which crashd was absent. Without crashd this thread wakes up six times an hour. If
-// a crash occurs between two attempts, the handler connects to crashd itself.
+// Each pause between two attempts to connect is twice as long as the one before, up to this limit. After a restart of
+// crashd, the thread therefore connects within about the time for which crashd was absent. As long as crashd is absent,
+// this thread wakes up six times an hour. If a crash occurs between two attempts, the handler connects to crashd
+// itself.
 #define BACKOFF_LIMIT_NS (UINT64_C(600) * 1000 * 1000 * 1000)
 
 typedef struct attach_client {
-  cs_shim_status reported; // the last state that the callback received
+  cs_shim_status reported; // the last state that the status callback received
   bool has_reported;
   bool is_remote_allowed;
   bool takes_incidents; // crashd accepts incidents
@@ -69,7 +71,7 @@ static ssize_t receive(int socket, void *to, size_t size, int timeout_ms) {
 
 static cs_control_result apply(int socket, const cs_shim_control *control, uint32_t *ret_count) {
   if (!cs_peer_is_trusted(socket)) return CS_CONTROL_FORBIDDEN;
-  // CS_CONTROL_LAST_CRASH changes nothing in the process and needs no permission.
+  // CS_CONTROL_LAST_CRASH changes nothing in the process, so it is applied even if the process does not allow controls.
   if (control->kind == CS_CONTROL_LAST_CRASH) return cs_caller_apply(control, ret_count);
   if (!client.is_remote_allowed) return CS_CONTROL_FORBIDDEN;
   // The shim itself applies CS_CONTROL_WITHHOLD, because this control must work without any library above the shim.
@@ -94,12 +96,12 @@ static void handle_control(int socket, const uint8_t *message, size_t size) {
 // The buffer is static, because the stack of the shield's thread is small.
 static uint8_t message[CS_CONTROL_LIMIT_BYTES];
 
-// Applies the controls that follow the reply before the program's status callback runs. During the callback, the
-// controls are already in force.
+// Applies the controls that follow crashd's reply to the hello. This happens before the program's status callback runs,
+// so the controls are already in force during the callback.
 static void handle_first_controls(int socket, uint32_t count) {
   const cs_shim_control nothing = {.kind = CS_CONTROL_SWEEP};
   uint32_t unused = 0;
-  // If crashd sends no control, this revokes the controls of an earlier crashd.
+  // If crashd sends no control, this call revokes the controls that an earlier crashd sent.
   if (count == 0) (void)apply(socket, &nothing, &unused);
   for (uint32_t index = 0; index < count && index < CS_CONTROL_UNANSWERED_LIMIT; index++) {
     const ssize_t size = receive(socket, message, sizeof message, REPLY_TIMEOUT_MS);
@@ -122,8 +124,8 @@ static bool read_reply(int socket, cs_attach_reply *ret_reply) {
   return size == (ssize_t)sizeof *ret_reply && ret_reply->magic == CS_ATTACH_MAGIC;
 }
 
-// Reads the reply, then handles messages until crashd closes the connection or the threads are dismissed. Returns false
-// if crashd refuses the process.
+// Reads crashd's reply to the hello. Then handles messages until crashd closes the connection or the threads are
+// dismissed. Returns false if crashd refuses the process.
 static bool stay_attached(int socket) {
   const uint64_t inode = cs_link_inode(socket);
   cs_attach_reply reply = {0};

@@ -1,6 +1,6 @@
-// Parses the control messages of crashd. They arrive over a socket and are not trusted. The code checks each length
-// before using it, and copies each field before reading it. The result depends only on the arguments. The fuzz target
-// Tests/Fuzz/control-reader tests this code.
+// Parses the control messages of crashd. The messages arrive over a socket and are untrusted input. The code checks
+// each length before using it, and copies each field before reading it. The result of parsing depends only on the
+// arguments. The fuzz target Tests/Fuzz/control-reader tests this code.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -99,7 +99,8 @@ static bool read_withhold(reader *reader, cs_shim_control *control) {
 static bool read_last_crash(reader *reader, cs_shim_control *control) {
   cs_control_last_crash crash;
   if (!take(reader, &crash, sizeof crash)) return false;
-  // A message about a crash contains a time and an ID. A message that there was no crash contains neither of the two.
+  // A message about a crash contains a time and an ID. A message that there was no crash contains neither a time nor an
+  // ID.
   const bool is_none = crash.time_ns == 0;
   if (is_none != (crash.id_bytes == 0) || (is_none && crash.sentence_bytes != 0)) return false;
   control->time_ns = crash.time_ns;

@@ -8,8 +8,8 @@
 
 #ifndef CS_PRELOAD
 
-// An ELF note that the linker keeps. The note marks this image as containing the shield. If a preloaded shield finds
-// the note, it does not start.
+// An ELF note, which the linker does not discard. The note marks this image as containing the shield. If a preloaded
+// shield finds the note, it does not start.
 __asm__(".pushsection .note.crash_shield, \"a\", @note\n"
         ".balign 4\n"
         ".long 12, 4, 1\n"

@@ -80,7 +80,7 @@ static uint32_t duration_ms(const char *name, uint32_t otherwise_ms, uint32_t li
   if (value == NULL) return otherwise_ms;
   char *end = NULL;
   const unsigned long found_ms = strtoul(value, &end, 10);
-  if (*end != 0) return otherwise_ms; // not a number
+  if (*end != 0) return otherwise_ms; // the value is not a number
   return found_ms < limit_ms ? (uint32_t)found_ms : limit_ms;
 }
 
@@ -92,7 +92,7 @@ uint32_t cs_environment_deadline_ms(void) {
   return duration_ms("CRASHSHIELD_DEADLINE_MS", CS_WATCHDOG_DEFAULT_MS, CS_WATCHDOG_LIMIT_MS);
 }
 
-// Returns the mode that the configuration or CRASHSHIELD_MEMORY (none, scrubbed or full) sets, or the default.
+// Returns the memory mode that CRASHSHIELD_MEMORY (none, scrubbed or full) or the configuration sets, or the default.
 static uint32_t memory_mode(const cs_shim_configuration *configuration) {
   static const char *const names[] = {"none", "scrubbed", "full"};
   const char *value = variable("CRASHSHIELD_MEMORY");
@@ -109,7 +109,7 @@ static cs_shim_error too_long(cs_shim_failure *ret_failure, const char *what) {
   return CS_SHIM_BAD_ARGUMENT;
 }
 
-// Returns false if the result does not fit.
+// Returns false if the formatted string does not fit.
 __attribute__((format(printf, 3, 4))) static bool print(char *to, size_t size, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
@@ -118,8 +118,8 @@ __attribute__((format(printf, 3, 4))) static bool print(char *to, size_t size, c
   return count >= 0 && (size_t)count < size;
 }
 
-// Checks that the directory belongs to this user. In such a directory no other user can create files. A variable that
-// was inherited from another user's session has no effect.
+// Returns whether the directory belongs to this user and other users cannot create files in it. If XDG_RUNTIME_DIR was
+// inherited from another user's session, the shield therefore ignores it.
 static bool is_own_directory(const char *path) {
   struct stat status = {0};
   return stat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
@@ -131,8 +131,8 @@ static bool default_socket(char *to, size_t size) {
   struct stat status = {0};
   // The user's crashd is used only on a machine without the system's crashd.
   const bool has_system = stat(CS_ATTACH_SYSTEM_DIRECTORY "/" CS_ATTACH_SOCKET_NAME, &status) == 0;
-  // The XDG Base Directory Specification requires that a relative path is ignored. A socket cannot be bound to a path
-  // that is too long.
+  // The XDG Base Directory Specification requires that a relative path is ignored. A path that is too long is also
+  // ignored, because a socket cannot be bound to it.
   const bool is_user = !has_system && user_directory != NULL && user_directory[0] == '/' &&
                        is_own_directory(user_directory) &&
                        print(to, size, "%s/crashd/%s", user_directory, CS_ATTACH_SOCKET_NAME);

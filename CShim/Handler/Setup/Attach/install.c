@@ -31,7 +31,7 @@ extern void *_ZTVN10__cxxabiv121__vmi_class_type_infoE[] __attribute__((weak));
 // A variable of glibc's loader: the address where the first thread's stack began.
 extern void *__libc_stack_end __attribute__((weak));
 
-// The index of the first function in a virtual table. The table pointer of an object points to this entry.
+// The index of the first function in a virtual table. An object's pointer to its virtual table points to this entry.
 #define TABLE_START 2
 
 static const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
@@ -39,7 +39,7 @@ static const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
 void cs_texts_find(void) {
   cs_message_buffer *const message_buffer = cs_swift_runtime_find()->message_buffer;
   if (message_buffer != NULL) cs_process.swift_message = (uint64_t)(uintptr_t)message_buffer();
-  // The variable is private to glibc: a program cannot link to it, but dlsym() finds it.
+  // `__abort_msg` is private to glibc: a program cannot link to it, but dlsym() finds it.
   cs_process.abort_message = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "__abort_msg");
   struct dl_find_object object;
   const uintptr_t type_function = (uintptr_t)__cxa_current_exception_type;
@@ -90,7 +90,7 @@ void cs_places_find(void) {
 void cs_warm_up(void) {
   static cs_ring_record record; // static, because only one start runs at a time
   static cs_cfi_scratch scratch;
-  ucontext_t context = {0}; // getcontext does not set every field
+  ucontext_t context = {0}; // cleared, because getcontext() does not set every field
   if (getcontext(&context) != 0) return;
   memset(&record, 0, sizeof record);
   memset(&scratch, 0, sizeof scratch);
@@ -106,7 +106,8 @@ void cs_warm_up(void) {
 
 // Returns SA_RESTART if an interrupted system call must continue after the signal. This is the case if the signal was
 // ignored, because an ignored signal interrupts no system call. It is also the case if the previous handler was
-// installed with SA_RESTART. The kernel reads the flag of the shield's handler, so this flag must be the same.
+// installed with SA_RESTART. The kernel uses the flag of the installed handler, which is the shield's, so the shield
+// copies the previous handler's flag.
 static int restart_flag(const cs_kernel_action *previous) {
   return previous->handler == SIG_IGN || (previous->flags & SA_RESTART) != 0 ? SA_RESTART : 0;
 }
@@ -114,8 +115,8 @@ static int restart_flag(const cs_kernel_action *previous) {
 static void make_action(const cs_kernel_action *previous, struct sigaction *ret_action) {
   memset(ret_action, 0, sizeof *ret_action);
   ret_action->sa_sigaction = cs_handler;
-  // SA_NODEFER: without this flag, a fault in the handler would end the process at once and without a record, because
-  // the kernel would have blocked its signal.
+  // SA_NODEFER lets the handler receive its own signal. Without this flag, the kernel would block the signal, and a
+  // fault in the handler would end the process at once without a record.
   ret_action->sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | restart_flag(previous);
   sigfillset(&ret_action->sa_mask);
   for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++)
@@ -126,11 +127,11 @@ static bool is_our_handler(const cs_kernel_action *action) {
   return (uintptr_t)action->handler == (uintptr_t)cs_handler;
 }
 
-// Copies our own installed action, because it contains the restorer of glibc.
+// Copies the action that is installed for our crash handler, because it contains the restorer of glibc.
 static void prepare_sweep(void) {
   cs_kernel_action action = cs_process.own;
   action.handler = (void (*)(int))(uintptr_t)cs_sweep_answer;
-  // SA_RESTART: if the signal interrupts a system call of another thread, the kernel continues the call where it can.
+  // SA_RESTART: if the signal interrupts a system call of another thread, the kernel restarts the call if possible.
   action.flags = (action.flags & ~(unsigned long)SA_NODEFER) | SA_RESTART;
   cs_process.sweep_action = action;
   cs_process.sweep_ms = cs_environment_sweep_ms();
@@ -139,12 +140,12 @@ static void prepare_sweep(void) {
 cs_shim_error cs_handlers_install(cs_shim_failure *ret_failure) {
   for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++) {
     const int signal = crash_signals[index];
-    // Uses the raw system call, because glibc's sigaction() does not return the restorer, and the handler must restore
-    // it too.
+    // Uses the raw system call, because glibc's sigaction() does not return the restorer. When the crash handler
+    // restores the previous action, it must restore the restorer too.
     cs_kernel_action present = {0};
     const long result = cs_sigaction(signal, NULL, &present);
-    // In a forked child that starts the shield again, our handler is already installed. `previous` then already
-    // contains the handler that it replaced.
+    // In a forked child that starts the shield again, our handler is already installed. In this case, `previous`
+    // already contains the handler that ours replaced.
     if (result == 0 && !is_our_handler(&present)) cs_process.previous[signal] = present;
     struct sigaction action;
     make_action(&cs_process.previous[signal], &action);

@@ -11,7 +11,8 @@
 enum { STATUS_BITS = 8 };
 
 static char texts[2][CS_SHIM_STATUS_TEXT_BYTES]; // bytes are atomic
-// The number of the change in the upper bytes, and cs_shim_status + 1 in the lowest byte. 0: no state was published.
+// The published state: the number of changes so far in the upper bytes, and cs_shim_status + 1 in the lowest byte. 0:
+// no state was published.
 static uint64_t published;
 
 static char *text_of(uint64_t state) {
@@ -27,8 +28,9 @@ void cs_last_status_set(cs_shim_status status, const char *text) {
   const uint64_t state = number << STATUS_BITS | ((uint64_t)status + 1);
   char *const to = text_of(state);
   size_t count = 0;
-  // release: pairs with the acquire fence of cs_shim_last_status(). A reader that reads one of the bytes below also
-  // reads the state that was published before, and repeats its copy.
+  // release: pairs with the acquire fence of cs_shim_last_status(). If a reader's copy contains a byte that is stored
+  // below, the reader also reads the last state that was published before this store. This state is not the one that
+  // the reader started with, so the reader repeats its copy.
   __atomic_thread_fence(__ATOMIC_RELEASE);
   while (count < CS_SHIM_STATUS_TEXT_BYTES - 1 && text[count] != 0) {
     __atomic_store_n(&to[count], text[count], __ATOMIC_RELAXED);

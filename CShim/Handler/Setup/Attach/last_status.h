@@ -1,4 +1,4 @@
-// The last state of the connection that the idle thread reported. Other threads read it here.
+// The last state of the connection to crashd that the idle thread published, for other threads to read.
 #ifndef CS_LAST_STATUS_H
 #define CS_LAST_STATUS_H
 

@@ -1,5 +1,6 @@
-// Manages the descriptors of the connection to crashd. This file makes system calls without libc. Otherwise, the thread
-// sanitizer would treat a descriptor of this thread's table as the program's descriptor of the same number.
+// Manages the descriptors of the connection to crashd. This file makes system calls without libc, because the thread
+// sanitizer intercepts libc's functions. The sanitizer would treat a descriptor of this thread's table as the program's
+// descriptor of the same number.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -25,8 +26,8 @@ static bool is_separate;     // this thread has its own descriptor table
 static int listening = -1;   // the signalfd that the signal of cs_link_wake makes readable; -1: none
 static int connected = -1;   // the connection
 static bool announces;       // whether incidents wake crashd
-static bool is_held;         // no incident is announced until `held` has passed
-static struct timespec held; // the remaining part of HOLD_NS
+static bool is_held;         // a pause: no incident is announced until the time `held` has passed
+static struct timespec held; // the remaining time of the pause, initially HOLD_NS
 
 static int listen_for_bell(void) {
   const uint64_t bell = UINT64_C(1) << (CS_OWN_BELL - 1);
@@ -42,7 +43,8 @@ void cs_link_separate(void) {
   is_separate = cs_descriptors_separate_keeping(kept, sizeof kept / sizeof kept[0]);
   if (!is_separate) return;
   // The descriptors are checked in this thread's own table, where no other thread can reuse the numbers. If the program
-  // reused a number before the table was copied, its file must not stay open here.
+  // reused a number before the table was copied, this table contains the program's file. The file must not stay open
+  // here.
   if (!cs_descriptor_is_ours(&cs_process.ring_descriptor)) cs_close(kept[0]);
   if (!cs_connection_is_ours(kept[1])) cs_close(kept[1]);
   listening = listen_for_bell();
@@ -77,7 +79,8 @@ int cs_link_use(int socket) {
 }
 
 void cs_link_drop(void) {
-  // If the thread shares the program's table, the next connection replaces this one (cs_connection_publish).
+  // If the thread shares the program's table, the descriptor stays open until the next connection gets its number
+  // (cs_connection_publish).
   if (is_separate && connected >= 0) cs_close(connected);
   connected = -1;
 }
@@ -109,8 +112,8 @@ void cs_link_announce_incidents(bool does) {
 static void announce_incidents(int socket) {
   const uint8_t byte = CS_ATTACH_INCIDENTS;
   if (!announces || is_held || !cs_news_take()) return;
-  // If sending fails, for example because the buffer is full, the announcement is repeated after HOLD_NS. On this
-  // thread, cs_news_add() sends no signal.
+  // If sending fails, for example because the buffer is full, cs_news_add() marks the incidents as new again, and the
+  // announcement is repeated after HOLD_NS. When this thread calls cs_news_add(), the function sends no signal.
   if (cs_send(socket, &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL) != (long)sizeof byte) cs_news_add();
   held = (struct timespec){.tv_nsec = HOLD_NS};
   is_held = true;
@@ -126,7 +129,7 @@ static bool wait_once(int socket, struct timespec *at_most, bool *ret_is_over) {
   const bool ends_hold = at_most == NULL && is_held;
   if (ends_hold) at_most = &held;
   const long ready = cs_system_call(SYS_ppoll, (long)waits, 2, (long)at_most, 0, CS_KERNEL_SIGNAL_SET_BYTES, 0);
-  // Checks the remaining time too, because ppoll does not time out while messages keep arriving.
+  // The pause also ends if its remaining time is 0, because ppoll does not time out while messages keep arriving.
   if (ends_hold && (ready == 0 || held.tv_nsec == 0)) is_held = false;
   *ret_is_over = (ready == 0 && !ends_hold) || (ready < 0 && ready != -EINTR) || cs_own_are_dismissed();
   struct signalfd_siginfo rung;
@@ -141,16 +144,16 @@ bool cs_link_wait(int socket, int timeout_ms) {
   struct timespec left = {.tv_sec = timeout_ms / 1000, .tv_nsec = timeout_ms % 1000 * (long)NS_PER_MS};
   bool is_over = cs_own_are_dismissed();
   while (!is_over) {
-    // Without its own table, the thread may wait for a descriptor that the program closes meanwhile. The number may
-    // then refer to a socket of the program, whose data this thread must not read.
+    // If this thread shares the program's descriptor table, the program may close the descriptor during the wait. The
+    // number may then refer to a socket of the program, whose data this thread must not read.
     if (wait_once(socket, timeout_ms < 0 ? NULL : &left, &is_over)) return cs_link_is_ours(socket);
   }
   return false;
 }
 
 void cs_link_pause(uint64_t duration_ns) {
-  // The kernel subtracts the elapsed time, so an interrupted wait continues with the remaining time. A profiler's
-  // SIGPROF does not shorten the pause.
+  // The kernel subtracts the elapsed time, so a wait that a signal interrupted continues with the remaining time. A
+  // profiler's SIGPROF therefore does not shorten the pause.
   struct timespec left = {.tv_sec = (time_t)(duration_ns / NS_PER_S), .tv_nsec = (long)(duration_ns % NS_PER_S)};
   bool is_over = cs_own_are_dismissed();
   while (!is_over)

@@ -17,7 +17,8 @@ int cs_link_first_connection(void);
 // connection, too. Returns the descriptor that the connection now has, or a negative number if the program has closed
 // it.
 int cs_link_use(int socket);
-// Closes the connection, unless the next connection replaces it.
+// Closes the connection, unless the thread shares the program's table: the next connection then replaces the
+// descriptor.
 void cs_link_drop(void);
 // Returns whether the descriptor still refers to the connection.
 bool cs_link_is_ours(int socket);
@@ -33,7 +34,7 @@ void cs_link_pause(uint64_t duration_ns);
 // included. The call has no effect if the thread shares the program's table.
 void cs_link_announce_incidents(bool does);
 
-// Wakes the thread, which has no message to receive. This works only if the thread has its own table.
+// Wakes the thread from its wait although no message has arrived. This works only if the thread has its own table.
 bool cs_link_can_be_woken(void);
 void cs_link_wake(void);
 

@@ -1,4 +1,4 @@
-// Creates the shield's threads, and starts the thread that watches the handler.
+// Creates the shield's threads, and starts the watchdog, which supervises the crash handler.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -17,7 +17,8 @@
 // and a profiler's signal handler may run on it. Unused pages need only address space.
 #define WATCHDOG_STACK_BYTES (UINT64_C(256) * 1024)
 
-// The number of waits, one second each, for a new thread to become ready. A busy machine may need several.
+// The number of waits, one second each, for a new thread to become ready. On a busy machine, one second may be too
+// short.
 #define READY_TRIES 10
 
 static int watchdog_pid; // the process whose watchdog runs; a forked child has no watchdog
@@ -26,8 +27,8 @@ static bool leaves_profiling_open; // Swift's backtracer is enabled
 
 static void *begin(void *context) {
   cs_own_thread *thread = context;
-  // A sanitizer's pthread_create overwrites this thread's mask with that of the creating thread, so the mask is set
-  // again.
+  // A sanitizer's pthread_create overwrites this thread's signal mask with that of the creating thread, so the mask is
+  // set again.
   pthread_sigmask(SIG_SETMASK, &thread->mask, NULL);
   cs_own_tid_set(thread->role, cs_gettid());
   cs_system_call(SYS_prctl, PR_SET_NAME, (long)thread->name, 0, 0, 0, 0);
@@ -36,8 +37,8 @@ static void *begin(void *context) {
   cs_own_wake(&thread->is_ready);
   thread->routine();
   // If crashd has refused the process, the connection's thread ends although the threads were not dismissed. Its thread
-  // ID is then cleared, because the kernel may reuse the ID. A dismissed thread keeps its thread ID, because the caller
-  // that waits for its end checks when the kernel releases the ID.
+  // ID is then cleared, because the kernel may reuse the ID. A dismissed thread does not clear its thread ID, because
+  // the caller that dismissed it waits until the kernel releases this ID.
   if (!cs_own_are_dismissed()) cs_own_tid_set(thread->role, 0);
   return NULL;
 }
@@ -56,8 +57,8 @@ static int create(cs_own_thread *thread, size_t stack_bytes) {
   if (result != 0) return result;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   if (stack_bytes > 0) pthread_attr_setstacksize(&attributes, stack_bytes);
-  // The mask applies from the thread's first instruction. The kernel therefore never delivers a signal that was sent to
-  // the process to a thread of the shield.
+  // The signal mask applies from the thread's first instruction. The kernel therefore never delivers a signal that was
+  // sent to the process to a thread of the shield.
   result = pthread_attr_setsigmask_np(&attributes, &thread->mask);
   if (result == 0) result = pthread_create(&handle, &attributes, begin, thread);
   pthread_attr_destroy(&attributes);
@@ -66,8 +67,8 @@ static int create(cs_own_thread *thread, size_t stack_bytes) {
 
 cs_shim_error cs_own_thread_start(cs_own_thread *thread, cs_shim_failure *ret_failure) {
   sigfillset(&thread->mask);
-  // Only the first start of a process reads the starting thread's mask. Later restarts run on any thread that calls
-  // setuid() or unshare(), which may have another mask.
+  // Only the first start of this thread in a process reads the mask of the thread that starts it. Later restarts run on
+  // any thread that calls setuid() or unshare(), which may have another mask.
   if (thread->starters_pid != cs_getpid()) pthread_sigmask(SIG_SETMASK, NULL, &thread->starters);
   thread->starters_pid = cs_getpid();
   // Swift's backtracer stops all threads with SIGPROF, and reports a failure if a thread blocks it. The shield's
@@ -85,7 +86,8 @@ cs_shim_error cs_own_thread_start(cs_own_thread *thread, cs_shim_failure *ret_fa
   return CS_SHIM_OK;
 }
 
-// The kernel releases a thread ID when the thread has left the process.
+// tgkill() fails with ESRCH when the kernel has released the thread ID, which it does after the thread has left the
+// process.
 bool cs_own_thread_has_ended(cs_own_role role) {
   const int tid = cs_own_tid(role);
   if (tid == 0) return true;

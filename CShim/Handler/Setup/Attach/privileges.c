@@ -1,13 +1,14 @@
-// Interposes setuid() and related calls, unshare() and setns(). The shield's threads temporarily end if the call would
-// fail because of them (docs/decisions/0115).
+// Interposes setuid() and related calls, unshare() and setns(). The shield's threads end before a call that would fail
+// because of them, and restart after it (docs/decisions/0115).
 //
 // - glibc changes the user or group in every thread. If the change succeeds in one thread and fails in another, glibc
-//   ends the process. prctl(PR_SET_KEEPCAPS) and capset() change the privileges of one thread only. The shield's
-//   threads then still have the privileges that the process had when they were created, so their change may fail.
+//   ends the process. prctl(PR_SET_KEEPCAPS) and capset() change the privileges of one thread only. After these two
+//   calls, the shield's threads still have the privileges with which they were created, so changing the user may fail
+//   in them.
 // - The kernel does not let a process with several threads enter another user, mount or time namespace.
 //
-// The definitions are weak, because a static executable may also contain libc's definitions. If another function of
-// libc needs libc's definition, the linker uses that one.
+// The definitions in this file are weak. In a static executable, another function of libc may require libc's own
+// definition of the same function. The linker then uses libc's definition.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -52,8 +53,8 @@ static const char *const names[FUNCTIONS] = {"setuid",    "setgid",     "seteuid
 static void *nexts[FUNCTIONS]; // atomic
 
 // glibc's function that makes a system call in every thread. Its interface is unchanged since glibc 2.32. Only a static
-// executable can link it under this name. Only a static executable needs it, because there dlsym cannot find the libc
-// functions that ours replace.
+// executable can link it under this name. Only a static executable needs it, because dlsym cannot find the libc
+// functions that ours replace in a static executable.
 typedef struct xid_command {
   int number;
   unsigned long arguments[3];
@@ -86,8 +87,8 @@ static bool read_capabilities(int tid, struct __user_cap_data_struct ret_data[2]
 // Returns whether a thread of the shield may have other privileges than the calling thread.
 static bool have_other_rights(void) {
   struct __user_cap_data_struct here[2];
-  // If another caller is restarting the threads, wait until they have started, because they get that caller's
-  // privileges.
+  // If another caller is restarting the shield's threads, waits until they have started, because they get the
+  // privileges of that caller.
   cs_own_threads_await_return();
   if (!cs_shim_is_started() || !read_capabilities(0, here)) return false;
   for (int role = 0; role < CS_OWN_ROLES; role++) {
@@ -153,8 +154,8 @@ INTERPOSED int setgroups(size_t count, const gid_t *groups) {
 }
 
 #if defined(CS_PRELOAD)
-// libc's initgroups calls libc's internal setgroups, so interposing setgroups is not sufficient. This function is not
-// interposed in an executable, because a static executable would lose libc's function, which has no other name.
+// libc's initgroups calls libc's internal setgroups, so interposing setgroups is not sufficient. initgroups is not
+// interposed in an executable. If the executable were static, it would lose libc's initgroups, which has no other name.
 INTERPOSED int initgroups(const char *user, gid_t group) {
   const bool is_aside = have_other_rights() && cs_own_threads_step_aside(true);
   __typeof__(initgroups) *const libcs = (__typeof__(initgroups) *)next(INITGROUPS);

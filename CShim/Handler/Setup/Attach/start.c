@@ -25,7 +25,7 @@
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static bool has_fork_handlers;
-static bool is_early; // only the constructor's part is done
+static bool is_early; // only the first part of the start is done
 
 // The parent's environment settings, for a forked child that starts in the same way as its parent. The child reads its
 // parent's ring but does not write to it.
@@ -34,7 +34,7 @@ static bool has_chosen;
 static bool reattaches;
 static cs_ring *parents_ring;
 
-// Closes the connection if the descriptor still refers to it.
+// Closes the connection to crashd if the stored descriptor still refers to it.
 static void drop_connection(void) {
   const int number = cs_connection_now.number;
   if (cs_connection_is_ours(number)) close(number);
@@ -44,7 +44,7 @@ static void drop_connection(void) {
 static cs_shim_error start_like_parent(cs_shim_failure *ret_failure);
 
 static void keep_parents_ring(void) {
-  if (mprotect(cs_process.ring, sizeof(cs_ring), PROT_READ) != 0) return; // cs_ring_unmake() then unmaps it
+  if (mprotect(cs_process.ring, sizeof(cs_ring), PROT_READ) != 0) return; // cs_ring_unmake() unmaps it
   parents_ring = cs_process.ring;
   cs_process.ring = NULL;
 }
@@ -84,8 +84,7 @@ static void child_after_fork(void) {
   errno = before;
 }
 
-// Restores the state before start(). The alternate stack stays, because removing it while a handler may use it is
-// unsafe.
+// Restores the state before a failed start. The alternate stack stays, because a handler may be using it.
 static void undo(void) {
   cs_alternate_stacks_switch(false);
   cs_process.pid = 0;
@@ -108,8 +107,8 @@ static void give_stacks(void) {
   cs_alternate_stacks_switch(true);
 }
 
-// Prepares all data that a handler needs. In a forked child that starts in the same way as its parent, `parent` is the
-// parent's ring.
+// Prepares all data that the crash handler needs. In a forked child that starts in the same way as its parent, `parent`
+// is the parent's ring.
 static cs_shim_error make_ready(const cs_environment *environment, const cs_ring *parent,
                                 cs_shim_failure *ret_failure) {
   forget_former_process();
@@ -136,10 +135,11 @@ static cs_shim_error make_ready(const cs_environment *environment, const cs_ring
 
 // Starts the threads, and installs the handlers unless they are installed already.
 static cs_shim_error go(const cs_shim_configuration *configuration, bool has_handlers, cs_shim_failure *ret_failure) {
-  // The field is set before the hello is sent, because crashd reads the field when it receives the hello.
+  // The ring's field is set before the hello is sent, because crashd reads the field when it receives the hello.
   cs_process.ring->header.takes_last_crash = configuration->control_function != NULL;
   cs_attach_client_connect();
-  // At the fork, threads of the parent may have been in the handler. In this process, no thread is in the handler.
+  // At the fork, threads of the parent may have been in the handler. This process does not have these threads, so it
+  // resets the state of the handler's threads.
   if (cs_watchdog_is_inherited()) {
     cs_watchdog_forget();
     cs_own_threads_forget();
@@ -178,7 +178,7 @@ static cs_shim_error complete(const cs_environment *environment, const cs_shim_c
                               cs_shim_failure *ret_failure) {
   memcpy(cs_process.ring->header.name, environment->name, sizeof environment->name);
   cs_environment_apply(environment);
-  // Since the first part of the start, the loader may have loaded more images.
+  // The loader may have loaded more images since the first part of the start.
   cs_images_register(environment->executable);
   cs_texts_find();
   cs_places_find();
@@ -190,7 +190,8 @@ static cs_shim_error complete(const cs_environment *environment, const cs_shim_c
   return CS_SHIM_OK;
 }
 
-// If a handler was left with siglongjmp() shortly before the exit, its first-chance state must be ended here.
+// If the program left a first-chance handler with siglongjmp() shortly before the exit, the handler's record must be
+// withdrawn here.
 __attribute__((destructor)) static void at_exit(void) {
   if (cs_shim_is_started()) cs_chance_end_all();
 }

@@ -37,7 +37,7 @@ static void let_go(cs_contained *work) {
   if (__atomic_sub_fetch(&work->references, 1, __ATOMIC_ACQ_REL) == 0) free(work);
 }
 
-// This also runs if the thread ends in another way, for example by pthread_exit().
+// This function also runs if the thread ends before the work returns, for example by pthread_exit().
 static void leave(void *context) {
   cs_contained *work = context;
   here = NULL;
@@ -53,8 +53,8 @@ typedef struct start {
   void *argument;
 } start;
 
-// The handler searches the stack for the frame of this function, because the callers of this frame do not belong to the
-// contained work. The function is not inlined, so that it has its own frame.
+// The contained work begins with the frame of this function. The handler therefore searches the stack for this frame.
+// The function is not inlined, so that it has its own frame.
 __attribute__((noinline)) static void *begin(void *context) {
   const start given = *(start *)context;
   free(context);

@@ -1,4 +1,4 @@
-// Determines the code in which containment must not stop a thread. Runs before the first contained work.
+// Determines the code in which containment must not stop a thread. This happens before the first contained work.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -18,8 +18,8 @@
 static const char *const unsafe_images[] = {"libc.so", "libpthread.so", "ld-linux", "libdispatch.so"};
 
 // The runtime's function that initializes a lazy global once. During the initialization, swift_once holds a lock that
-// is a futex of the runtime. The stack then contains no function of libc, so the list of images above does not detect
-// this case.
+// is a futex of the runtime. The stack of the initializing thread need not contain a function of libc, so
+// `unsafe_images` does not detect this case.
 extern void swift_once(void *predicate, void (*make)(void *), void *context) __attribute__((weak));
 
 // These functions call the program's code (cancellation handlers, escalation handlers, executors) while they hold a
@@ -72,7 +72,8 @@ static int note_image(struct dl_phdr_info *information, size_t size, void *conte
   return 0;
 }
 
-// Adds the function that contains an instruction. Finds the function's bounds in the same way as the unwinder.
+// Adds the function that contains the instruction at `pc` to the layout. Finds the function's bounds in the same way as
+// the unwinder.
 static bool note_function(cs_contained_layout *layout, uint64_t pc) {
   cs_cfi_image image;
   cs_cfi_function function;
@@ -86,8 +87,8 @@ static void note_caller(void *context) {
   *(uint64_t *)context = (uint64_t)(uintptr_t)__builtin_return_address(0);
 }
 
-// Adds the function that initializes lazy globals. swift_once() may call the callback itself, make a tail call, or call
-// a function without a public name. Therefore, a callback determines its actual caller.
+// Adds the function that calls the initializers of lazy globals. This is swift_once() itself, a function to which it
+// makes a tail call, or a function without a public name. Therefore, a test initializer determines its own caller.
 static bool note_once(cs_contained_layout *layout) {
   _Alignas(16) static uint64_t predicate[2];
   uint64_t caller = 0;
@@ -102,20 +103,22 @@ static bool note_cancellation(cs_contained_layout *layout) {
   for (size_t index = 0; index < sizeof functions / sizeof functions[0]; index++) {
     const uint64_t start = (uint64_t)(uintptr_t)functions[index];
     if (start == 0) continue;
-    // The address may belong to a stub in the procedure linkage table, which is another function.
+    // `start` may be the address of a stub in the procedure linkage table instead of the function's own address. In
+    // this case, this function fails.
     if (!note_function(layout, start) || layout->function_start[layout->function_count - 1] != start) return false;
   }
   return true;
 }
 
-// Returns the owner field in the lock of a glibc stream: { int lock; int count; void *owner; }. The owner is a thread
-// pointer.
+// Returns the address of the owner field in the lock of a glibc stream: { int lock; int count; void *owner; }. The
+// owner field contains the thread pointer of the thread that holds the lock.
 static uint64_t owner_of(const FILE *stream) {
   return (uint64_t)(uintptr_t)stream->_lock + 2 * sizeof(int);
 }
 
-// In a static executable, libc's code cannot be distinguished from the program's code. The check uses getppid, because
-// programs rarely replace this function.
+// Returns whether `layout` lists libc as an image. A static executable has no such image, so libc's code cannot be
+// distinguished from the program's code. The check uses the address of getppid, because programs rarely replace this
+// function.
 static bool has_libc(const cs_contained_layout *layout) {
   const uint64_t pc = (uint64_t)(uintptr_t)getppid;
   for (uint32_t index = 0; index < layout->image_count; index++) {

@@ -12,8 +12,8 @@ typedef struct cs_swift_runtime {
   const void *task_priority;         // swift_task_currentPriority()
 } cs_swift_runtime;
 
-// Finds the functions at the first call, and returns the stored addresses later. Precondition: only one thread calls
-// this function at a time.
+// Finds the functions at the first call, and returns the stored addresses at later calls. Precondition: only one thread
+// calls this function at a time.
 const cs_swift_runtime *cs_swift_runtime_find(void);
 
 #ifdef CS_PRELOAD

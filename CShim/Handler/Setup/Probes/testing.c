@@ -47,8 +47,8 @@ uint32_t cs_testing_watcher_rounds(void) {
   return cs_watch_rounds();
 }
 
-// The structure is too large for the stack. It is not thread-local, because a thread-local would need space for each
-// thread of every program.
+// The structure is static, because it is too large for the stack. It is not thread-local, because each thread of every
+// program would then need space for it.
 typedef struct working_memory {
   cs_ring_record record;
   cs_cfi_scratch scratch;

@@ -30,7 +30,7 @@ static bool has_key(const cs_ring_annotation *annotation, const char *key, size_
   return annotation->key_bytes == key_bytes && memcmp(annotation->key, key, key_bytes) == 0;
 }
 
-// Returns the entry that has the key, or else a free entry. Returns NULL if there is neither.
+// Returns the entry that has the key, or else a free entry. Returns NULL if there is neither of these entries.
 static cs_ring_annotation *entry_for(cs_ring *ring, const char *key, size_t key_bytes) {
   cs_ring_annotation *unused = NULL;
   for (size_t index = 0; index < CS_RING_ANNOTATION_LIMIT; index++) {
@@ -55,7 +55,8 @@ static void write_entry(cs_ring_annotation *annotation, const char *key, size_t 
   __atomic_store_n(&annotation->sequence, sequence + 2, __ATOMIC_RELEASE);
 }
 
-// The keys that environment variables set. They are written at the start, before the program can add annotations.
+// The keys whose values come from environment variables. They are written when the shield starts, before the program
+// can add annotations.
 #define FIXED_KEY_LIMIT 2
 static const char *fixed_keys[FIXED_KEY_LIMIT];
 
@@ -84,7 +85,8 @@ static bool set(cs_ring *ring, const char *key, size_t key_bytes, const char *va
 }
 
 bool cs_shim_annotate(const char *key, size_t key_bytes, const char *value, size_t value_bytes) {
-  // acquire: pairs with the release store at the end of a start. The start writes the fixed keys before that store.
+  // acquire: pairs with the release store at the end of cs_shim_start(), which writes the keys of environment variables
+  // before that store.
   cs_ring *const ring = cs_started_ring();
   return ring != NULL && !is_fixed_key(key, key_bytes) && set(ring, key, key_bytes, value, value_bytes);
 }
@@ -100,7 +102,7 @@ void cs_annotations_fix(const char *key, const char *value) {
   }
 }
 
-// The parent may still write into its ring. If an entry changes during the copy, it is skipped.
+// The parent may write into its ring at the same time. An entry that changes during the copy is skipped.
 void cs_annotations_inherit(const cs_ring *parent) {
   for (size_t index = 0; index < CS_RING_ANNOTATION_LIMIT; index++) {
     cs_ring_annotation copy;

@@ -9,22 +9,22 @@
 
 #include "../../Signal/Dispatch/trusted.h"
 
-// Claims the entry for writing. Only one thread at a time may write an entry. If other threads meanwhile filled the
-// whole ring once more, the claim fails and this thread's message is lost. Two messages are therefore never mixed.
+// Claims the entry for writing, because only one thread at a time may write an entry. If other threads have since then
+// overwritten all entries, the claim fails and this thread's message is lost. Two messages are therefore never mixed.
 static bool take(cs_ring_breadcrumb *breadcrumb, uint64_t ticket) {
-  // The first time that each entry is written, no other thread can have claimed it.
+  // At the first write to an entry, no other thread can have claimed it.
   if (ticket < CS_RING_BREADCRUMB_LIMIT) return true;
   uint64_t seen = __atomic_load_n(&breadcrumb->sequence, __ATOMIC_RELAXED);
   if (seen == 0 || seen > ticket) return false;
   return __atomic_compare_exchange_n(&breadcrumb->sequence, &seen, 0, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-// The metadata gets at least this many bytes, even if the message is long. This protects, for example, the ID of the
-// current request.
+// Even if the message is long, this many bytes stay available for the metadata, which may contain the ID of the current
+// request.
 #define METADATA_SHARE_BYTES 96
 
-// Returns the size of the first pair, which consists of two strings that each end with a NUL. Returns 0 if there is no
-// complete pair.
+// Returns the size of the first pair of metadata. A pair consists of a key and a value, which each end with a NUL.
+// Returns 0 if there is no complete pair.
 static size_t pair_bytes(const char *start, size_t bytes) {
   const char *const key_end = memchr(start, 0, bytes);
   if (key_end == NULL) return 0;

@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-// Leaves space for the program's callbacks. Unused pages of the stack need no memory.
+// The stack size leaves space for the program's callbacks. Unused pages of the stack need no memory.
 #define THREAD_STACK_BYTES (UINT64_C(256) * 1024)
 
 // clang-format off
@@ -15,8 +15,8 @@
 // | state  | set by                     | next                                                   |
 // |--------|----------------------------|--------------------------------------------------------|
 // | NONE   | the connection's thread    | POSTED                                                 |
-// | POSTED | the connection's thread    | DONE; NONE if the caller's thread has ended               |
-// | DONE   | the caller                 | NONE                                                   |
+// | POSTED | the connection's thread    | DONE; NONE if the caller's thread has ended            |
+// | DONE   | the caller's thread        | NONE                                                   |
 // clang-format on
 enum { NONE, POSTED, DONE };
 

@@ -1,5 +1,5 @@
-// Determines how a freed block of glibc's malloc differs from a block in use. crashd needs this to detect freed memory
-// near register values.
+// Determines how a freed block of glibc's malloc differs from a block in use. crashd uses the difference to detect
+// freed memory near register values.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -13,7 +13,8 @@
 
 #include "../../Signal/Kernel/raw_copy_x86_64.h"
 
-// This size is small enough for the thread's cache of freed blocks (tcache), under any malloc settings of the program.
+// The size of the blocks that this code allocates and frees. It is small enough for the thread's cache of freed blocks
+// (tcache), under any malloc settings of the program.
 #define BLOCK_BYTES        40
 #define FIELD_OF_START_BRK 47
 
@@ -28,7 +29,7 @@ static uint64_t word_after_free(void) {
 }
 
 // Returns the allocator's key, with which it marks freed blocks (glibc's tcache key). If two freed blocks contain the
-// same word, the word is the key and not a pointer in a list.
+// same word, the word is the key and not a pointer in a list of free blocks.
 static uint64_t heap_key(void) {
   const uint64_t first = word_after_free();
   void *other = malloc(BLOCK_BYTES);
@@ -45,7 +46,8 @@ static uint64_t heap_start(void) {
   close(file);
   if (size <= 0) return 0;
   text[size] = 0;
-  // The name in field 2 may contain spaces and parentheses. It ends at the last parenthesis, and field 3 follows.
+  // Field 2 of /proc/self/stat is the process name, which may contain spaces and parentheses. It ends at the last
+  // closing parenthesis, and field 3 follows.
   const char *at = strrchr(text, ')');
   for (int field = 3; at != NULL && field <= FIELD_OF_START_BRK; field++)
     at = strchr(at + 1, ' ');
@@ -53,7 +55,8 @@ static uint64_t heap_start(void) {
 }
 
 void cs_heap_describe(cs_ring_header *header) {
-  // The values are static, because a forked child has the same heap as its parent.
+  // The values are static, so a forked child uses those of its parent. This is correct because the child has the same
+  // heap.
   static uint64_t key;
   static uint64_t start;
   if (cs_memory_mode() == CS_RING_MEMORY_NONE) return;

@@ -1,4 +1,4 @@
-// The images that are loaded when the shield starts, and their files.
+// Lists the images that are loaded when the shield starts, and selects the files that are sent to crashd.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -45,8 +45,9 @@ static bool starts_with(const char *text, const char *prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-// Returns whether the path belongs to the distribution, because crashd finds those files by their paths. The Swift
-// runtime may be part of a container image, which crashd cannot read, so its path does not count as a system path.
+// Returns whether the path belongs to the distribution. Such a file is not sent, because crashd finds it by its path.
+// The Swift runtime may be part of a container image, which crashd cannot read, so its path does not count as a system
+// path.
 static bool is_system_path(const char *path) {
   if (strstr(path, "/swift/") != NULL) return false;
   return starts_with(path, "/lib/") || starts_with(path, "/lib64/") || starts_with(path, "/usr/lib/") ||
@@ -88,8 +89,8 @@ static int register_image(struct dl_phdr_info *info, size_t info_bytes, void *co
   now->total++;
   if (now->count == CS_RING_IMAGE_LIMIT) return 0;
 
-  // The entry is filled in private memory and then copied. Later decisions read this copy, because the program may
-  // overwrite the ring.
+  // The entry is filled in private memory and then copied. The shield later reads the private copy, because the program
+  // may overwrite the ring.
   cs_ring_image image = {.bias = info->dlpi_addr, .start = start, .end = end};
   // The loader reports the executable first, without a name.
   const bool is_executable = now->total == 1;
@@ -112,7 +113,7 @@ void cs_images_inherit(const cs_ring *parent) {
   const uint32_t count = __atomic_load_n(&cs_images.count, __ATOMIC_RELAXED);
   memcpy(ring->images, parent->images, count * sizeof ring->images[0]);
   ring->header.image_total = parent->header.image_total;
-  cs_images.writer = 0; // in a forked child, the stored writer may be a thread of the parent
+  cs_images.writer = 0; // in a forked child, `writer` may still be the ID of a thread of the parent
   __atomic_store_n(&ring->header.image_count, count, __ATOMIC_RELEASE);
 }
 

@@ -15,14 +15,14 @@
 #define PAUSE_NS 250000000L
 
 static void (*deliver)(void);
-static sigset_t open_signals; // unblocked during a call
+static sigset_t open_signals; // the signals to unblock during a call
 
 static void *run(void *unused) {
   (void)unused;
   sigset_t idle;
   uint32_t seen = 0;
-  // The crash handler recognizes this thread by its name. If the thread receives a signal that was sent to the process,
-  // the handler passes the signal on to a thread of the program.
+  // The crash handler recognizes this thread by its name. If this thread receives a signal that was sent to the
+  // process, the crash handler passes the signal on to a thread of the program.
   pthread_setname_np(pthread_self(), CS_OWN_INCIDENTS_NAME);
   for (;;) {
     seen = cs_incident_wait(seen);
@@ -50,10 +50,10 @@ bool cs_shim_incidents_follow(void (*function)(void)) {
   sigset_t all;
   sigset_t before;
   deliver = function;
-  // The new thread inherits the mask. The kernel then delivers signals that are sent to the process to the program's
-  // threads.
+  // The new thread inherits this mask, which blocks all signals except SIGPROF. The kernel therefore delivers signals
+  // that are sent to the process to the program's threads.
   sigfillset(&all);
-  sigdelset(&all, SIGPROF); // the thread sweep samples its stack with SIGPROF
+  sigdelset(&all, SIGPROF); // the thread sweep samples the new thread's stack with SIGPROF
   pthread_sigmask(SIG_BLOCK, &all, &before);
   choose_open_signals(&before);
   const bool has_begun = pthread_create(&thread, NULL, run, NULL) == 0;

@@ -1,6 +1,6 @@
 // Determines how much memory of the program a crash record contains. The program chooses the mode, and crashd can
-// withhold all memory. One thread at a time calls these functions. The thread that starts the shield calls them first,
-// and the idle thread calls them later. A forked child calls them on its only thread.
+// request records without any memory. Only one thread at a time calls these functions: first the thread that starts the
+// shield, and later the connection's thread. A forked child calls them on its only thread.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -8,17 +8,17 @@
 #include "../setup.h"
 
 static uint32_t own_mode; // cs_ring_memory_mode
-// Both values stay valid when the program starts the shield again. A forked child withholds memory if its parent did,
-// until crashd answers the child.
+// `is_withheld` and `withheld_round` keep their values when the program starts the shield again. If the parent withheld
+// memory, a forked child also withholds it until crashd answers the child.
 static bool is_withheld;
 static uint32_t withheld_round;
 
 static void apply(void) {
-  // If the program chose the mode "none", the ring shows this mode, and not that crashd withholds memory.
+  // If the program chose the mode "none", the ring shows "none", even if crashd also withholds memory.
   const bool counts = is_withheld && own_mode != CS_RING_MEMORY_NONE;
   const uint32_t mode = counts ? (uint32_t)CS_RING_MEMORY_NONE : own_mode;
   const uint32_t shown = counts ? (uint32_t)CS_RING_MEMORY_WITHHELD : own_mode;
-  // relaxed: a concurrent crash may still record memory under the old mode. crashd then removes this memory.
+  // relaxed: a concurrent crash may still record memory under the old mode. crashd removes this memory from the report.
   __atomic_store_n(&cs_process.memory_mode, mode, __ATOMIC_RELAXED);
   __atomic_store_n(&cs_process.memory_shown, shown, __ATOMIC_RELAXED);
   cs_memory_mode_show();

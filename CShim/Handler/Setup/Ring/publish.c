@@ -25,8 +25,8 @@ void cs_shim_self_test(uint64_t asked, uint64_t failing, uint32_t checks, uint32
   if (ring == NULL) return;
   cs_ring_self_test *test = &ring->header.self_test;
   uint64_t sequence = __atomic_load_n(&test->sequence, __ATOMIC_RELAXED);
-  // If another thread is writing, this thread returns without waiting. The other thread's self-test ended at the same
-  // time, so its result is as recent.
+  // If another thread is writing its own result, this thread returns without waiting. Both self-tests ended at about
+  // the same time, so the result of the other thread is as recent as this one.
   if (sequence % 2 != 0 || !__atomic_compare_exchange_n(&test->sequence, &sequence, sequence + 1, false,
                                                         __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
     return;

@@ -1,4 +1,4 @@
-// Makes the ring: a memfd of fixed size. Maps it and fills its header.
+// Makes the ring, which is a memfd of fixed size: creates the file, maps it and fills its header.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -32,8 +32,8 @@ cs_shim_error cs_setup_failed(cs_shim_failure *ret_failure, const char *what) {
   return CS_SHIM_SYSTEM_CALL;
 }
 
-// Returns the start time of this process in CLOCK_REALTIME. Field 22 of /proc/self/stat is the start time in clock
-// ticks after the boot.
+// Returns the start time of this process in CLOCK_REALTIME. Field 22 of /proc/self/stat contains the start time in
+// clock ticks after the boot.
 static uint64_t process_start_ns(void) {
   const uint64_t now_ns = cs_clock_ns(CLOCK_REALTIME);
   char text[1024];
@@ -43,7 +43,8 @@ static uint64_t process_start_ns(void) {
   close(file);
   if (size <= 0) return now_ns;
   text[size] = 0;
-  // The name in field 2 may contain spaces and parentheses. It ends at the last parenthesis, and field 3 follows.
+  // Field 2 is the process name, which may contain spaces and parentheses. It ends at the last closing parenthesis, and
+  // field 3 follows.
   const char *at = strrchr(text, ')');
   for (int field = 3; at != NULL && field <= 22; field++)
     at = strchr(at + 1, ' ');
@@ -54,7 +55,7 @@ static uint64_t process_start_ns(void) {
   return uptime_ns < since_boot_ns ? now_ns : now_ns - (uptime_ns - since_boot_ns);
 }
 
-// The IDs of reports are derived from this ID. It must be unique, but need not be secret.
+// The IDs of crash reports are derived from this random ID of the ring. The ID must be unique, but need not be secret.
 static void make_id(uint8_t *ret_id, size_t size) {
   if (getrandom(ret_id, size, GRND_NONBLOCK) == (ssize_t)size) return;
   const uint64_t parts[2] = {cs_clock_ns(CLOCK_REALTIME), (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)&parts};
@@ -93,15 +94,15 @@ static int make_memory_file(void) {
 }
 
 // If a file grows beyond RLIMIT_FSIZE, the kernel sends SIGXFSZ, which ends the program. The size is therefore checked
-// before.
+// before the file grows.
 static bool is_size_allowed(void) {
   if (!cs_file_size_is_limited(sizeof(cs_ring))) return true;
   errno = EFBIG;
   return false;
 }
 
-// Touches the pages that the first crash writes. Otherwise, the handler would take a page fault for each of them, which
-// costs more than writing the record.
+// Touches the pages that the record of the first crash occupies. Otherwise, the handler would take a page fault for
+// each of these pages. These faults cost more time than writing the record.
 static void prefault(cs_ring *ring) {
   const size_t first_slot_end = offsetof(cs_ring_slot, stack) + CS_RING_STACK_LIMIT_BYTES;
   volatile uint8_t *bytes = (volatile uint8_t *)&ring->slots[0];
@@ -111,8 +112,8 @@ static void prefault(cs_ring *ring) {
 
 // Seals the file. After that, no process can shrink the file while crashd reads it. Only this process can write it,
 // through the mapping that already exists. Linux before 5.1 does not have F_SEAL_FUTURE_WRITE, which forbids new
-// writable mappings. On these versions, crashd gets a read-only descriptor. The file's mode is also read-only, because
-// the user of crashd could otherwise reopen the file for writing through /proc.
+// writable mappings. On these kernels, crashd gets a read-only descriptor. The file's mode also becomes read-only.
+// Otherwise, crashd's user could reopen the file for writing through /proc.
 static cs_shim_error seal(int *file, cs_shim_failure *ret_failure) {
   const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
   if (!cs_ring_has_old_kernel && fcntl(*file, F_ADD_SEALS, seals | F_SEAL_FUTURE_WRITE) == 0) {
@@ -146,7 +147,7 @@ cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *r
     close(file);
     return error;
   }
-  // Excludes the ring, so that core dumps have the same contents as without the shield.
+  // Excludes the ring from core dumps, so that core dumps have the same contents as without the shield.
   madvise(memory, sizeof(cs_ring), MADV_DONTDUMP);
   cs_process.ring = memory;
   cs_process.ring_descriptor = described(file);
@@ -158,9 +159,9 @@ cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *r
 }
 
 void cs_spool_open(void) {
-  // The second part of a start may set another spool directory than the first part.
+  // If a constructor has opened a spool directory, cs_shim_start() may set another one.
   if (cs_descriptor_is_ours(&cs_process.spool)) close(cs_process.spool.number);
-  // The directory's mode may let all users create files and only a few users list them. O_PATH needs no read
+  // The directory's mode may let all users create files, but only a few users list them. O_PATH works without read
   // permission.
   const int directory = cs_descriptor_raise(open(cs_process.spool_directory, O_PATH | O_DIRECTORY | O_CLOEXEC));
   cs_process.spool = directory < 0 ? (cs_descriptor){.number = -1} : described(directory);

@@ -16,7 +16,8 @@
 
 #include "../../Signal/Kernel/memory.h"
 
-// The shield's handler uses 7 KiB. The rest is for handlers that the shield's handler calls.
+// The size of an alternate stack. The shield's handler uses 7 KiB of it. The rest is for the program's handlers that
+// the shield's handler calls.
 #define ALTERNATE_STACK_BYTES (UINT64_C(64) * 1024)
 
 // The key of the thread-specific data. Its destructor releases the alternate stack when the thread ends.
@@ -29,13 +30,14 @@ static void take_back(cs_thread *thread) {
   stack_t present = {0};
   const bool is_ours = sigaltstack(NULL, &present) == 0 && present.ss_sp == thread->memory + CS_PAGE_BYTES;
   const stack_t none = {.ss_flags = SS_DISABLE};
-  // sigaltstack() fails if the thread ends inside a handler, because the thread then still runs on the alternate stack.
+  // If the thread ends inside a handler, it still runs on the alternate stack, and sigaltstack() fails. The stack then
+  // stays mapped.
   if (!is_ours || sigaltstack(&none, NULL) == 0) cs_alternate_stack_unmap(thread);
   free(thread);
 }
 
-// The destructors of other keys may also overflow the stack. This destructor therefore releases the alternate stack
-// only in the last round of destructors.
+// The destructors of other keys may also overflow the stack. pthread calls the destructors in several rounds. This
+// destructor releases the alternate stack only in the last round.
 static void at_thread_end(void *value) {
   cs_thread *thread = value;
   thread->round++;
@@ -46,7 +48,7 @@ static void at_thread_end(void *value) {
 bool cs_alternate_stack_prepare(void) {
   const uint64_t minimum = getauxval(AT_MINSIGSTKSZ); // with wide vector registers a signal frame needs several KiB
   stack_bytes = (ALTERNATE_STACK_BYTES + minimum + CS_PAGE_BYTES - 1) & ~(CS_PAGE_BYTES - 1);
-  // The key is never deleted, because threads with an alternate stack need it when they end.
+  // The key is never deleted, because its destructor must run when a thread with an alternate stack ends.
   if (!has_key) has_key = pthread_key_create(&key, at_thread_end) == 0;
   return has_key;
 }
@@ -84,7 +86,8 @@ void cs_alternate_stack_give_here(void) {
   if (thread != NULL && (!cs_alternate_stack_map(thread) || !cs_alternate_stack_take(thread))) free(thread);
 }
 
-// release: pairs with the acquire load of cs_alternate_stacks_are_on(). A thread that reads `is_on` also reads the key.
+// release: pairs with the acquire load of cs_alternate_stacks_are_on(). A thread that reads `is_on` as true can
+// therefore use the key.
 void cs_alternate_stacks_switch(bool is_on) {
   __atomic_store_n(&is_giving, is_on ? 1 : 0, __ATOMIC_RELEASE);
 }

@@ -17,14 +17,14 @@ typedef struct cs_thread {
 bool cs_alternate_stack_prepare(void);
 
 // Maps a stack for a thread before the thread is created. Returns false if there is no memory. The creating thread maps
-// the stack. If many new threads mapped their own stacks at the same time, they would all wait for the lock of the
-// address space.
+// the stack. Otherwise, many new threads would map their stacks at the same time, and would all wait for the lock of
+// the address space.
 bool cs_alternate_stack_map(cs_thread *thread);
 void cs_alternate_stack_unmap(const cs_thread *thread);
 
-// Installs the stack for the calling thread, unless the thread already has an alternate stack. Returns true if it was
-// installed: the thread then keeps `thread`, which malloc allocated, until it ends. Returns false if the stack was
-// unmapped.
+// Installs the stack for the calling thread, unless the thread already has an alternate stack. Returns true if the
+// stack was installed. The thread then owns `thread`, which malloc allocated, until the thread ends. Returns false if
+// the stack was not installed, and was therefore unmapped.
 bool cs_alternate_stack_take(cs_thread *thread);
 
 // Maps and installs a stack for the calling thread.

@@ -1,5 +1,5 @@
 // Ends the shield's threads during calls that fail in a process with several threads, and during calls that libc makes
-// in every thread (docs/decisions/0115). They are restarted after the call.
+// in every thread (docs/decisions/0115). The threads are restarted after the call.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -13,8 +13,8 @@
 #include "../../Signal/Deliver/news.h"
 #include "../../Signal/Dispatch/watch.h"
 
-// Limits the time to wait until the threads end, because a thread may run a callback of the program, which may take any
-// time.
+// The limit of the time to wait until the shield's threads end. It is necessary because one of them may be running a
+// callback of the program, which may take any time.
 #define LEAVE_TRIES    2000
 #define LEAVE_SLEEP_NS 500000
 #define FIRST_SLEEP_NS 20000
@@ -33,7 +33,8 @@ static bool has_threads(void) {
   bool has_any = false;
   for (int role = 0; role < CS_OWN_ROLES; role++) {
     const int tid = cs_own_tid((cs_own_role)role);
-    // If a callback of the program makes the call, the thread that runs the callback cannot end.
+    // If a callback of the program makes the call, the calling thread is the caller's thread, which cannot end before
+    // the callback returns.
     if (tid == self) return false;
     has_any = has_any || tid != 0;
   }
@@ -61,8 +62,7 @@ static void start_again(void) {
   const bool has_link = !cs_own_thread_has_ended(CS_OWN_LINK);
   cs_own_dismiss(false);
   // A restart fails if a limit on processes is reached, or if new children of the process enter another pid namespace.
-  // In this case the shield has no threads any more. A crash is still recorded, and its handler connects to crashd
-  // itself.
+  // The shield then has no threads any more. A crash is still recorded, because the handler connects to crashd itself.
   if (!has_watchdog) (void)cs_watchdog_restart(&unused);
   if (!has_caller) (void)cs_caller_restart(&unused);
   if (!has_link) (void)cs_attach_client_restart(&unused);
@@ -73,8 +73,8 @@ static bool is_free(void) {
 }
 
 void cs_own_threads_await_return(void) {
-  // If a signal handler has interrupted the thread that holds `is_taken`, the wait cannot succeed and ends after all
-  // tries.
+  // If this code runs in a signal handler that interrupted the thread that holds `is_taken`, the wait cannot succeed.
+  // It ends after the last try.
   for (int attempt = 0; attempt < LEAVE_TRIES && !is_free(); attempt++)
     cs_sleep_ns(LEAVE_SLEEP_NS);
 }

@@ -14,7 +14,8 @@
 
 #include "alternate_stack.h"
 
-// The sanitizers intercept pthread_create themselves and must receive each call.
+// Sanitizers intercept pthread_create themselves and must receive each call, so the shield does not interpose it in
+// their builds.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(hwaddress_sanitizer) || __has_feature(memory_sanitizer) ||       \
     __has_feature(thread_sanitizer)
@@ -46,9 +47,9 @@ static create_function *find_next(void) {
   return found;
 }
 
-// Finds libc's function while the process has only one thread. Later, another thread may hold the loader's lock, which
-// dlsym takes, while it waits for the new thread. If a library's constructor creates a thread earlier, that call of
-// pthread_create finds the function.
+// Finds libc's function while the process has only one thread. Later, dlsym could wait forever: it takes the loader's
+// lock, and another thread may hold this lock while it waits for the new thread. If the constructor of another library
+// creates a thread before this constructor runs, the first call of pthread_create finds the function.
 __attribute__((constructor(101))) static void find_early(void) {
   find_next();
 }
@@ -88,8 +89,8 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *ret_thread,
   if (error == 0) return 0;
   cs_alternate_stack_unmap(thread);
   free(thread);
-  // The alternate stack may have used the memory that the thread's own stack needs. The creation is therefore retried
-  // without an alternate stack.
+  // Creating the thread may have failed because the alternate stack used the memory that the thread's own stack needs.
+  // The creation is therefore retried without an alternate stack.
   return error == EAGAIN ? create(ret_thread, attributes, routine, argument) : error;
 }
 #endif

@@ -1,5 +1,5 @@
-// Finds the callers of a Swift async function. They are not on the stack. They are in a linked list of AsyncContexts,
-// each of which contains { address of the parent context, address where the parent resumes }.
+// Finds the callers of a Swift async function. The callers are not on the stack, but in a linked list of AsyncContexts.
+// Each context contains { address of the parent context, address where the parent resumes }.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

@@ -19,11 +19,11 @@ static bool passed_through_cxx_runtime(const cs_ring_record *record) SIGNAL_SAFE
   return false;
 }
 
-// Signal safety: __cxa_current_exception_type calls __tls_get_addr. If libstdc++ was loaded late, this allocates memory
-// when a thread first uses libstdc++'s thread-locals. If libstdc++ is on the crashing stack, this thread has already
-// used them. If glibc aborts with a message, the cause is not C++, and the abort may come from inside malloc. The
-// function then returns early. If another thread sent SIGABRT, the signal may also have interrupted malloc on this
-// thread. The function then returns early, too.
+// Signal safety: __cxa_current_exception_type calls __tls_get_addr. If libstdc++ was loaded late, __tls_get_addr
+// allocates memory when a thread first uses libstdc++'s thread-locals. If libstdc++ is on the crashing stack, this
+// thread has already used these thread-locals. The function returns early in two cases. If glibc aborts with a message,
+// the cause is not C++, and the abort may come from inside malloc. If another thread sent SIGABRT, the signal may have
+// interrupted malloc on this thread.
 void cs_record_exception(cs_ring_record *record) SIGNAL_SAFE {
   // abort() and raise() of this process send SIGABRT with the code SI_TKILL.
   const bool is_own = record->signal == SIGABRT && record->code == SI_TKILL && record->sender_pid == record->pid;

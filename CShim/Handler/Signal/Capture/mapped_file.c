@@ -15,7 +15,7 @@
 // A line of the list has about 100 bytes, so one read returns several lines.
 #define READ_BYTES 512
 #define READ_LIMIT 8192
-// Longer lines are cut off.
+// The size of the line buffer. Longer lines of the list are cut off.
 #define LINE_BYTES 640
 
 typedef struct line {

@@ -47,7 +47,7 @@ void cs_record_signal(cs_ring_record *record, int tid, const siginfo_t *informat
   if (cs_memory_mode() != CS_RING_MEMORY_NONE || !cs_registers_show_bad_fetch(&record->registers)) {
     record->instruction_bytes = (uint32_t)cs_memory_copy(record->instruction, pc, sizeof record->instruction);
   }
-  // The unwinder replaces this frame. If unwinding fails, the record still contains the location of the crash.
+  // The unwinder later replaces this frame. If unwinding fails, the record contains at least the location of the crash.
   record->frames[0] = (cs_ring_frame){
       .pc = pc, .trust = CS_RING_TRUST_CONTEXT, .flags = CS_RING_FRAME_EXACT, .image = cs_image_index(pc)};
   record->frame_count = record->frame_head = record->frame_total = 1;

@@ -44,7 +44,7 @@ void cs_record_stack(cs_ring_slot *slot, cs_memory *memory) SIGNAL_SAFE {
   memory->high = start + record->stack_bytes;
 }
 
-// Returns whether the record already contains the word at the address.
+// Returns whether the record already contains the word at `address`.
 static bool is_known(const cs_ring_record *record, uint64_t address) SIGNAL_SAFE {
   if (address >= record->stack_start && address - record->stack_start < record->stack_bytes) return true;
   for (uint32_t index = 0; index < record->memory_count; index++) {
@@ -56,7 +56,7 @@ static bool is_known(const cs_ring_record *record, uint64_t address) SIGNAL_SAFE
 
 static void add_words_at(cs_ring_record *record, uint64_t address) SIGNAL_SAFE {
   if (address < CS_PAGE_BYTES || address >> 47 != 0 || record->memory_count >= CS_RING_MEMORY_LIMIT) return;
-  // Above this address, the kernel placed the arguments and the environment, which are not recorded.
+  // The program's arguments and environment are above `first_stack_end` and are not recorded.
   if (cs_process.first_stack_end != 0 && address >= cs_process.first_stack_end) return;
   if (is_known(record, address) || !cs_memory_is_readable(address)) return;
   uint64_t start = address - BYTES_BEFORE;
@@ -73,7 +73,7 @@ void cs_record_memory(cs_ring_record *record) SIGNAL_SAFE {
   if (cs_memory_mode() == CS_RING_MEMORY_NONE) return;
   record->heap_end = (uint64_t)cs_system_call(SYS_brk, 0, 0, 0, 0, 0, 0);
   for (uint32_t index = 0; index < CS_REGISTER_COUNT; index++) {
-    // `instruction` already contains the bytes at the pc.
+    // The bytes at the pc are skipped, because the record's field `instruction` already contains them.
     if (index != CS_REGISTER_PC) add_words_at(record, record->registers.general[index] & FLAGS_MASK & ~UINT64_C(7));
   }
 }

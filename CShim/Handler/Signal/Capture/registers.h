@@ -35,10 +35,10 @@ bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE
 // Returns whether the instruction at the pc is the trap instruction that compilers generate (x86-64: ud2).
 bool cs_context_is_at_trap(const ucontext_t *context) SIGNAL_SAFE;
 
-// Returns whether a signal that was sent may have interrupted the thread at a fault. The instruction at the pc has then
-// faulted and was not executed since. This occurs if the handler of the fault re-raised the signal while it was
-// blocked, and returned. The function also returns true at the first access to a page after an earlier exception.
-// crashd therefore also checks the instruction.
+// Returns whether a signal that was sent may have interrupted the thread at a fault: the instruction at the pc has
+// faulted, and the thread has executed no instruction since then. This occurs if the fault's handler re-raised the
+// signal while the signal was blocked, and returned. The function also returns true at the first access to a page after
+// an earlier exception. crashd therefore also checks the instruction.
 bool cs_context_shows_fault(const ucontext_t *context) SIGNAL_SAFE;
 
 // Returns whether the pc is past the instruction that caused the signal. A breakpoint traps after its instruction, and

@@ -47,8 +47,8 @@ bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE
 bool cs_context_shows_fault(const ucontext_t *context) SIGNAL_SAFE {
   const greg_t *from = context->uc_mcontext.gregs;
   const greg_t breakpoint = 3;
-  // RF, the resume flag of x86-64: a fault sets it in the saved flags, rt_sigreturn() restores it, and the next
-  // instruction clears it.
+  // RF, the resume flag of x86-64. A fault sets RF in the saved flags, and rt_sigreturn() restores the flags. The next
+  // instruction that the thread executes clears RF.
   const greg_t resume = 1 << 16;
   uint8_t code = 0;
   // A breakpoint is a trap and not a fault: the pc is past the instruction, and RF is not set.

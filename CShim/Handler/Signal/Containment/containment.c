@@ -60,7 +60,7 @@ void cs_contained_forget(void) SIGNAL_SAFE {
 }
 
 static cs_contained *work_here(void) SIGNAL_SAFE {
-  // acquire: pairs with the release store of the setup, which wrote the other fields before.
+  // acquire: pairs with the release store of the setup, which writes the other fields of cs_contained_here first.
   const int64_t offset = __atomic_load_n(&cs_contained_here.offset, __ATOMIC_ACQUIRE);
   if (offset == 0) return NULL;
   return *(cs_contained **)(uintptr_t)(cs_thread_pointer() + (uint64_t)offset);
@@ -80,7 +80,8 @@ static void give_place_back(void) SIGNAL_SAFE {
   __atomic_fetch_sub(&cs_contained_parked, 1, __ATOMIC_RELAXED);
 }
 
-// If another handler has replaced ours and calls it, that handler may hold a lock. The trap is then not contained.
+// Returns whether our handler is installed. If another handler has replaced ours and calls ours, the trap is not
+// contained, because the other handler may hold a lock.
 static bool is_ours_installed(int signal) SIGNAL_SAFE {
   cs_kernel_action present = {0};
   return cs_sigaction(signal, NULL, &present) == 0 && present.handler == cs_process.own.handler;
@@ -96,7 +97,7 @@ static void add_registers(cs_ring_incident *incident, const cs_ring_registers *r
   memcpy(kept, registers->general, incident->free_count * sizeof *kept);
 }
 
-// Returns false if there is no space for the frame.
+// Returns false if the incident has no space for the frame.
 static bool add_frame(cs_ring_incident *incident, uint64_t pc) SIGNAL_SAFE {
   if (incident->use_count < CS_RING_INCIDENT_FRAME_LIMIT) {
     incident->use[incident->use_count++] = pc;

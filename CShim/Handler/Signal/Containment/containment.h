@@ -54,7 +54,7 @@ typedef struct cs_contained {
   cs_ring_frame frames[CS_CONTAINED_FRAME_LIMIT + CS_CONTAINED_ASYNC_LIMIT];
 } cs_contained;
 
-// The results of the setup. They do not change after the first work has started.
+// The results of cs_contained_find(). They do not change after the first work has started.
 typedef struct cs_contained_layout {
   int64_t offset; // atomic: offset from the thread pointer to the pointer to the thread's work; 0: not yet known
   uint32_t image_count;

@@ -41,7 +41,7 @@ bool cs_shim_incident_at(uint32_t index, cs_ring_incident *ret_incident) {
   if (ring == NULL || index >= CS_RING_INCIDENT_LIMIT) return false;
   const cs_ring_incident *const entry = &ring->incidents[index];
   if (cs_ring_incident_sequence_acquire(entry) != 1 || cs_incident_is_of_crash(entry)) return false;
-  // The entry is complete. Only its count and its last time may still change.
+  // The entry is complete. Recorders may only change its count and the time of its last occurrence.
   ret_incident->key = __atomic_load_n(&entry->key, __ATOMIC_RELAXED);
   ret_incident->sequence = 1;
   ret_incident->count = __atomic_load_n(&entry->count, __ATOMIC_RELAXED);

@@ -80,13 +80,13 @@ void cs_connection_publish(int socket) SIGNAL_SAFE {
   if (cs_fstat(socket, &status) != 0) return;
   const int number = __atomic_load_n(&cs_connection_now.number, __ATOMIC_ACQUIRE);
   const cs_descriptor present = {.number = number,
-                                 .device = (uint64_t)status.st_dev, // all sockets are on one device
+                                 .device = (uint64_t)status.st_dev, // the device of every socket is the same
                                  .inode = __atomic_load_n(&cs_connection_now.inode, __ATOMIC_RELAXED)};
   const bool is_replaced = number != socket && cs_descriptor_is_ours(&present);
   __atomic_store_n(&cs_connection_now.inode, (uint64_t)status.st_ino, __ATOMIC_RELAXED);
   if (is_replaced) {
-    // Between the store of the inode and the dup3(), a crashing thread detects that the inodes differ. It then opens
-    // its own connection.
+    // Between the store of the new inode and the dup3(), `number` still refers to the old socket. A thread that crashes
+    // at this time detects that the inodes differ, and opens its own connection.
     cs_system_call(SYS_dup3, socket, number, O_CLOEXEC, 0, 0, 0);
     cs_close(socket);
   } else {
@@ -112,8 +112,8 @@ static bool close_stream(void) SIGNAL_SAFE {
 
 bool cs_reserve_spend(long result) SIGNAL_SAFE {
   if (result != -EMFILE && result != -ENFILE) return false;
-  // Closes the reserved descriptor and a standard stream, because closing only the reserve may not help, and some
-  // callers cannot retry twice.
+  // Closes both the reserved descriptor and a standard stream, because closing only the reserved descriptor may not
+  // help and some callers retry only once.
   const bool has_room = close_reserve();
   return (result == -EMFILE && close_stream()) || has_room;
 }

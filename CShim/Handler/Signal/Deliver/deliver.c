@@ -12,8 +12,8 @@
 // The number of attempts to become the delivering thread, and the pause between two attempts: 500 × 1 ms.
 #define LOCK_TRIES    500
 #define LOCK_SLEEP_NS 1000000
-// The maximum number of deliveries that one thread makes for other crashing threads. Every round may be necessary,
-// because another thread may crash during the previous delivery.
+// The maximum number of deliveries that one thread makes for other crashing threads. Each of them may be necessary,
+// because another thread may crash during the delivery before it.
 #define SERVE_ROUNDS CS_RING_SLOT_LIMIT
 
 // A full socket buffer also counts as success, because it already contains many wake-ups that crashd has not read.
@@ -52,8 +52,8 @@ static void unlock(void) SIGNAL_SAFE {
   __atomic_store_n(&cs_process.delivering_tid, 0, __ATOMIC_RELEASE);
 }
 
-// Writes the file and stores the number of deliveries that it covers. Also stores the number after a failure, because
-// otherwise every thread would try again. Precondition: the caller holds the lock.
+// Writes the spool file and stores the number of deliveries that the file covers. Stores the number even if writing
+// fails, because otherwise every waiting thread would try again. Precondition: the caller holds the lock.
 static void spool(bool (*write)(void) SIGNAL_SAFE) SIGNAL_SAFE {
   const uint32_t count = __atomic_load_n(&cs_process.delivery_count, __ATOMIC_SEQ_CST);
   cs_inject_here(CS_INJECT_SPOOL);
@@ -61,11 +61,12 @@ static void spool(bool (*write)(void) SIGNAL_SAFE) SIGNAL_SAFE {
   __atomic_store_n(&cs_process.spooled_count, count, __ATOMIC_SEQ_CST);
 }
 
-// Delivers until no other thread has requested a delivery during the last one. One delivery is sufficient for several
-// requests, because the ring and the file contain the records of all threads.
+// Delivers again as long as another thread has requested a delivery during the last delivery. One delivery is
+// sufficient for several requests, because the ring and the file contain the records of all threads.
 static void serve(void) SIGNAL_SAFE {
   for (int round = 0; round < SERVE_ROUNDS; round++) {
-    // Sequentially consistent: each thread that the number includes has committed its record before.
+    // Sequentially consistent: each thread committed its record before it incremented `delivery_wanted`. This delivery
+    // therefore includes the records of all threads that `wanted` counts.
     const uint32_t wanted = __atomic_load_n(&cs_process.delivery_wanted, __ATOMIC_SEQ_CST);
     if (!wake_connected() && !cs_own_link_wakes_crashd() && !connect_and_wake()) spool(cs_spool_write);
     __atomic_store_n(&cs_process.delivery_done, wanted, __ATOMIC_SEQ_CST);
@@ -78,8 +79,8 @@ static void serve(void) SIGNAL_SAFE {
 // On failure: the ring stays in memory. If the process was attached at any time, crashd has the ring and reads it when
 // the connection ends.
 static void deliver(int lock_tries) SIGNAL_SAFE {
-  // Sequentially consistent: this thread's record was committed before. A file that includes this delivery therefore
-  // contains the record.
+  // Sequentially consistent: this thread committed its record before it increments `delivery_count`. A spool file whose
+  // number includes this delivery therefore contains the record.
   __atomic_add_fetch(&cs_process.delivery_count, 1, __ATOMIC_SEQ_CST);
   if (wake_connected()) return;
   const int tid = cs_gettid();

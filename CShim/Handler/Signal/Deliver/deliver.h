@@ -69,9 +69,9 @@ bool cs_spool_put_bare_ring(int file) SIGNAL_SAFE;
 // Closes the reserved descriptor if `result` is EMFILE or ENFILE. Returns true if the caller should retry.
 bool cs_reserve_spend(long result) SIGNAL_SAFE;
 
-// Like cs_reserve_spend(), for system calls that must not fail. Another thread may get the closed descriptor's number
-// first. If this is the shield's connecting thread, it soon closes the number again, so this function waits. `attempt`
-// is the number of earlier attempts.
+// Like cs_reserve_spend(), for system calls that must not fail. Another thread may get the number of the closed
+// descriptor before the caller does. If this is the shield's connection thread, it soon closes its descriptor, so this
+// function waits before the caller retries. `attempt` is the number of earlier attempts.
 bool cs_reserve_await(long result, int attempt) SIGNAL_SAFE;
 
 #endif

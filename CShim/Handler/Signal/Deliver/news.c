@@ -12,7 +12,7 @@
 #define NEW  1u // an incident was recorded, and crashd was not woken for it yet
 #define HELD 2u // after a pause, the listener itself wakes crashd if there are new incidents
 
-// The time to wait for a thread that has decided to send the signal but has not sent it yet: 100 × 1 ms.
+// The time to wait for a thread that has decided to send the signal but has not sent the signal yet: 100 × 1 ms.
 #define RING_TRIES    100
 #define RING_SLEEP_NS 1000000
 
@@ -33,8 +33,8 @@ static void ring(void) SIGNAL_SAFE {
   const int tid = __atomic_load_n(&listener, __ATOMIC_SEQ_CST);
   if (tid != 0) {
     const bool has_rung = cs_system_call(SYS_tgkill, cs_getpid(), tid, CS_OWN_BELL, 0, 0, 0) == 0;
-    // If sending fails, for example because the signal queue is full or a seccomp filter refuses the call, crashd
-    // polls. The next incident tries to send the signal again.
+    // Sending may fail, for example because the signal queue is full or a seccomp filter refuses the call. The ring
+    // then shows that crashd must poll, and the next incident tries to send the signal again.
     show(has_rung);
     uint32_t only = NEW;
     if (!has_rung) __atomic_compare_exchange_n(&news, &only, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
@@ -43,8 +43,8 @@ static void ring(void) SIGNAL_SAFE {
 }
 
 void cs_news_add(void) SIGNAL_SAFE {
-  // The fence orders the store of the entry before the load of `news`. Without it, the processor could execute the load
-  // first.
+  // The fence orders the store of the entry before the load of `news`. Without the fence, the processor could execute
+  // the load first.
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   if ((__atomic_load_n(&news, __ATOMIC_SEQ_CST) & NEW) != 0) return;
   if (__atomic_fetch_or(&news, NEW, __ATOMIC_SEQ_CST) == 0) ring();
@@ -71,7 +71,7 @@ void cs_news_ignore(void) SIGNAL_SAFE {
   for (int attempt = 0; attempt < RING_TRIES && __atomic_load_n(&ringers, __ATOMIC_SEQ_CST) != 0; attempt++)
     cs_sleep_ns(RING_SLEEP_NS);
   __atomic_store_n(&ringers, 0, __ATOMIC_SEQ_CST);
-  // The field is written after the last signal was sent, because ring() writes it too.
+  // The ring's field is written after the last signal was sent, because ring() also writes this field.
   show(0);
 }
 

@@ -30,8 +30,8 @@ static spool_place place_by_path(void) SIGNAL_SAFE {
   return (spool_place){AT_FDCWD, cs_process.spool_partial_path, cs_process.spool_path};
 }
 
-// Uses the directory that was opened at the start. If the process has changed its root, its mounts or its user since
-// then, the path may refer to another directory or to none.
+// Uses the directory that was opened at the start, because the path may no longer refer to this directory. For example,
+// the process may have changed its root, its mounts or its user.
 static spool_place place_as_opened(void) SIGNAL_SAFE {
   const size_t name = cs_process.spool_name_offset;
   return (spool_place){cs_process.spool.number, cs_process.spool_partial_path + name, cs_process.spool_path + name};
@@ -127,7 +127,7 @@ static bool is_needed(void) SIGNAL_SAFE {
 void cs_spool_take_back(void) SIGNAL_SAFE {
   if (cs_process.spool_path[0] == 0) return;
   if (is_needed()) write_file(false);
-  // Another thread may have withdrawn its record meanwhile, so this is checked again.
+  // Another thread may have withdrawn its record while the file was written, so the need for the file is checked again.
   if (is_needed()) return;
   const spool_place opened = place_as_opened();
   if (cs_descriptor_is_ours(&cs_process.spool) && cs_unlinkat(opened.directory, opened.whole) == 0) return;
@@ -135,8 +135,8 @@ void cs_spool_take_back(void) SIGNAL_SAFE {
   cs_unlinkat(place.directory, place.whole);
 }
 
-// Returns whether crashd created the directory, and therefore deletes old files in it. In a directory that a handler
-// created, possibly no crashd ever deletes files.
+// Returns whether crashd created the directory, and therefore deletes old files in it. If a handler created the
+// directory, there may be no crashd that deletes its files.
 static bool is_cleared(const spool_place *place) SIGNAL_SAFE {
   const mode_t wanted = S_ISVTX | S_IWOTH;
   struct stat directory = {0};
@@ -163,7 +163,7 @@ static int create_copy(spool_place *place) SIGNAL_SAFE {
 }
 
 // crashd accepts a copy only if its owner is the user as which the process attached. A thread may create files as
-// another user (setfsuid), and this user must not read the ring's memory.
+// another user (setfsuid). That user must not read the ring's memory.
 static bool is_of_user(int file) SIGNAL_SAFE {
   struct stat status = {0};
   return cs_fstat(file, &status) == 0 && status.st_uid == cs_process.user;

@@ -87,7 +87,7 @@ bool cs_crasher_takes_reminder(cs_crasher *crasher) SIGNAL_SAFE {
 bool cs_crasher_remind(cs_crasher *crasher) SIGNAL_SAFE {
   if (!make_committer(crasher, CS_COMMITTER_NONE, CS_COMMITTER_REMINDING)) return false;
   // The reminder contains no data that identifies it, because the kernel drops a signal's data if the queue is full.
-  // The thread accepts any signal of this number that was sent.
+  // The thread accepts each signal of this number that was sent to it as the reminder.
   const bool is_sent = cs_system_call(SYS_tgkill, cs_process.pid, crasher->tid, crasher->signal, 0, 0, 0) == 0;
   make_committer(crasher, CS_COMMITTER_REMINDING, is_sent ? CS_COMMITTER_REMINDED : CS_COMMITTER_NONE);
   return is_sent;

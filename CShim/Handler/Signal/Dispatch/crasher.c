@@ -16,7 +16,7 @@ static cs_crasher crashers[CS_RING_SLOT_LIMIT];
 static int crashing_tid[CS_RING_SLOT_LIMIT];
 
 // A ticket whose record was withdrawn, plus 1. The value is 0 if there is no such ticket. The next record that may be
-// withdrawn reuses the ticket. Without this, a program that recovers from many faults would use up all slots.
+// withdrawn reuses the ticket. Without this reuse, a program that recovers from many faults would use up all slots.
 static uint64_t spare; // atomic
 
 void cs_crasher_forget_all(void) SIGNAL_SAFE {
@@ -41,8 +41,8 @@ static bool is_taken(uint64_t ticket) SIGNAL_SAFE {
 static uint64_t draw_ticket(bool is_pending) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   const uint64_t found = is_pending ? __atomic_exchange_n(&spare, 0, __ATOMIC_RELAXED) : 0;
-  // A ticket from before a survived crash is not reused. Its record would seem to belong to that crash, and a later
-  // ticket may have used its slot.
+  // A ticket that is older than a survived crash is not reused. Its record would seem to belong to the survived crash.
+  // Also, a later ticket may have used its slot.
   if (found > __atomic_load_n(&ring->header.survived, __ATOMIC_RELAXED)) {
     const uint64_t ticket = found - 1;
     const uint64_t withdrawn = (ticket / CS_RING_SLOT_LIMIT + 1) << 2 | CS_RING_STATE_FREE;
@@ -69,14 +69,15 @@ static bool take_slot(bool is_pending, uint64_t *ret_ticket) SIGNAL_SAFE {
     // A record that may be withdrawn must not overwrite another record.
     if (is_pending && (seen & CS_RING_STATE_MASK) != CS_RING_STATE_FREE) continue;
     uint64_t wanted = (ticket / CS_RING_SLOT_LIMIT + 1) << 2 | CS_RING_STATE_WRITING;
-    // acquire: no later write becomes visible before the state. Pairs with the second read of the state in a reader.
+    // acquire: no later write of this thread becomes visible before the new state. Pairs with the second read of the
+    // state in a reader.
     if (__atomic_compare_exchange_n(state, &seen, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
       if (is_taken(ticket)) {
         __atomic_compare_exchange_n(state, &wanted, seen, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
         continue;
       }
       __atomic_thread_fence(__ATOMIC_RELEASE);
-      // relaxed, because the counter orders nothing. `seen` is the state that the exchange replaced.
+      // relaxed, because the counter does not order other accesses. `seen` is the state that the exchange replaced.
       if ((seen & CS_RING_STATE_MASK) == CS_RING_STATE_COMMITTED) {
         __atomic_fetch_add(&ring->header.slot_overwritten, 1, __ATOMIC_RELAXED);
       }

@@ -52,7 +52,7 @@ void cs_crasher_take_sequence(cs_crasher *crasher, uint64_t sequence) SIGNAL_SAF
 // it.
 void cs_crasher_commit(cs_crasher *crasher) SIGNAL_SAFE;
 
-// Publishes the record with flags for the missing parts, and counts it as minimal.
+// Like cs_crasher_commit(), but also sets flags of the record. If a flag is set, the record counts as minimal.
 void cs_crasher_commit_as(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE;
 
 // Handles a signal that was sent to a thread in the handler. Returns true if the signal is the watchdog's reminder and
@@ -72,8 +72,8 @@ cs_pending cs_crasher_pending(const cs_crasher *crasher) SIGNAL_SAFE;
 void cs_pending_withdraw(const cs_pending *pending) SIGNAL_SAFE;
 bool cs_pending_commit(const cs_pending *pending) SIGNAL_SAFE;
 
-// For the watchdog. The first function returns the thread that is in the handler with slot `index`, or NULL. The second
-// function returns whether the thread's record is not committed yet.
+// For the watchdog. cs_crasher_at() returns the thread that is in the handler with slot `index`, or NULL.
+// cs_crasher_is_writing() returns whether the thread's record is not committed yet.
 cs_crasher *cs_crasher_at(uint32_t index) SIGNAL_SAFE;
 bool cs_crasher_is_writing(const cs_crasher *crasher) SIGNAL_SAFE;
 

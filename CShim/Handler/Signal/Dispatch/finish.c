@@ -10,9 +10,10 @@
 
 #define FIRST_PROCESS 1
 
-// Returns whether the fault occurs again if the thread executes the instruction at the pc again. For SIGTRAP, the pc is
-// past the int3. For SIGSYS, it is past the system call. A memory error that the kernel found in the background
-// (BUS_MCEERR_AO) has no instruction.
+// Returns whether the fault occurs again if the thread executes the instruction at the pc again. A SIGTRAP does not
+// occur again, because the pc is past the int3. A SIGSYS does not occur again, because the pc is past the system call.
+// A memory error that the kernel found in the background (BUS_MCEERR_AO) does not occur again, because no instruction
+// caused this error.
 static bool happens_again(int signal, int code) SIGNAL_SAFE {
   if (code <= 0) return false;
   switch (signal) {
@@ -80,8 +81,8 @@ void cs_finish_at_once(const siginfo_t *information) SIGNAL_SAFE {
   const uint64_t only = UINT64_C(1) << (signal - 1);
   cs_finish_by_default(signal, information);
   cs_sigmask(SIG_UNBLOCK, &only);
-  // In the first process of a pid namespace, the kernel drops signals that the process sends to itself. It does not
-  // drop a fault, so the process ends with one.
+  // In the first process of a pid namespace, the kernel drops signals that the process sends to itself. The kernel does
+  // not drop a fault, so this function ends the process with a fault.
   __builtin_trap();
 }
 

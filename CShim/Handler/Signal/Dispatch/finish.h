@@ -18,8 +18,8 @@ bool cs_finish_is_end(int signal, const siginfo_t *information) SIGNAL_SAFE;
 // the kernel's arguments.
 void cs_finish_anew(int signal) SIGNAL_SAFE;
 
-// Re-raises the signal with the default action. After a crash inside the handler, another handler could not use the
-// context.
+// Re-raises the signal with the default action. This is for a crash inside the handler, because another handler could
+// not use the context of that crash.
 void cs_finish_by_default(int signal, const siginfo_t *information) SIGNAL_SAFE;
 
 // Sets the default action, for a fault that occurs again when the handler returns.

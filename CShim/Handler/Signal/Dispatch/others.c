@@ -18,16 +18,16 @@
 #define WAIT_TRIES    5000
 #define WAIT_SLEEP_NS 200000
 
-// Some threads ran during the first crash, or the sweep did not reach them. They may be about to crash for the same
-// reason. If the process may survive the signal, these threads are not halted. The first thread then waits until no
-// other thread has crashed for 40 × 0.5 ms. The time is this long because busy processors delay the other threads. The
+// Threads that ran during the first crash, or that the sweep did not reach, may be about to crash for the same reason.
+// If the process may survive the signal, these threads are not halted. In this case, the crashing thread waits until no
+// other thread has crashed for 40 × 0.5 ms. The wait is this long because busy processors delay the other threads. The
 // total wait is limited to 200 × 0.5 ms. Both numbers scale with the sweep timeout.
 #define OTHERS_TRIES    200
 #define OTHERS_QUIET    40
 #define OTHERS_SLEEP_NS 500000
 
-// The time that a thread waits for the sweep of another crash before it ends the process, because that sweep uses
-// SIGPROF: 10,000 × 0.1 ms.
+// The time that a thread waits for the end of another crash's sweep before it halts the other threads: 10,000 × 0.1 ms.
+// It waits because the sweep and the halt both use SIGPROF.
 #define SWEEP_TRIES    10000
 #define SWEEP_SLEEP_NS 100000
 

@@ -43,8 +43,8 @@ static bool is_overdue(const watched *thread, int tid, uint32_t record_ticks) SI
   return used_ns >= record_ticks * (uint64_t)CS_TICK_NS / 2;
 }
 
-// Returns whether the reminder is pending and not blocked. In this case, the thread runs its handler next and writes no
-// more bytes of its record. If the thread blocks the signal, it may still write.
+// Returns whether the reminder is pending and not blocked. If so, the thread runs its handler next and writes no more
+// bytes of its record. A thread that blocks the reminder may still write.
 static bool is_on_its_way(const cs_crasher *crasher) SIGNAL_SAFE {
   cs_task_status status = {0};
   cs_task_status_read(crasher->tid, &status);

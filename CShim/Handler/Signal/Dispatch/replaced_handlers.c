@@ -23,8 +23,8 @@ void cs_replaced_handlers_note(void) SIGNAL_SAFE {
     const int signal = crash_signals[index];
     cs_kernel_action present = {0};
     if (cs_sigaction(signal, NULL, &present) != 0) continue;
-    // Loaded after the read of the action. Otherwise, a handler that the shield restored in between would be reported
-    // as replaced.
+    // This load comes after the read of the action. Otherwise, if the shield restored the previous action between the
+    // two reads, our handler would be reported as replaced.
     const uint64_t given_back = __atomic_load_n(&cs_process.given_back, __ATOMIC_SEQ_CST);
     if ((given_back & UINT64_C(1) << signal) != 0) continue;
     const uintptr_t handler = (uintptr_t)present.handler;
@@ -47,9 +47,9 @@ bool cs_handler_is_replaced(int signal) SIGNAL_SAFE {
   if (cs_sigaction(signal, NULL, &present) != 0) return true;
   const uintptr_t handler = (uintptr_t)present.handler;
   if (handler == (uintptr_t)cs_handler) return false;
-  // Loaded after the read of the action, as in cs_replaced_handlers_note(). If `given_back` shows that the shield has
-  // not restored the previous action, and the signal has no handler, there are two cases: the program removed our
-  // handler, or a handler that was installed with SA_RESETHAND is running and calls ours.
+  // This load comes after the read of the action, as in cs_replaced_handlers_note(). The signal may have no handler
+  // although the shield has not restored the previous action. Then either the program removed our handler, or a handler
+  // that was installed with SA_RESETHAND is running and calls ours.
   const uint64_t given_back = __atomic_load_n(&cs_process.given_back, __ATOMIC_SEQ_CST);
   const bool is_without = handler == (uintptr_t)SIG_DFL || handler == (uintptr_t)SIG_IGN;
   return !is_without || (given_back & UINT64_C(1) << signal) == 0;

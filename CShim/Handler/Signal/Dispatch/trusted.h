@@ -1,6 +1,6 @@
-// The external functions that the handler may call. Each has the reason why it is signal-safe. The handler makes system
-// calls directly (system_call.h), so they are not listed here. scripts/check/signal-safe-symbols.txt lists the same
-// functions as linker symbols.
+// The external functions that the handler may call. The comment of each function states why it is signal-safe. The
+// handler makes system calls directly (system_call.h), so system calls are not listed here.
+// scripts/check/signal-safe-symbols.txt lists the same functions as linker symbols.
 #ifndef CS_TRUSTED_H
 #define CS_TRUSTED_H
 

@@ -38,7 +38,7 @@ bool cs_watch_enter(const siginfo_t *information) SIGNAL_SAFE {
   // Sequentially consistent, like the watchdog's load: the watchdog reads the count again before it sleeps, so it
   // cannot miss this thread.
   if (__atomic_fetch_add(&now.inside, 1, __ATOMIC_SEQ_CST) != 0) return false;
-  now.information = *information; // the watchdog reads it only at the deadline
+  now.information = *information; // not atomic: the watchdog reads it only at the deadline
   wake(&now.inside);
   return true;
 }

@@ -9,8 +9,9 @@
 
 #include "cs_signal_safe.h"
 
-// The two functions count this thread in and out. cs_watch_enter() returns true if no other thread is in the handler.
-// If the watchdog is ending the process, cs_watch_leave() waits for at most one minute.
+// cs_watch_enter() adds this thread to the number of threads in the handler, and cs_watch_leave() subtracts it.
+// cs_watch_enter() returns true if no other thread is in the handler. If the watchdog is ending the process,
+// cs_watch_leave() waits for at most one minute.
 bool cs_watch_enter(const siginfo_t *information) SIGNAL_SAFE;
 void cs_watch_leave(void) SIGNAL_SAFE;
 
@@ -36,7 +37,7 @@ void cs_watch_start(void) SIGNAL_SAFE;
 void cs_watch_note_round(void) SIGNAL_SAFE;
 // Sleeps until a thread enters the handler, or until a wake-up. If `at_most` is NULL, there is no timeout.
 void cs_watch_sleep(const struct timespec *at_most) SIGNAL_SAFE;
-// Prevents all threads in the handler from leaving it. Returns false if no thread is in it.
+// Prevents all threads in the handler from leaving it. Returns false if no thread is in the handler.
 bool cs_watch_close(void) SIGNAL_SAFE;
 // Returns the signal of the first thread that entered.
 const siginfo_t *cs_watch_first(void) SIGNAL_SAFE;

@@ -18,10 +18,10 @@ void cs_watchdog_run(uint32_t deadline_ms) SIGNAL_SAFE;
 // overdue.c: checks the uncommitted records at each tick.
 #define CS_TICK_MS 10
 #define CS_TICK_NS INT64_C(10000000)
-// The number of ticks within which a thread that can run has handled its reminder.
+// A thread that can run handles its reminder within this number of ticks.
 #define CS_TICKS_AFTER_REMINDER 4
 
-// In a forked child: resets the state of the parent process.
+// In a forked child: resets the state that the child inherited from its parent.
 void cs_overdue_forget(void) SIGNAL_SAFE;
 
 // Sends a reminder to threads whose records take longer than `record_ticks`. Commits the record of a thread whose

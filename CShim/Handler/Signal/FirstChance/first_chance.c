@@ -126,7 +126,7 @@ cs_signal_call cs_first_chance(int tid, siginfo_t *information, ucontext_t *cont
   if (frame == NULL || (is_loop && entry_ns - loop_ns >= LOOP_NS)) return none;
   // A handler that was installed after ours may call ours by a tail call. This looks as if the kernel had called ours.
   if (cs_handler_is_replaced(signal)) return none;
-  // Another thread's handler may have restored the default action meanwhile.
+  // Another thread's handler may have restored the default action since the fault.
   if (action.handler == SIG_DFL || action.handler == SIG_IGN) return none;
   const bool moves = (action.flags & SA_ONSTACK) == 0 && cs_signal_frame_has_changed_stack(frame);
   cs_signal_frame *place = moves ? cs_signal_frame_move(frame) : frame;
@@ -149,8 +149,8 @@ cs_signal_call cs_first_chance(int tid, siginfo_t *information, ucontext_t *cont
   return call;
 }
 
-// When the mask is set, signals that were blocked during our handler arrive. They arrive on the stack on which the
-// kernel would deliver them without the shield.
+// Sets the signal mask of the program's handler. Signals that were blocked during our handler arrive now, on the stack
+// on which the kernel would deliver them without the shield.
 void cs_signal_frame_entered(cs_signal_frame *frame) SIGNAL_SAFE {
   const int signal = cs_signal_frame_information(frame)->si_signo;
   const cs_kernel_action action = cs_process.previous[signal];

@@ -15,9 +15,9 @@
 // Returns whether a handler of the program gets the first chance.
 bool cs_first_chance_is_given(int signal, const siginfo_t *information) SIGNAL_SAFE;
 
-// Prepares the call of the program's handler. Returns no frame if the fault is a crash. This is so if the handler has
-// repeatedly returned from the same fault, if the stack has no space for its frame, or if a handler that was installed
-// after ours called ours. Precondition: cs_first_chance_is_given().
+// Prepares the call of the program's handler. Returns no frame if the fault is a crash. The fault is a crash in three
+// cases: the handler has repeatedly returned from the same fault, the stack has no space for the handler's frame, or a
+// handler that was installed after ours called ours. Precondition: cs_first_chance_is_given().
 cs_signal_call cs_first_chance(int tid, siginfo_t *information, ucontext_t *context, const void *called_at,
                                uint64_t entry_ns) SIGNAL_SAFE;
 
@@ -31,9 +31,9 @@ typedef struct cs_cause {
   uint64_t sequence;
 } cs_cause;
 
-// Returns the fault that led to a signal, if the thread came directly from the handler. Handlers pass a crash on in two
-// ways: they restore the default action and return, or they send the signal again. Otherwise, returns `information`
-// itself. The result is valid until the thread's next fault.
+// Returns the fault that led to a signal, if the thread came directly from the handler. Otherwise, returns
+// `information` itself. Handlers pass a crash on in two ways: they restore the default action and return, or they send
+// the signal again. The result is valid until the thread's next fault.
 cs_cause cs_first_chance_cause(int tid, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE;
 
 #endif

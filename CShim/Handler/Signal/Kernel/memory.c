@@ -25,7 +25,7 @@ bool cs_memory_read_word(cs_memory *memory, uint64_t address, uint64_t *ret_word
   const bool is_known = address >= memory->low && address < memory->high && memory->high - address >= sizeof *ret_word;
   if (!is_known) {
     const uint64_t offset = address & (CS_PAGE_BYTES - 1);
-    const uint64_t mark = (address - offset) | 1; // odd, because cleared memory must not mark page 0 as readable
+    const uint64_t mark = (address - offset) | 1; // odd, so zeroed memory does not mark page 0 as readable
     const bool is_inside_page = offset <= CS_PAGE_BYTES - sizeof *ret_word;
     if (memory->probed_page != mark || !is_inside_page) {
       if (!cs_memory_is_readable(address)) return false;

@@ -22,7 +22,7 @@ void cs_privilege_note(void) SIGNAL_SAFE;
 // the kernel would write a core dump for that user.
 bool cs_user_is_trusted(uint32_t uid) SIGNAL_SAFE;
 
-// Returns the same for the user at the other end of a socket. The kernel reports that user.
+// Like cs_user_is_trusted(), for the user at the other end of a socket. The kernel determines that user.
 bool cs_peer_is_trusted(int socket) SIGNAL_SAFE;
 
 #endif

@@ -55,21 +55,24 @@
 #include "sweep_turn.h"
 #include "task_list.h"
 
-// Threads that were running may continue until no thread has crashed for OTHERS_NS, or until ROUNDS rounds have passed.
+// cs_halt_all() sends SIGPROF in rounds. Threads that were running may continue until no thread has crashed for
+// OTHERS_NS, or until ROUNDS rounds have passed.
 #define OTHERS_NS UINT64_C(3000000)
 #define ROUNDS    100
 #define STEPS     5
 #define STEP_NS   200000
 
-// A thread that stays checks whether the process has survived. This is so if no thread was in the handler for 20 × 50
-// ms. It stays for at most 2400 × 50 ms, which is twice the longest deadline of the watchdog.
+// A thread that stays checks whether the process has survived the signal. The process has survived if no thread was in
+// the handler for 20 × 50 ms. The thread stays for at most 2400 × 50 ms, which is twice the longest deadline of the
+// watchdog.
 #define STAY_NAP_NS   50000000
 #define STAY_NAPS     2400
 #define SURVIVED_NAPS 20
 
 // A system call that the sweep interrupted returns at the latest 50 × 2 ms after the handler has ended. After the first
-// 5 of these steps, the thread checks whether the handler has ended. It does not check earlier, because the crashing
-// thread may crash again after a short time. An example is abort() in the first process of a pid namespace.
+// 5 of these steps, the thread checks whether the handler has ended. The thread does not check before the fifth step,
+// because the crashing thread may crash again after a short time. An example is abort() in the first process of a pid
+// namespace.
 #define HOLD_NAP_NS 2000000
 #define HOLD_NAPS   50
 #define HOLD_QUIET  5
@@ -96,7 +99,7 @@ bool cs_halt_has_begun(void) SIGNAL_SAFE {
 }
 
 bool cs_halt_begin(void) SIGNAL_SAFE {
-  // Sequentially consistent: a sweep reads `has_begun` before it restores the program's SIGPROF action.
+  // Sequentially consistent with a sweep, which reads `has_begun` before it restores the program's SIGPROF action.
   return __atomic_exchange_n(&has_begun, 1, __ATOMIC_SEQ_CST) == 0;
 }
 
@@ -150,8 +153,8 @@ static bool is_ignored(int signal) SIGNAL_SAFE {
   return action.handler == SIG_DFL && is_harmless;
 }
 
-// Returns whether a pending signal would interrupt the system call. Ignores SIGPROF, because the sweep may have sent
-// it.
+// Returns whether a pending signal would have interrupted the thread's system call. Ignores SIGPROF, because the sweep
+// may have sent it.
 static bool has_signal(uint64_t blocked) SIGNAL_SAFE {
   uint64_t pending = 0;
   cs_system_call(SYS_rt_sigpending, (long)&pending, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0, 0, 0);
@@ -165,8 +168,8 @@ static bool has_signal(uint64_t blocked) SIGNAL_SAFE {
 }
 
 // Delays the return of an interrupted system call. The thread runs on our alternate stack, so signals stay blocked
-// meanwhile. The handler of a pending signal then runs after the return, on the stack that the program has chosen for
-// it. Returns true if another crash ends the process meanwhile.
+// during the delay. The handler of a pending signal then runs after the return, on the stack that the program has
+// chosen for it. Returns true if another crash ends the process during the delay.
 static bool hold(const ucontext_t *context) SIGNAL_SAFE {
   const uint32_t before = __atomic_load_n(&over, __ATOMIC_RELAXED);
   uint64_t own = 0;
@@ -202,8 +205,8 @@ void cs_halt_exempt(ucontext_t *context) SIGNAL_SAFE {
   memcpy(&context->uc_sigmask, &mask, sizeof mask);
 }
 
-// Returns whether the thread stays or will stay: this function has sent it SIGPROF, or it is still in the handler of an
-// earlier SIGPROF.
+// Returns whether the thread stays or will stay. It will stay if this function has sent it SIGPROF, or if it is still
+// in the handler of an earlier SIGPROF.
 static bool signal_one(int tid) SIGNAL_SAFE {
   if (cs_reach_has_mark(tid, CS_REACH_STAYS)) return true;
   if (cs_reach_has_mark(tid, CS_REACH_PENDS)) return false;
@@ -234,7 +237,7 @@ static uint64_t crash_count(void) SIGNAL_SAFE {
   return cs_ring_counter(&header->slot_head) + cs_ring_counter(&header->slot_lost);
 }
 
-// Returns whether `wanted` threads stay before the round ends.
+// Waits for one round. Returns whether `wanted` threads stay at its end.
 static bool await(uint32_t wanted) SIGNAL_SAFE {
   for (int step = 0; step < STEPS; step++) {
     if (__atomic_load_n(&staying, __ATOMIC_RELAXED) >= wanted) return true;

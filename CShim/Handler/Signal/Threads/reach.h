@@ -9,22 +9,22 @@
 #include "cs_signal_safe.h"
 
 typedef enum cs_reach {
-  // It will run the handler, or is in a call during which SIGPROF stays pending. The value is also used if the kernel
-  // does not show the thread's state.
+  // The thread will run the handler of SIGPROF, or is in a call during which SIGPROF stays pending. This value is also
+  // returned if the kernel does not show the thread's state.
   CS_REACH_OPEN,
-  CS_REACH_BUSY,   // it blocks SIGPROF while it runs, as libc does for short times
-  CS_REACH_CLOSED, // it waits, and would consume SIGPROF or keep it pending
+  CS_REACH_BUSY,   // the thread blocks SIGPROF while it runs, as libc does for short times
+  CS_REACH_CLOSED, // the thread waits, and would consume SIGPROF or keep it pending
 } cs_reach;
 
-// Returns the current state of the thread. If a thread begins to block SIGPROF, or to wait for it, between this call
-// and the signal, it still gets the signal.
+// Returns the current state of the thread. The state may change after this call. If the thread begins to block SIGPROF,
+// or to wait for it, before the caller sends the signal, the thread still gets the signal.
 cs_reach cs_reach_of(int tid) SIGNAL_SAFE;
 
 // The marks of a thread since the halt began.
 typedef enum cs_reach_mark {
-  CS_REACH_SENT = 1, // the sweep or the halt has sent it SIGPROF
+  CS_REACH_SENT = 1, // the sweep or the halt has sent SIGPROF to the thread
   CS_REACH_STAYS = 2,
-  CS_REACH_PENDS = 4, // SIGPROF is pending for it
+  CS_REACH_PENDS = 4, // SIGPROF is pending for the thread
 } cs_reach_mark;
 
 // Concurrency: any number of threads may call these functions. If more than REACH_LIMIT threads have marks, further

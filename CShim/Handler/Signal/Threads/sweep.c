@@ -19,10 +19,10 @@
 #define NS_PER_MS   UINT64_C(1000000)
 #define SLEEP_NS    100000
 #define SLEEP_TRIES 10000
-// The time after the last signal within which most threads have answered.
+// The time after the last signal within which most threads answer the sweep.
 #define SOON_NS (5 * NS_PER_MS)
-// Additional time after the deadline: for threads that are writing their answers, and for reading the kernel's data
-// about threads that do not answer.
+// Additional time after the sweep's deadline. During this time, threads finish writing their answers, and the sweeping
+// thread reads the kernel's data about threads that do not answer.
 #define GRACE_NS  (5 * NS_PER_MS)
 #define STATUS_NS (20 * NS_PER_MS)
 
@@ -34,8 +34,8 @@ static uint64_t now_ns(void) SIGNAL_SAFE {
   return cs_clock_ns(CLOCK_MONOTONIC);
 }
 
-// Returns the first slot from `index` on that can be used. If a thread was signaled for an earlier crash, it may have
-// begun to write its slot and may not have finished. Such a slot is skipped.
+// Returns the first slot from `index` on that can be used. A thread that was signaled for an earlier crash may still be
+// writing its slot. Such a slot is skipped.
 static uint32_t next_place(uint32_t index) SIGNAL_SAFE {
   const cs_ring_thread *threads = cs_process.ring->threads;
   while (index < CS_RING_THREAD_LIMIT &&
@@ -52,14 +52,14 @@ static bool signal_place(int tid, uint32_t index) SIGNAL_SAFE {
   is_unsent[index] = false;
   cs_reach_mark_set(tid, CS_REACH_SENT);
   long result = cs_queue_signal(cs_process.pid, tid, SIGPROF, &information);
-  // If this fails, for example because the signal queue is full or a seccomp filter refuses it, sends the signal
-  // without the slot's index.
+  // If queueing the signal fails, for example because the signal queue is full or a seccomp filter refuses the call,
+  // sends the signal without the slot's index.
   if (result != 0 && result != -ESRCH) result = cs_system_call(SYS_tgkill, cs_process.pid, tid, SIGPROF, 0, 0, 0);
   return result == 0;
 }
 
-// Returns whether the thread ID belongs to this process. If /proc belongs to another pid namespace, it contains other
-// IDs.
+// Returns whether the thread ID belongs to this process. If /proc belongs to another pid namespace, its thread IDs
+// belong to other processes.
 static bool is_thread_of_ours(int tid) SIGNAL_SAFE {
   return cs_system_call(SYS_tgkill, cs_process.pid, tid, 0, 0, 0, 0) != -ESRCH;
 }
@@ -95,8 +95,8 @@ static bool ask(int tid, uint32_t index) SIGNAL_SAFE {
   is_unsent[index] = reach != CS_REACH_OPEN;
   const bool is_there = reach == CS_REACH_OPEN ? signal_place(tid, index) : is_thread_of_ours(tid);
   if (reach == CS_REACH_CLOSED && is_there) answer_for_closed(thread);
-  // The thread may have received a profiler's SIGPROF before. It is then already writing its answer, and keeps the
-  // slot.
+  // The thread may have received a profiler's SIGPROF before ours. In this case, the thread is already writing its
+  // answer and keeps the slot.
   if (is_there || !__atomic_compare_exchange_n(&thread->state, &asked, CS_RING_STATE_FREE, false, __ATOMIC_RELAXED,
                                                __ATOMIC_RELAXED)) {
     return true;
@@ -106,15 +106,16 @@ static bool ask(int tid, uint32_t index) SIGNAL_SAFE {
   return false;
 }
 
-// Returns false if the list of threads cannot be read, or if it belongs to another pid namespace. In the second case,
-// it does not contain the calling thread.
+// Returns false if the list of threads cannot be read. Also returns false if the list does not contain the calling
+// thread, because the list then belongs to another pid namespace.
 static bool ask_all(uint64_t deadline_ns) SIGNAL_SAFE {
   cs_ring_header *header = &cs_process.ring->header;
   const int self = cs_gettid();
   bool has_self = false;
   uint32_t asked = next_place(0);
   uint32_t total = 0;
-  // The field is written even if no thread gets a signal, because the program may have overwritten it.
+  // The thread count in the ring is written even if no thread gets a signal, because the program may have overwritten
+  // it.
   __atomic_store_n(&header->thread_count, 0, __ATOMIC_RELEASE);
   cs_task_list_open(&task_list);
   for (int tid = cs_task_list_next(&task_list); tid != 0; tid = cs_task_list_next(&task_list)) {
@@ -172,7 +173,7 @@ static void ask_again(void) SIGNAL_SAFE {
   }
 }
 
-// Records the kernel's data about threads that have not answered. If `only_blocked` is true, does so only for threads
+// Records the kernel's data about threads that have not answered. If `only_blocked` is true, records only the threads
 // that cannot answer because they block the signal.
 static void note_silent(bool only_blocked, uint64_t deadline_ns) SIGNAL_SAFE {
   const uint32_t count = cs_thread_count(cs_process.ring);

@@ -12,11 +12,11 @@
 #include "halt.h"
 #include "sweep_turn.h"
 
-// The maximum numbers of innermost and outermost frames that an answer contains. The rest of the array is for async
-// callers.
+// The maximum numbers of innermost and outermost frames that an answer contains. The rest of the frame array is for
+// async callers.
 #define HEAD_LIMIT 96
 #define TAIL_LIMIT 24
-// The maximum number of frames of an unwind, which takes half a millisecond.
+// The maximum number of frames of an unwind. Unwinding this many frames takes half a millisecond.
 #define STEP_LIMIT 4096
 
 static uint32_t running; // atomic: the number of threads that were running and not waiting
@@ -43,7 +43,7 @@ bool cs_sweep_found_running(void) SIGNAL_SAFE {
 }
 
 // Returns the slot of a signaled thread. The signal's value contains the slot's index as a hint. If a SIGPROF of a
-// profiler was already pending, the kernel may deliver that one instead, and it has no hint.
+// profiler was already pending, the kernel may deliver only the profiler's signal, which contains no hint.
 static cs_ring_thread *place_of(int tid, const siginfo_t *information) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   const uint32_t count = cs_thread_count(ring);
@@ -92,7 +92,8 @@ static void answer(const siginfo_t *information, const ucontext_t *context) SIGN
   record->answer = CS_RING_ANSWER_WHOLE;
   cs_sweep_commit(thread);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  // After the commit, the slot may be reused for another thread, which the exchange takes into account.
+  // After the commit, the slot may already belong to another thread. The exchange therefore clears the thread ID only
+  // if it is still this thread's.
   int self = tid;
   __atomic_compare_exchange_n(&answering_tid[index], &self, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }

@@ -11,7 +11,8 @@
 // The handler that a sweep installs for SIGPROF.
 void cs_sweep_answer(int signal, siginfo_t *information, void *context) SIGNAL_SAFE;
 
-// Returns whether the thread is writing its answer. If it faults meanwhile, the fault is in the shield.
+// Returns whether the thread is writing its answer. If the thread faults while it writes its answer, the fault is in
+// the shield.
 bool cs_sweep_is_answering(int tid) SIGNAL_SAFE;
 
 // Counts a thread that was running and not waiting.
@@ -25,8 +26,8 @@ bool cs_sweep_found_running(void) SIGNAL_SAFE;
 // In a forked child: resets the state.
 void cs_sweep_forget_answers(void) SIGNAL_SAFE;
 
-// Returns the state of a slot in the sweep of this crash. It includes the number of the crash. A thread that answers an
-// earlier sweep late can therefore not claim a slot of this sweep.
+// Returns the value of a slot's state in the sweep of this crash. The value includes the number of the crash. A thread
+// that answers an earlier sweep late can therefore not claim a slot of this sweep.
 static inline uint64_t cs_sweep_state(uint64_t state) SIGNAL_SAFE {
   // acquire: pairs with the release store in cs_sweep_renew().
   return (uint64_t)__atomic_load_n(&cs_process.ring->header.survived, __ATOMIC_ACQUIRE) << 2 | state;

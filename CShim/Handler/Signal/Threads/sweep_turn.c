@@ -21,8 +21,8 @@
 static uint32_t turn; // atomic
 
 // Data about the threads that have left our handler for a handler of the program. Each field is atomic.
-static uint32_t is_final; // the signal of one of them certainly ends the process
-static int left_tid;      // the thread that left last, if its signal may not end the process
+static uint32_t is_final; // the signal of one of these threads certainly ends the process
+static int left_tid;      // the thread that left our handler last, if its signal may not end the process
 static int left_signal;
 
 static bool change(uint32_t from, uint32_t to) SIGNAL_SAFE {
@@ -47,8 +47,9 @@ bool cs_sweep_has_begun(void) SIGNAL_SAFE {
   return __atomic_load_n(&turn, __ATOMIC_RELAXED) != TURN_FREE || cs_process.ring->header.survived != 0;
 }
 
-// Ordering: two sequentially consistent operations order these stores before the loads of cs_sweep_renew(). They are in
-// cs_watch_leave(), which follows this function, and in cs_watch_enter(), which precedes cs_sweep_renew().
+// Ordering: two sequentially consistent operations order these stores before the loads of cs_sweep_renew(). One
+// operation is in cs_watch_leave(), which follows this function. The other is in cs_watch_enter(), which precedes
+// cs_sweep_renew().
 void cs_sweep_leave(int signal, bool is_end) SIGNAL_SAFE {
   if (is_end) __atomic_store_n(&is_final, 1, __ATOMIC_RELAXED);
   __atomic_store_n(&left_tid, cs_gettid(), __ATOMIC_RELAXED);
@@ -78,9 +79,10 @@ static bool is_survived(const ucontext_t *context) SIGNAL_SAFE {
   return (mask & UINT64_C(1) << (signal - 1)) == 0;
 }
 
-// Concurrency: another thread of the same crash may call cs_sweep_claim() at the same time. That thread finds the turn
-// done and does not sweep: it leaves the renewal to this thread. Only in the first crash may it find the turn free. If
-// it then sweeps and stays in the handler, the crash is not survived, and this thread does not renew the turn.
+// Concurrency: another thread of the same crash may call cs_sweep_claim() at the same time. The other thread finds the
+// turn done and does not sweep, because only this thread renews the turn. In the first crash, the other thread may find
+// the turn free, and may sweep. While it is in the handler, the crash does not count as survived, so this thread does
+// not renew the turn.
 void cs_sweep_renew(const ucontext_t *context) SIGNAL_SAFE {
   cs_ring_header *header = &cs_process.ring->header;
   if (!is_survived(context) || !change(TURN_DONE, TURN_RENEWING)) return;
@@ -90,8 +92,7 @@ void cs_sweep_renew(const ucontext_t *context) SIGNAL_SAFE {
   __atomic_store_n(&header->thread_total, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&header->sweep, CS_RING_SWEEP_NONE, __ATOMIC_RELAXED);
   __atomic_store_n(&header->sweep_ns, 0, __ATOMIC_RELAXED);
-  // Each crash takes a ticket, even a crash without a slot. The number of tickets is therefore different for each
-  // crash.
+  // Each crash takes a ticket, even if it gets no slot. The number of tickets is therefore different at each crash.
   __atomic_store_n(&header->survived, (uint32_t)cs_ring_counter(&header->slot_head), __ATOMIC_RELEASE);
   change(TURN_RENEWING, TURN_FREE);
 }

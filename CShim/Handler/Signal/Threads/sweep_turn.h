@@ -20,10 +20,10 @@ bool cs_sweep_has_begun(void) SIGNAL_SAFE;
 // `context` is the context that the kernel passed to the handler.
 void cs_sweep_renew(const ucontext_t *context) SIGNAL_SAFE;
 
-// For a thread that did not crash: returns whether the previous crash is over and the program continues.
+// For a thread that did not crash: returns whether the program continues after the last crash.
 bool cs_sweep_is_survived(void) SIGNAL_SAFE;
 
-// Called before a thread re-raises its signal and leaves the handler. `is_end`: whether the signal certainly ends the
+// Called before a thread re-raises its signal and leaves the handler. `is_end` is true if the signal certainly ends the
 // process.
 void cs_sweep_leave(int signal, bool is_end) SIGNAL_SAFE;
 

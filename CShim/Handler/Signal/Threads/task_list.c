@@ -17,7 +17,7 @@
 // The numbers of fields in a stat file, as proc_pid_stat(5) counts them.
 #define STAT_STATE   3
 #define STAT_BLOCKED 32
-// The maximum number of reads. It is sufficient for the kernel's limit on threads.
+// The maximum number of reads of the list. It is sufficient for the maximum number of threads that the kernel supports.
 #define READ_LIMIT 8192
 
 // The structure that getdents64 writes.
@@ -164,8 +164,8 @@ static uint64_t decimal(const char *text) SIGNAL_SAFE {
 bool cs_task_wait_read(int tid, cs_task_wait *ret_wait) SIGNAL_SAFE {
   char text[STAT_BYTES];
   if (!read_text(tid, "/stat", text, sizeof text)) return false;
-  // The name may contain spaces and parentheses, but the fields after it contain none. The last parenthesis therefore
-  // ends the name.
+  // The thread's name may contain spaces and parentheses, but the fields after the name contain no parentheses. The
+  // last parenthesis therefore ends the name.
   const char *rest = NULL;
   for (const char *at = text; *at != 0; at++) {
     if (at[0] == ')' && at[1] == ' ') rest = at + 2;
@@ -180,8 +180,8 @@ bool cs_task_call_read(int tid, cs_task_call *ret_call) SIGNAL_SAFE {
   char text[CALL_BYTES];
   if (!read_text(tid, "/syscall", text, sizeof text)) return false;
   *ret_call = (cs_task_call){.number = UINT64_MAX};
-  // If the file does not begin with a number, it contains "running". If it begins with -1, the thread waits outside of
-  // a system call.
+  // A `syscall` file begins with the number of the system call. If it does not begin with a number, it contains
+  // "running". If it begins with -1, the thread waits outside of a system call.
   if (text[0] < '0' || text[0] > '9') return true;
   const char *argument = field(text, 1);
   if (argument == NULL || argument[0] != '0' || argument[1] != 'x') return false;
@@ -201,7 +201,8 @@ bool cs_task_waits_in(int tid, const char *part) SIGNAL_SAFE {
   return false;
 }
 
-// The file contains "running", or a list of numbers. The last two are the stack pointer and the program counter.
+// The file contains "running", or a list of numbers. The last two numbers are the stack pointer and the program
+// counter.
 long cs_task_stack_pointer(int tid, uint64_t *ret_stack_pointer) SIGNAL_SAFE {
   char path[48];
   char text[CALL_BYTES];

@@ -8,7 +8,7 @@
 
 #include "cs_signal_safe.h"
 
-// The state of reading the list, which is read in pieces. The structure is too large for the stack of a handler.
+// The position in the list of threads, which is read in pieces. The structure is too large for the stack of a handler.
 typedef struct cs_task_list {
   int directory; // negative: the list cannot be read
   size_t at;
@@ -36,7 +36,8 @@ long cs_task_stack_pointer(int tid, uint64_t *ret_stack_pointer) SIGNAL_SAFE;
 // Leaves `ret_status` unchanged if the thread has ended.
 void cs_task_status_read(int tid, cs_task_status *ret_status) SIGNAL_SAFE;
 
-// A smaller part of a thread's status, which takes a third less time to read. It contains only the signals up to 31.
+// A part of a thread's status. Reading it takes a third less time than reading the whole status. It contains only the
+// signals up to 31.
 typedef struct cs_task_wait {
   uint32_t blocked_signals;
   uint32_t run_state;
@@ -51,12 +52,12 @@ typedef struct cs_task_call {
   uint64_t first_argument;
 } cs_task_call;
 
-// Returns false if the kernel does not show the call. An example is a process of which the kernel writes no core dump
-// for its user.
+// Returns false if the kernel does not show the call. This is so, for example, if the kernel would not write a core
+// dump of the process for its user.
 bool cs_task_call_read(int tid, cs_task_call *ret_call) SIGNAL_SAFE;
 
-// Returns whether a thread waits in a kernel function whose name contains `part`. This also works for a process of
-// which the kernel writes no core dump. Returns false if the kernel does not show the name.
+// Returns whether a thread waits in a kernel function whose name contains `part`. This also works if the kernel would
+// not write a core dump of the process. Returns false if the kernel does not show the name.
 bool cs_task_waits_in(int tid, const char *part) SIGNAL_SAFE;
 
 #endif

@@ -6,8 +6,8 @@
 //   cfi_step.c        the row -> the caller's registers
 //
 // The tables are read from the memory to which the loader mapped them, and are not trusted. Each read is checked to be
-// inside the image, the FDE or the CIE. Each loop reads further bytes in every pass, so it ends. If the tables contain
-// an unknown construct, they are not used. The unwinder then tries the frame pointer.
+// inside the image, the FDE or the CIE. Each loop ends, because every pass reads at least one more byte. If the tables
+// contain an unknown construct, they are not used. The unwinder then tries the frame pointer.
 #ifndef CS_CFI_H
 #define CS_CFI_H
 
@@ -54,8 +54,8 @@ typedef enum cs_cfi_rule : uint8_t {
   CS_CFI_RULE_VALUE_EXPRESSION, // equals the result of the expression at address `value`
 } cs_cfi_rule;
 
-// The rules for the registers at one pc. The element with index CS_REGISTER_COUNT is the rule for the CFA. Its OFFSET
-// rule means a register plus an offset.
+// The rules for the registers at one pc. The element with index CS_REGISTER_COUNT is the rule for the CFA. For the CFA,
+// the rule OFFSET means a register plus an offset.
 typedef struct cs_cfi_row {
   int64_t value[CS_REGISTER_COUNT + 1];
   uint16_t expression_bytes[CS_REGISTER_COUNT + 1];
@@ -76,13 +76,13 @@ typedef struct cs_cfi_scratch {
 } cs_cfi_scratch;
 
 typedef enum cs_cfi_result {
-  CS_CFI_CALLER,     // the registers are the caller's
+  CS_CFI_CALLER,     // the registers are now the caller's
   CS_CFI_OUTERMOST,  // according to the tables, there is no caller
   CS_CFI_UNKNOWN,    // there is no usable table for this pc; the registers are unchanged
   CS_CFI_UNREADABLE, // a rule refers to unreadable memory; the registers are unchanged
 } cs_cfi_result;
 
-// Finds the image that contains `pc`. Returns false if no image contains it, or if the image has no tables.
+// Finds the image that contains `pc`. Returns false if no image contains `pc`, or if the image has no tables.
 bool cs_cfi_image_of(uint64_t pc, cs_cfi_image *ret_image) SIGNAL_SAFE;
 
 // For the setup: sets the bounds of the executable's segment that contains .eh_frame_hdr and .eh_frame. This is needed

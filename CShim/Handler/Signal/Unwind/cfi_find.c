@@ -7,8 +7,8 @@
 
 #include "cfi_reader.h"
 
-// The bounds of the executable's tables. They are constant after the handlers are installed. They are needed only for
-// the executable, because the loader maps each library as one contiguous range.
+// The bounds of the executable's tables. They are constant after the handlers are installed. Only the executable needs
+// them, because the loader maps each library as one contiguous range.
 static uint64_t tables_start;
 static uint64_t tables_end;
 
@@ -109,8 +109,8 @@ static bool read_augmentation(cs_cfi_reader *cie, const char *letters, size_t le
       function->pointer_encoding = cs_cfi_byte(&data);
       break;
     case 'P': {
-      // The address of the personality routine is only skipped. An indirect address has the same size as a direct one,
-      // so the flag is removed.
+      // The address of the personality routine is skipped. Only its size matters, and an indirect address has the same
+      // size as a direct address, so the flag for an indirect address is removed.
       const uint8_t encoding = cs_cfi_byte(&data);
       cs_cfi_pointer(&data, encoding & (uint8_t)~CS_ENCODING_INDIRECT, 0);
       break;

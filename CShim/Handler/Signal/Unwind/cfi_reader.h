@@ -1,4 +1,4 @@
-// A reader for untrusted bytes. It never reads past its end: an attempt sets `is_bad`.
+// A reader for untrusted bytes. The reader never reads past the end of the bytes: an attempt to do so sets `is_bad`.
 #ifndef CS_CFI_READER_H
 #define CS_CFI_READER_H
 
@@ -21,7 +21,7 @@
 typedef struct cs_cfi_reader {
   const uint8_t *at;
   const uint8_t *end;
-  bool is_bad; // a read past the end, or an unknown encoding; after that, all reads return 0
+  bool is_bad; // set by a read past the end, or by an unknown encoding; after that, all reads return 0
 } cs_cfi_reader;
 
 static inline cs_cfi_reader cs_cfi_reader_make(const uint8_t *at, const uint8_t *end) SIGNAL_SAFE {

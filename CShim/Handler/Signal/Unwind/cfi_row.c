@@ -7,7 +7,8 @@
 
 #include "cfi_reader.h"
 
-// A limit for corrupt tables. Compilers do not generate longer expressions.
+// The maximum size of an expression, because tables may be corrupt. Compilers do not generate expressions above this
+// size.
 #define EXPRESSION_LIMIT_BYTES 1024
 
 enum {
@@ -47,7 +48,7 @@ typedef struct machine {
   uint64_t location;
   uint64_t pc;
   uint32_t remembered_count;
-  bool is_initial; // whether the CIE's instructions are executed, which have no location
+  bool is_initial; // the CIE's instructions are executed, which apply to all locations
 } machine;
 
 // Rules for other registers, such as vector registers, are parsed and ignored.

@@ -70,7 +70,7 @@ cs_cfi_result cs_cfi_step(cs_cfi_scratch *scratch, uint64_t registers[CS_REGISTE
   const cs_cfi_row *row = &scratch->row;
   const int return_register = scratch->function.return_register;
   if (row->rule[return_register] == CS_CFI_RULE_UNDEFINED) return CS_CFI_OUTERMOST;
-  // Each call saves its return address. A row without a rule for the return address is therefore incomplete.
+  // Each call saves its return address. A row that has no rule for the return address is therefore incomplete.
   if (row->rule[return_register] == CS_CFI_RULE_SAME && return_register == CS_REGISTER_PC) return CS_CFI_UNKNOWN;
 
   uint64_t cfa = 0;
@@ -90,7 +90,7 @@ cs_cfi_result cs_cfi_step(cs_cfi_scratch *scratch, uint64_t registers[CS_REGISTE
   }
   caller[CS_REGISTER_PC] = caller[return_register];
   memcpy(registers, caller, sizeof caller);
-  // A signal frame with the pc 0 is caused by a call of a null pointer, and is not the outermost frame.
+  // A pc of 0 in a signal frame is the result of a call through a null pointer. This frame is not the outermost frame.
   return registers[CS_REGISTER_PC] == 0 && !scratch->function.is_signal_frame ? CS_CFI_OUTERMOST : CS_CFI_CALLER;
 }
 

@@ -15,7 +15,7 @@ typedef struct walk {
   cs_async_start async;
   uint64_t asked_function; // the last function whose prologue was checked; a recursion needs it many times
   uint64_t registers[CS_REGISTER_COUNT];
-  bool is_exact; // whether the pc of this frame is not a return address
+  bool is_exact; // whether this frame's pc is the address of an instruction, and not a return address
 } walk;
 
 static bool is_code(uint64_t pc) SIGNAL_SAFE {
@@ -37,16 +37,16 @@ static cs_ring_frame *append(walk *way, cs_ring_trust trust) SIGNAL_SAFE {
   frame->function_start = 0;
   frame->trust = trust;
   frame->flags = way->is_exact ? CS_RING_FRAME_EXACT : 0;
-  frame->image = CS_RING_NO_IMAGE; // determined at the end, only for the frames that stay in the list
+  frame->image = CS_RING_NO_IMAGE; // found after the unwind, only for the frames that stay in the list
   frame->reserved = 0;
   (*list->total)++;
   if (*list->total <= list->head_limit) *list->count = *list->head = *list->total;
   return frame;
 }
 
-// Unwinds one frame with the frame pointer, for code without tables, such as glibc's assembly code: [fp] is the
-// caller's frame pointer, and [fp + 8] is the return address. The result is accepted only if the frame pointer grows
-// and the return address is inside code.
+// Unwinds one frame with the frame pointer, for code without tables, such as glibc's assembly code. The word at fp is
+// the caller's frame pointer, and the word at fp + 8 is the return address. The result is accepted only if the frame
+// pointer grows and the return address is inside code.
 static bool step_by_frame_pointer(walk *way) SIGNAL_SAFE {
   uint64_t *registers = way->registers;
   const uint64_t frame = registers[CS_REGISTER_FRAME_POINTER];
@@ -62,8 +62,8 @@ static bool step_by_frame_pointer(walk *way) SIGNAL_SAFE {
 }
 
 // A call of an invalid address has only pushed its return address, so the caller's registers are otherwise unchanged.
-// Even if an image contains the pc, the bytes may be data. In this case, the error code of the fault shows that the
-// processor could not fetch an instruction there.
+// An address inside an image is also invalid if the bytes at the address are data. In this case, the error code of the
+// fault shows that the processor could not fetch an instruction.
 static bool step_out_of_bad_call(walk *way) SIGNAL_SAFE {
   uint64_t *registers = way->registers;
   uint64_t pc = 0;

@@ -9,8 +9,8 @@
   /// Runs the jobs of one task and of its child tasks on one thread.
   ///
   /// Jobs that arrive after the thread ended or trapped run on the global executor. Jobs that are not tasks run on the
-  /// global executor as well. An example is a job of an actor that the task calls. This job may also run code of the
-  /// actor's other callers, and a trap in that code must not be contained as if the isolated work had trapped.
+  /// global executor as well. An example is a job of an actor that the task calls. Such a job may also run code for the
+  /// actor's other callers. A trap in that code must not be contained as if the isolated work had trapped.
   @safe
   final class IsolatedExecutor: TaskExecutor, @unchecked Sendable {
     private struct State {
@@ -51,7 +51,7 @@
       while let job = next() { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
 
-    /// Ends the thread after its remaining jobs; the task calls this function last.
+    /// Ends the thread after its remaining jobs; the task calls this function as its last action.
     func close() {
       state.withLock { $0.isClosed = true }
       unsafe sem_post(news)

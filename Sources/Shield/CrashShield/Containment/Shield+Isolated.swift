@@ -45,8 +45,9 @@ extension Shield {
   /// - The shield is not started, or another handler has replaced the shield's handler.
   ///
   /// In some cases a trap is contained, but another thread may then wait forever. One case is work that holds a lock of
-  /// the program, or that is initializing a static variable of a C++ function. With the static standard library, a
-  /// block that Dispatch runs and a cancellation handler that a task group calls are such cases, too. Further limits:
+  /// the program, or that is initializing a static variable of a C++ function. With the static standard library, this
+  /// also applies to a trap in a block that Dispatch runs, or in a cancellation handler that a task group calls.
+  /// Further limits:
   /// - For a contained trap, the shield does not call a SIGILL handler that the program installed before the shield.
   /// - `exit()` works while threads that trapped exist. Its callbacks (`atexit`, C++ destructors) must not wait for
   ///   locks or objects that these threads hold.
@@ -54,8 +55,8 @@ extension Shield {
   ///   false.
   ///
   /// The calling thread waits until the work has ended. Precondition: the caller is not on a thread of Swift's
-  /// concurrency; async code calls the asynchronous function below. Creating the thread costs fifty to a hundred
-  /// microseconds.
+  /// concurrency. Async code must call the asynchronous `isolated` instead. Creating the thread costs fifty to a
+  /// hundred microseconds.
   ///
   /// - Returns: The result of the work.
   /// - Throws: The error of the work; `ShieldFault.trapped`; `ShieldFault.refused` if no thread can be created.
@@ -103,8 +104,8 @@ extension Shield {
           IsolatedThread.start({ executor.run() }) { end in
             executor.abandon()
             continuation.resume(returning: end)
-            // Do this last: cancelling calls the work's own handlers, which may wait forever for locks of the trapped
-            // thread.
+            // Cancel the work last: cancelling calls the work's own handlers, which may wait forever for locks of the
+            // trapped thread.
             if end == .CS_SHIM_CONTAINED_TRAPPED { task.cancel() }
           }
         }

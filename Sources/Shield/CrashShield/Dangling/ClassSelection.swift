@@ -1,7 +1,8 @@
 extension Shield {
   /// A selection of classes, made from the type records in the images of this process.
   ///
-  /// A generic class has no metadata before its first use. Protect an instantiation of it by its metatype instead.
+  /// A generic class has no metadata before its first use. Protect an instantiation of a generic class by its metatype
+  /// instead.
   public enum ClassSelection: Sendable, Hashable {
     /// The class with this full name, such as `App.Session` or `App.Outer.Inner`.
     case named(String)
@@ -54,7 +55,7 @@ extension Shield {
 }
 
 extension Shield.ClassSelection {
-  /// Modules of the toolchain: a statically linked executable contains their classes, too.
+  /// Modules of the toolchain, which are excluded because a statically linked executable contains their classes, too.
   private static let systemModules: Set<String> = [
     "Swift", "SwiftShims", "_Concurrency", "_StringProcessing", "_RegexParser", "RegexBuilder", "Synchronization",
     "Distributed", "Observation", "_Differentiation", "Dispatch", "Foundation", "FoundationEssentials",

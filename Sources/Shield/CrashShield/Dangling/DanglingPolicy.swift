@@ -13,7 +13,8 @@ public enum DanglingPolicy: Sendable, Equatable, CaseIterable {
   /// deinit that unregisters the object from a timer or a C library: a later callback of this timer or library would be
   /// recorded as a use-after-free.
   case absorb
-  /// Runs the deinit at once and empties the fields; virtual calls return zero, false, nil or an empty string.
+  /// Runs the deinit at once and sets the fields to empty values; virtual calls return zero, false, nil or an empty
+  /// string.
   ///
   /// Numbers become zero, optionals nil, and strings and collections empty. A field whose type has no empty value, such
   /// as a non-optional reference or a closure, keeps the value that the deinit left. Some results of virtual calls have

@@ -5,11 +5,11 @@ extension Shield {
   ///
   /// The class stays unprotected.
   public enum ProtectionError: Error, Equatable {
-    /// The quarantine is off in this process, for the given reason. Continue without it.
+    /// The quarantine is off in this process, for the given reason. The program can continue without the quarantine.
     case unavailable(String)
     /// Not a native Swift class, or a class whose metadata has an unknown layout.
     case notASwiftClass(String)
-    /// The limit of protected classes is reached; protect fewer.
+    /// The limit of protected classes is reached. Protect fewer classes.
     case tooManyClasses(String)
     /// The metadata of this class is read-only.
     case readOnlyMetadata(String)
@@ -19,7 +19,7 @@ extension Shield {
 }
 
 extension Shield.ProtectionError: CustomStringConvertible {
-  /// What failed, on what, and why.
+  /// A description of what failed, on which class, and why.
   public var description: String {
     switch self {
     case .unavailable(let why): "cannot protect classes: \(why)"

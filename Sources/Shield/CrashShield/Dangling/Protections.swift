@@ -77,8 +77,8 @@ extension Protections {
   /// Records crashd's request for a class, by the address of its metadata, and applies it.
   func remote(_ metadata: UInt, _ word: Word, isOperator: Bool, round: UInt32) -> Outcome {
     state.withLock { state in
-      // The latest request of a round replaces the earlier ones: crashd sends the request for all classes first, and
-      // the more specific requests for named classes after it.
+      // The latest request of a round replaces the earlier requests. crashd first sends the request for all classes,
+      // and then the more specific requests for named classes.
       if isOperator {
         state.entries[metadata, default: Entry()].operators = RemoteWord(word: word, round: round)
       } else {
@@ -146,7 +146,7 @@ extension Protections {
     var automatic: RemoteWord?
     /// The setting that the quarantine currently applies.
     var present: Setting?
-    /// A thread is applying a change; afterwards it checks whether another change is due.
+    /// A thread is applying a change; after that, it checks whether another change is due.
     var isChanging = false
 
     var word: Word? { operators?.word ?? program ?? automatic?.word }
@@ -225,7 +225,7 @@ extension Protections {
       state.withLock { [present, failure] state in
         state.entries[metadata]?.present = present
         state.entries[metadata]?.isChanging = false
-        // Forget a class that cannot be protected.
+        // Remove the class from the table, because it cannot be protected.
         if failure != nil { state.entries[metadata] = nil }
       }
       if let failure { throw failure }
@@ -234,7 +234,7 @@ extension Protections {
 
   private func applyQuietly(_ metadata: UInt) {
     do throws(Shield.ProtectionError) { try apply(metadata) } catch _ {
-      // Ignore the error: no caller could handle it.
+      // Ignore the error, because no caller could handle it.
     }
   }
 

@@ -9,7 +9,7 @@ internal import CShimQuarantine
   internal import Darwin
 #endif
 
-/// An object with known field values, for checking that the runtime lays out objects as the quarantine expects.
+/// An object with known field values, which shows whether the runtime lays out objects as the quarantine expects.
 private final class Probe: Sendable {
   let one: Int32
   let two = 2
@@ -49,7 +49,7 @@ package enum Quarantine {
 
   /// Publishes incidents and counters for crashd.
   ///
-  /// Has no effect before the shield is started.
+  /// This function has no effect before the shield is started.
   package static func show() {
     guard cs_shim_is_started() else { return }
     // Invariant: both functions are valid until the process ends, and copy their arguments.

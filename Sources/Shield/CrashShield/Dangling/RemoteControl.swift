@@ -110,7 +110,7 @@ extension TypeRecords {
 }
 
 extension RemoteControl.Request {
-  /// Fails for an unknown kind of message.
+  /// Returns nil for an unknown kind of message.
   init?(_ control: cs_shim_control) {
     let isOperator = control.flags & CS_CONTROL_OPERATOR != 0
     let isOwn = control.flags & CS_CONTROL_OWN_CLASSES != 0
@@ -156,8 +156,8 @@ let obeyControl: cs_shim_control_function = { control, count in
 
 /// The guard modes that an operator set through crashd.
 ///
-/// These modes take precedence over the program's modes. A mode applies until a round of crashd's messages does not
-/// contain it.
+/// These modes take precedence over the program's modes. A mode applies until crashd sends a round of messages that
+/// does not contain this mode.
 struct RemoteModes: Sendable {
   private var control: cs_shim_control
 

@@ -11,10 +11,11 @@ extension Shield {
   /// instantiation. The quarantine keeps the last `limit` objects of each class, and a few more that are chosen at
   /// random, within the budget of `setDanglingBudget`.
   ///
-  /// Classes that are not protected cost nothing. The dealloc of an object of a protected class costs 78 more
-  /// instructions, or 190 if it records a stack of eight frames. Under `absorb`, these costs are 38 and 159
-  /// instructions on the releasing thread (`docs/dangling-cost.md`). A second call for a class changes the policy and
-  /// the limit of this class. May be called from any thread, also while other threads use the class.
+  /// Classes that are not protected cost nothing. The dealloc of an object of a protected class costs 78 instructions
+  /// more than without protection, or 190 more if it records a stack of eight frames. Under `absorb`, these additional
+  /// costs are 38 and 159 instructions on the releasing thread (`docs/dangling-cost.md`). A second call for a class
+  /// changes the policy and the limit of this class. May be called from any thread, also while other threads use the
+  /// class.
   ///
   /// An operator's override through crashd (`crashctl dangling protect`, `release`) takes precedence over this call.
   /// This call takes precedence over crashd's automatic protection. `Configuration.allowsRemoteControl` can disable
@@ -55,8 +56,9 @@ extension Shield {
   ///
   /// The budget covers the objects' own memory and their records, but not what the objects refer to. Under `absorb`,
   /// objects that wait for their deinits may take another eighth of the budget. A smaller budget takes effect
-  /// gradually, as objects are released. Stacks, incidents and freed-object records take up to 1.5 MiB more; these
-  /// pages become resident when they are used. An operator's override through crashd takes precedence over this call.
+  /// gradually, as objects are released. Stacks, incidents and freed-object records take up to 1.5 MiB in addition to
+  /// the budget; these pages become resident when they are used. An operator's override through crashd takes precedence
+  /// over this call.
   public static func setDanglingBudget(bytes: Int) { Protections.shared.setBudget(UInt64(clamping: bytes)) }
 
   /// Sets whether the quarantine records the call stack of each last release; on by default.

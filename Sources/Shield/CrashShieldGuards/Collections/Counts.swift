@@ -20,7 +20,8 @@ extension Array {
     }
   }
 
-  /// Reserves capacity; for a negative count or a count above `limit`, has no effect and records `capacity`.
+  /// Reserves capacity; for a negative count or a count above `limit`, has no effect and records the fault as
+  /// `capacity`.
   @inlinable
   public mutating func shieldedReserveCapacity(
     _ count: Int, limit: Int, fileID: StaticString = #fileID, line: UInt = #line
@@ -33,13 +34,14 @@ extension Array {
 
 extension Collection {
   /// Returns the first `count` elements, or all if there are fewer; for a negative count, returns no elements and
-  /// records `capacity`.
+  /// records the fault as `capacity`.
   @inlinable
   public func shieldedPrefix(_ count: Int, fileID: StaticString = #fileID, line: UInt = #line) -> SubSequence {
     prefix(count >= 0 || !handleCountFault(count, Self.self, .capacity, fileID, line) ? count : 0)
   }
 
-  /// Returns all but the first `count` elements; for a negative count, returns all elements and records `capacity`.
+  /// Returns all but the first `count` elements; for a negative count, returns all elements and records the fault as
+  /// `capacity`.
   @inlinable
   public func shieldedDropFirst(_ count: Int, fileID: StaticString = #fileID, line: UInt = #line) -> SubSequence {
     dropFirst(count >= 0 || !handleCountFault(count, Self.self, .capacity, fileID, line) ? count : 0)
@@ -48,13 +50,14 @@ extension Collection {
 
 extension BidirectionalCollection {
   /// Returns the last `count` elements, or all if there are fewer; for a negative count, returns no elements and
-  /// records `capacity`.
+  /// records the fault as `capacity`.
   @inlinable
   public func shieldedSuffix(_ count: Int, fileID: StaticString = #fileID, line: UInt = #line) -> SubSequence {
     suffix(count >= 0 || !handleCountFault(count, Self.self, .capacity, fileID, line) ? count : 0)
   }
 
-  /// Returns all but the last `count` elements; for a negative count, returns all elements and records `capacity`.
+  /// Returns all but the last `count` elements; for a negative count, returns all elements and records the fault as
+  /// `capacity`.
   @inlinable
   public func shieldedDropLast(_ count: Int, fileID: StaticString = #fileID, line: UInt = #line) -> SubSequence {
     dropLast(count >= 0 || !handleCountFault(count, Self.self, .capacity, fileID, line) ? count : 0)

@@ -5,10 +5,10 @@ internal import CrashShield
 /// There is no guard for removal by index, because it would have to compare indices of a set or dictionary, which may
 /// trap.
 extension Set {
-  /// Removes an element; if the set does not contain it, returns nil and records `mutation`.
+  /// Removes an element; if the set does not contain it, returns nil and records the fault as `mutation`.
   ///
-  /// Replaces `remove(at: firstIndex(of: element)!)`, which ends the process. Use plain `remove` if the element is
-  /// often missing.
+  /// Replaces `remove(at: firstIndex(of: element)!)`, which ends the process in this case. Use plain `remove` if the
+  /// element is often missing.
   @inlinable
   @discardableResult
   public mutating func shieldedRemove(
@@ -19,9 +19,9 @@ extension Set {
     return nil
   }
 
-  /// Removes some element; if the set is empty, returns nil and records `mutation`.
+  /// Removes some element; if the set is empty, returns nil and records the fault as `mutation`.
   ///
-  /// Replaces `removeFirst()`, which ends the process.
+  /// Replaces `removeFirst()`, which ends the process in this case.
   @inlinable
   @discardableResult
   public mutating func shieldedRemoveFirst(fileID: StaticString = #fileID, line: UInt = #line) -> Element? {
@@ -32,10 +32,11 @@ extension Set {
 }
 
 extension Dictionary {
-  /// Removes a key with its value; if the dictionary does not contain it, returns nil and records `mutation`.
+  /// Removes a key with its value; if the dictionary does not contain it, returns nil and records the fault as
+  /// `mutation`.
   ///
-  /// Replaces `remove(at: index(forKey: key)!)`, which ends the process. Use `removeValue` or `self[key] = nil` if the
-  /// key is often missing.
+  /// Replaces `remove(at: index(forKey: key)!)`, which ends the process in this case. Use `removeValue` or `self[key] =
+  /// nil` if the key is often missing.
   @inlinable
   @discardableResult
   public mutating func shieldedRemove(
@@ -48,9 +49,9 @@ extension Dictionary {
 }
 
 extension Collection {
-  /// Returns the first element; if the collection is empty, returns `value` and records `unwrap`.
+  /// Returns the first element; if the collection is empty, returns `value` and records the fault as `unwrap`.
   ///
-  /// Replaces `first!`, which ends the process.
+  /// Replaces `first!`, which ends the process in this case.
   @inlinable
   public func shieldedFirst(
     or value: @autoclosure () -> Element, fileID: StaticString = #fileID, line: UInt = #line
@@ -61,7 +62,7 @@ extension Collection {
 
 extension Character {
   /// Creates the only character of a string; if the string is empty or has several characters, creates `character` and
-  /// records `conversion`.
+  /// records the fault as `conversion`.
   ///
   /// Replaces `Character(text)`, which ends the process for an empty string.
   public init(

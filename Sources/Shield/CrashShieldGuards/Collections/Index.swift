@@ -1,16 +1,16 @@
 internal import CrashShield
 
 extension BidirectionalCollection {
-  /// The element at an index; if the index is out of bounds, the value is nil and `index` is recorded.
+  /// The element at an index; if the index is out of bounds, the value is nil and the fault is recorded as `index`.
   ///
-  /// Replaces `self[position]`, which ends the process. `Dictionary` and `Set` do not have this subscript, because
-  /// comparing their indices may trap. For this reason the subscript is not declared for every `Collection`.
+  /// Replaces `self[position]`, which ends the process in this case. `Dictionary` and `Set` do not have this subscript,
+  /// because comparing their indices may trap. For this reason the subscript is not declared for every `Collection`.
   ///
   /// ```swift
   /// let third = parts[shielded: 2] ?? ""
   /// ```
   ///
-  /// The subscript is as fast as the plain one. Under `off` and `observe` it behaves like the plain subscript.
+  /// The subscript is as fast as the plain one. Under `off` and `observe`, the guard behaves like the plain subscript.
   @inlinable
   public subscript(shielded position: Index, fileID fileID: StaticString = #fileID, line line: UInt = #line) -> Element?
   {
@@ -19,7 +19,8 @@ extension BidirectionalCollection {
     return nil
   }
 
-  /// The element at an index; if the index is out of bounds, the value is `default` and `index` is recorded.
+  /// The element at an index; if the index is out of bounds, the value is `default` and the fault is recorded as
+  /// `index`.
   @inlinable
   public subscript(
     shielded position: Index, default value: @autoclosure () -> Element, fileID fileID: StaticString = #fileID,
@@ -55,16 +56,16 @@ extension BidirectionalCollection {
 /// Collections with integer indices. Because these functions compare integers directly and pass them by value, a loop
 /// keeps the integers in registers.
 extension RandomAccessCollection where Index == Int {
-  /// The element at an index; if the index is out of bounds, the value is nil and `index` is recorded.
+  /// The element at an index; if the index is out of bounds, the value is nil and the fault is recorded as `index`.
   ///
-  /// Replaces `self[position]`, which ends the process.
+  /// Replaces `self[position]`, which ends the process in this case.
   ///
   /// ```swift
   /// let third = parts[shielded: 2] ?? ""
   /// ```
   ///
-  /// The subscript takes two instructions more than the plain one. Under `off` and `observe` it behaves like the plain
-  /// subscript.
+  /// The subscript takes two instructions more than the plain one. Under `off` and `observe`, the guard behaves like
+  /// the plain subscript.
   @inlinable
   public subscript(shielded position: Int, fileID fileID: StaticString = #fileID, line line: UInt = #line) -> Element? {
     if _fastPath(holds(position)) { return self[position] }
@@ -74,7 +75,8 @@ extension RandomAccessCollection where Index == Int {
     return nil
   }
 
-  /// The element at an index; if the index is out of bounds, the value is `default` and `index` is recorded.
+  /// The element at an index; if the index is out of bounds, the value is `default` and the fault is recorded as
+  /// `index`.
   @inlinable
   public subscript(
     shielded position: Int, default value: @autoclosure () -> Element, fileID fileID: StaticString = #fileID,
@@ -107,7 +109,8 @@ func handleIntegerIndexFault(
 }
 
 extension StringProtocol {
-  /// The character at an index; if the index is out of bounds, the value is nil and `stringIndex` is recorded.
+  /// The character at an index; if the index is out of bounds, the value is nil and the fault is recorded as
+  /// `stringIndex`.
   ///
   /// As in the plain subscript, an index inside a character is rounded down to the start of the character.
   @inlinable
@@ -131,7 +134,7 @@ extension StringProtocol {
   }
 
   /// Returns the index at a distance in characters from another index; if it is out of bounds, returns the string's
-  /// start or end and records `stringIndex`.
+  /// start or end and records the fault as `stringIndex`.
   @inlinable
   public func shieldedIndex(
     _ position: Index, offsetBy distance: Int, fileID: StaticString = #fileID, line: UInt = #line

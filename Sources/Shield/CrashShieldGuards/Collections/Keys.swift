@@ -12,7 +12,7 @@ extension Dictionary {
   /// Creates a dictionary of these pairs; keeps one value of a duplicate key, and records the number of duplicates as
   /// `duplicateKey`.
   ///
-  /// Replaces `init(uniqueKeysWithValues:)`, which ends the process.
+  /// Replaces `init(uniqueKeysWithValues:)`, which ends the process in this case.
   @inlinable
   public init(
     shieldedUniqueKeysWithValues pairs: some Sequence<(Key, Value)>, onDuplicate policy: DuplicatePolicy = .keepFirst,

@@ -1,7 +1,7 @@
 extension BidirectionalCollection where Self: MutableCollection {
-  /// Replaces an element; if the index is out of bounds, has no effect and records `mutation`.
+  /// Replaces an element; if the index is out of bounds, has no effect and records the fault as `mutation`.
   ///
-  /// Replaces `self[position] = element`, which ends the process.
+  /// Replaces `self[position] = element`, which ends the process in this case.
   ///
   /// - Returns: Whether the element was replaced.
   @inlinable
@@ -20,7 +20,7 @@ extension BidirectionalCollection where Self: MutableCollection {
     return false
   }
 
-  /// Changes an element in place; if the index is out of bounds, has no effect and records `mutation`.
+  /// Changes an element in place; if the index is out of bounds, has no effect and records the fault as `mutation`.
   ///
   /// Replaces statements such as `self[position] += 1` and `self[position].name = "x"`, which end the process.
   ///
@@ -40,7 +40,7 @@ extension BidirectionalCollection where Self: MutableCollection {
     return nil
   }
 
-  /// Swaps two elements; if an index is out of bounds, has no effect and records `mutation`.
+  /// Swaps two elements; if an index is out of bounds, has no effect and records the fault as `mutation`.
   ///
   /// - Returns: Whether the elements were swapped.
   @inlinable
@@ -62,8 +62,8 @@ extension BidirectionalCollection where Self: MutableCollection {
 }
 
 extension BidirectionalCollection where Self: RangeReplaceableCollection {
-  /// Inserts an element before an index or at the end; if the index is out of bounds, has no effect and records
-  /// `mutation`.
+  /// Inserts an element before an index or at the end; if the index is out of bounds, has no effect and records the
+  /// fault as `mutation`.
   ///
   /// - Returns: Whether the element was inserted.
   @inlinable
@@ -82,7 +82,7 @@ extension BidirectionalCollection where Self: RangeReplaceableCollection {
     return false
   }
 
-  /// Removes an element; if the index is out of bounds, returns nil and records `mutation`.
+  /// Removes an element; if the index is out of bounds, returns nil and records the fault as `mutation`.
   @inlinable
   @discardableResult
   public mutating func shieldedRemove(
@@ -93,7 +93,8 @@ extension BidirectionalCollection where Self: RangeReplaceableCollection {
     return nil
   }
 
-  /// Replaces a range of elements; if a part of the range is out of bounds, has no effect and records `mutation`.
+  /// Replaces a range of elements; if a part of the range is out of bounds, has no effect and records the fault as
+  /// `mutation`.
   ///
   /// - Returns: Whether the range was replaced.
   @inlinable
@@ -110,7 +111,7 @@ extension BidirectionalCollection where Self: RangeReplaceableCollection {
     return true
   }
 
-  /// Removes the first element; if the collection is empty, returns nil and records `mutation`.
+  /// Removes the first element; if the collection is empty, returns nil and records the fault as `mutation`.
   @inlinable
   @discardableResult
   public mutating func shieldedRemoveFirst(fileID: StaticString = #fileID, line: UInt = #line) -> Element? {
@@ -119,7 +120,7 @@ extension BidirectionalCollection where Self: RangeReplaceableCollection {
     return nil
   }
 
-  /// Removes the last element; if the collection is empty, returns nil and records `mutation`.
+  /// Removes the last element; if the collection is empty, returns nil and records the fault as `mutation`.
   @inlinable
   @discardableResult
   public mutating func shieldedRemoveLast(fileID: StaticString = #fileID, line: UInt = #line) -> Element? {

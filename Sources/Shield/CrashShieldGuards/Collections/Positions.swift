@@ -1,6 +1,6 @@
 /// Movements from one index to another; the plain movements end the process if they leave the bounds.
 extension BidirectionalCollection {
-  /// Returns the index after this one; if there is none, returns the end and records `index`.
+  /// Returns the index after this one; if there is none, returns the end and records the fault as `index`.
   ///
   /// Replaces `index(after:)`, which ends the process, or in an array returns an index past the end. For an index
   /// before the start, the result is the start.
@@ -11,7 +11,7 @@ extension BidirectionalCollection {
     return position < startIndex ? startIndex : endIndex
   }
 
-  /// Returns the index before this one; if there is none, returns the start and records `index`.
+  /// Returns the index before this one; if there is none, returns the start and records the fault as `index`.
   ///
   /// Replaces `index(before:)`. For an index past the end, the result is the end.
   @inlinable
@@ -22,7 +22,7 @@ extension BidirectionalCollection {
   }
 
   /// Returns the index at a distance from this one; if the result is out of bounds, returns the end or the start and
-  /// records `index`.
+  /// records the fault as `index`.
   ///
   /// Replaces `index(_:offsetBy:)`.
   @inlinable
@@ -37,7 +37,7 @@ extension BidirectionalCollection {
     return limit
   }
 
-  /// Moves to the next index; if there is none, moves to the end and records `index`.
+  /// Moves to the next index; if there is none, moves to the end and records the fault as `index`.
   ///
   /// Replaces `formIndex(after:)`.
   @inlinable
@@ -45,7 +45,7 @@ extension BidirectionalCollection {
     position = shieldedIndex(after: position, fileID: fileID, line: line)
   }
 
-  /// Moves to the previous index; if there is none, moves to the start and records `index`.
+  /// Moves to the previous index; if there is none, moves to the start and records the fault as `index`.
   ///
   /// Replaces `formIndex(before:)`.
   @inlinable

@@ -3,8 +3,8 @@ internal import CrashShield
 extension BidirectionalCollection {
   /// The elements of the range that are in the collection; an out-of-bounds range is recorded as `range`.
   ///
-  /// Replaces `self[range]`, which ends the process. The result is empty if the whole range is out of bounds. Under
-  /// `off` and `observe` it behaves like the plain subscript.
+  /// Replaces `self[range]`, which ends the process in this case. The result is empty if the whole range is out of
+  /// bounds. Under `off` and `observe`, the guard behaves like the plain subscript.
   @inlinable
   public subscript(
     shielded range: Range<Index>, fileID fileID: StaticString = #fileID, line line: UInt = #line
@@ -66,7 +66,8 @@ extension BidirectionalCollection {
     return self[clamped(lower, upper)]
   }
 
-  /// Returns the elements of the range; if a part of the range is out of bounds, returns nil and records `range`.
+  /// Returns the elements of the range; if a part of the range is out of bounds, returns nil and records the fault as
+  /// `range`.
   @inlinable
   public func shieldedExactly(
     _ range: Range<Index>, fileID: StaticString = #fileID, line: UInt = #line
@@ -94,10 +95,10 @@ extension BidirectionalCollection {
 }
 
 extension Range {
-  /// Creates a range; if the bounds are in reverse order, creates an empty range at the first bound and records
-  /// `range`.
+  /// Creates a range; if the bounds are in reverse order, creates an empty range at the first bound and records the
+  /// fault as `range`.
   ///
-  /// Replaces `lower..<upper`, which ends the process.
+  /// Replaces `lower..<upper`, which ends the process in this case.
   @inlinable
   public init(shieldedBounds lower: Bound, _ upper: Bound, fileID: StaticString = #fileID, line: UInt = #line) {
     if lower <= upper {
@@ -111,9 +112,9 @@ extension Range {
 }
 
 extension ClosedRange {
-  /// Creates a range; if the bounds are in reverse order, returns nil and records `range`.
+  /// Creates a range; if the bounds are in reverse order, returns nil and records the fault as `range`.
   ///
-  /// Replaces `lower...upper`, which ends the process.
+  /// Replaces `lower...upper`, which ends the process in this case.
   @inlinable
   public init?(shieldedBounds lower: Bound, _ upper: Bound, fileID: StaticString = #fileID, line: UInt = #line) {
     if lower <= upper {

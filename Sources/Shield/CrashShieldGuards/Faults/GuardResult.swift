@@ -4,7 +4,7 @@
 /// duplicates the rest of the caller's loop body, which gives the loop a second back edge. In a loop with two back
 /// edges, the optimizer neither removes the collection's own bounds check nor unrolls iterations. For reference-counted
 /// values, however, the duplication makes the code faster: the path of the real value then does not need an additional
-/// retain. Such values are therefore not hidden.
+/// retain. Reference-counted values are therefore not hidden.
 @inlinable
 @inline(__always)
 func kept<Value>(_ value: Value) -> Value { _isPOD(Value.self) ? unseen(value) : value }

@@ -61,7 +61,7 @@ extension Shield {
   ///   - kind: The kind of the fault.
   ///   - site: The call site of the guard.
   ///   - reason: A description with types and numbers, never values. Evaluated for the first fault only.
-  /// - Returns: True: return the documented value. False: perform the plain operation, as if there were no guard.
+  /// - Returns: True if the guard must return its fallback value; false if it must perform the plain operation.
   @inline(never)
   public static func handleFault(_ kind: ShieldKind, at site: ShieldSite, _ reason: () -> String) -> Bool {
     handleFault(kind, at: site, apart: 0, reason)
@@ -83,7 +83,7 @@ extension Shield {
     return mode == .absorb
   }
 
-  /// Records a fault for which there is no plain operation, under `observe` and `absorb`; does nothing under `off`.
+  /// Records a fault for which there is no plain operation; does nothing under `off`.
   @inline(never)
   public static func recordFault(_ kind: ShieldKind, at site: ShieldSite, _ reason: () -> String) {
     _ = handleFault(kind, at: site, reason)

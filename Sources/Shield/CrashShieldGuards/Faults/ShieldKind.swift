@@ -84,6 +84,6 @@ public enum ShieldMode: UInt8, Sendable, Hashable, CaseIterable {
   /// Records the fault, and performs the plain operation as if there were no guard: the process ends with the same
   /// signal.
   case observe = 1
-  /// Records the fault and returns the documented value. The default.
+  /// Records the fault and returns the fallback value that the guard's documentation names. The default.
   case absorb = 2
 }

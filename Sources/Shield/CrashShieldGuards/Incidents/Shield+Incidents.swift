@@ -45,7 +45,7 @@ final class IncidentReader: Sendable {
 
   private struct Subscriber {
     var continuation: AsyncStream<Shield.Incident>.Continuation
-    /// For the key of each incident, the count of occurrences at which the incident is delivered again.
+    /// The number of occurrences at which each incident is next delivered, by the incident's key.
     var thresholds: [UInt64: UInt64] = [:]
   }
 
@@ -90,7 +90,7 @@ final class IncidentReader: Sendable {
     let entries = (0..<UInt32(CS_RING_INCIDENT_LIMIT)).compactMap { index in
       unsafe cs_shim_incident_at(index, &entry) ? (key: entry.key, count: entry.count, Shield.Incident(entry)) : nil
     }
-    // The lock prevents that two concurrent deliveries yield an incident twice.
+    // The lock keeps two concurrent deliveries from yielding an incident twice.
     let news = state.withLock { state in
       var news: [(AsyncStream<Shield.Incident>.Continuation, Shield.Incident)] = []
       for (number, continuation) in state.subscribers.mapValues(\.continuation) {

@@ -1,7 +1,8 @@
 internal import CrashShield
 
 extension Actor {
-  /// Runs the body at once if the current executor is the actor's; otherwise returns nil and records `isolation`.
+  /// Runs the body at once if the current executor is the actor's; otherwise returns nil and records the fault as
+  /// `isolation`.
   ///
   /// Replaces `assumeIsolated`, which ends the process if the executor is not the actor's. Use this function in
   /// callbacks that are documented to run on the actor's executor. If a callback runs elsewhere, the caller receives

@@ -5,7 +5,7 @@ internal import Synchronization
 /// Admits one caller at a time, and returns nil to the others at once.
 ///
 /// Use a gate for work that must not start again while it is running. A second caller receives nil without waiting, and
-/// a fault of kind `gate` is recorded. A call from inside the body is such a second call. May be called from any
+/// a fault of kind `gate` is recorded. A call from inside the body also counts as a second call. May be called from any
 /// thread.
 public final class ExclusiveGate: Sendable {
   private let isTaken = Atomic<Bool>(false)

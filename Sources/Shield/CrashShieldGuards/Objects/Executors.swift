@@ -16,7 +16,7 @@ enum Executors: Sendable {
     }
     let visitor = Visitor()
     guard !isKnown(words(visitor)) else { return "this Swift runtime reports every executor as the current one" }
-    // The visitor's executor runs the task on this thread, up to its second suspension.
+    // The visitor's executor runs its jobs at once, so the task runs on this thread until `look` has returned.
     Task.immediate { await visitor.look() }
     guard visitor.hasSeen.load(ordering: .acquiring) == 1 else {
       return "this Swift runtime does not report an actor's own executor as current"
@@ -31,12 +31,12 @@ enum Executors: Sendable {
     unavailable == nil && isCurrent(actor) == false
   }
 
-  /// Whether the actor's executor is the current one; nil if that is unknown.
+  /// Whether the actor's executor is the current one; nil if the answer is unknown.
   private static func isCurrent(_ actor: any Actor) -> Bool? {
     let words = words(actor)
     if isKnown(words) { return true }
     // For an actor without a custom executor, the result is certain, because only the runtime runs the actor's jobs. A
-    // custom executor may also run jobs outside of a task, so ask that executor itself.
+    // custom executor may also run jobs outside of a task, so this code asks the custom executor itself.
     if words.1 == 0 && words.0 != 0 { return false }
     #if compiler(>=6.3)
       // Invariant: the actor retains its executor, and this function retains the actor.

@@ -5,8 +5,8 @@ internal import Synchronization
 /// A handle to an object, for the `void *` that a C library passes back to a callback.
 ///
 /// Replaces `Unmanaged.passUnretained(self).toOpaque()`. C code keeps a number, which resolves to the object while the
-/// object is alive. Later, the number resolves to nil, and a fault of kind `handle` is recorded. The number is not an
-/// address and cannot be dereferenced.
+/// object is alive. After the object's dealloc, the number resolves to nil, and a fault of kind `handle` is recorded.
+/// The number is not an address and cannot be dereferenced.
 ///
 /// ```swift
 /// let handle = ShieldHandle(self)

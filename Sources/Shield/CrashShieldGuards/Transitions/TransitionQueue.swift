@@ -186,7 +186,7 @@ public final class TransitionQueue<Driver: TransitionDriver> {
 
   /// Ends the transition of this generation.
   ///
-  /// A late or second call has no effect, because its generation is outdated or no transition is running.
+  /// A late or second call has no effect, because the call's generation is outdated or no transition is running.
   private func finish(_ generation: Int, _ end: TransitionEnd) {
     guard generation == self.generation, let transition = current else { return }
     current = nil

@@ -1,7 +1,8 @@
 internal import CrashShield
 
 extension FixedWidthInteger {
-  /// Returns the sum; if the type cannot hold it, returns the nearest number that it can, and records `arithmetic`.
+  /// Returns the sum; if the type cannot hold it, returns the nearest number that the type can hold, and records the
+  /// fault as `arithmetic`.
   @inlinable
   public func shieldedAdding(_ other: Self, fileID: StaticString = #fileID, line: UInt = #line) -> Self {
     let (result, isOver) = addingReportingOverflow(other)
@@ -10,8 +11,8 @@ extension FixedWidthInteger {
     return kept(other < 0 ? .min : .max)
   }
 
-  /// Returns the difference; if the type cannot hold it, returns the nearest number that it can, and records
-  /// `arithmetic`.
+  /// Returns the difference; if the type cannot hold it, returns the nearest number that the type can hold, and records
+  /// the fault as `arithmetic`.
   @inlinable
   public func shieldedSubtracting(_ other: Self, fileID: StaticString = #fileID, line: UInt = #line) -> Self {
     let (result, isOver) = subtractingReportingOverflow(other)
@@ -20,7 +21,8 @@ extension FixedWidthInteger {
     return kept(other < 0 ? .max : .min)
   }
 
-  /// Returns the product; if the type cannot hold it, returns the nearest number that it can, and records `arithmetic`.
+  /// Returns the product; if the type cannot hold it, returns the nearest number that the type can hold, and records
+  /// the fault as `arithmetic`.
   @inlinable
   public func shieldedMultiplied(by other: Self, fileID: StaticString = #fileID, line: UInt = #line) -> Self {
     let (result, isOver) = multipliedReportingOverflow(by: other)
@@ -29,7 +31,7 @@ extension FixedWidthInteger {
     return kept((self < 0) == (other < 0) ? .max : .min)
   }
 
-  /// Returns the quotient; if there is none, returns a fallback value and records `arithmetic`.
+  /// Returns the quotient; if there is none, returns a fallback value and records the fault as `arithmetic`.
   ///
   /// The fallback value is `value` for a division by zero, and the type's greatest number for a quotient above that
   /// number.
@@ -43,7 +45,7 @@ extension FixedWidthInteger {
     return kept(other == 0 ? value() : .max)
   }
 
-  /// Returns the remainder; if there is none, returns a fallback value and records `arithmetic`.
+  /// Returns the remainder; if there is none, returns a fallback value and records the fault as `arithmetic`.
   ///
   /// The fallback value is `value` for a division by zero, and 0 if the type cannot hold the quotient.
   @inlinable
@@ -58,8 +60,8 @@ extension FixedWidthInteger {
 }
 
 extension FixedWidthInteger {
-  /// Adds to the number; if the type cannot hold the sum, stores the nearest number that it can, and records
-  /// `arithmetic`.
+  /// Adds to the number; if the type cannot hold the sum, stores the nearest number that the type can hold, and records
+  /// the fault as `arithmetic`.
   ///
   /// Replaces `+=`.
   @inlinable
@@ -67,8 +69,8 @@ extension FixedWidthInteger {
     self = shieldedAdding(other, fileID: fileID, line: line)
   }
 
-  /// Subtracts from the number; if the type cannot hold the difference, stores the nearest number that it can, and
-  /// records `arithmetic`.
+  /// Subtracts from the number; if the type cannot hold the difference, stores the nearest number that the type can
+  /// hold, and records the fault as `arithmetic`.
   ///
   /// Replaces `-=`.
   @inlinable
@@ -76,8 +78,8 @@ extension FixedWidthInteger {
     self = shieldedSubtracting(other, fileID: fileID, line: line)
   }
 
-  /// Multiplies the number; if the type cannot hold the product, stores the nearest number that it can, and records
-  /// `arithmetic`.
+  /// Multiplies the number; if the type cannot hold the product, stores the nearest number that the type can hold, and
+  /// records the fault as `arithmetic`.
   ///
   /// Replaces `*=`.
   @inlinable
@@ -85,7 +87,7 @@ extension FixedWidthInteger {
     self = shieldedMultiplied(by: other, fileID: fileID, line: line)
   }
 
-  /// Divides the number; if there is no quotient, stores a fallback value and records `arithmetic`.
+  /// Divides the number; if there is no quotient, stores a fallback value and records the fault as `arithmetic`.
   ///
   /// The fallback value is `value` for a division by zero, and the type's greatest number for a quotient above that
   /// number. Replaces `/=`.
@@ -98,8 +100,8 @@ extension FixedWidthInteger {
 }
 
 extension FixedWidthInteger where Self: SignedInteger {
-  /// Returns the negated number; if the type cannot hold it, returns the type's greatest number and records
-  /// `arithmetic`.
+  /// Returns the negated number; if the type cannot hold it, returns the type's greatest number and records the fault
+  /// as `arithmetic`.
   @inlinable
   public func shieldedNegated(fileID: StaticString = #fileID, line: UInt = #line) -> Self {
     let (result, isOver) = Self.zero.subtractingReportingOverflow(self)
@@ -108,8 +110,8 @@ extension FixedWidthInteger where Self: SignedInteger {
     return kept(.max)
   }
 
-  /// Returns the absolute value; if the type cannot hold it, returns the type's greatest number and records
-  /// `arithmetic`.
+  /// Returns the absolute value; if the type cannot hold it, returns the type's greatest number and records the fault
+  /// as `arithmetic`.
   @inlinable
   public func shieldedMagnitude(fileID: StaticString = #fileID, line: UInt = #line) -> Self {
     if self != .min { return self < 0 ? 0 &- self : self }

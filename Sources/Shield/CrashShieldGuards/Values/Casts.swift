@@ -2,51 +2,52 @@ public import CrashShield
 
 /// A type that has a fallback value.
 public protocol ShieldDefault {
-  /// The fallback value: zero, or empty.
+  /// The fallback value of the type: its zero or empty value.
   static var shieldDefault: Self { get }
 }
 
 extension Int: ShieldDefault {
-  /// The fallback value.
+  /// The fallback value of an `Int`: 0.
   public static var shieldDefault: Int { 0 }
 }
 
 extension Double: ShieldDefault {
-  /// The fallback value.
+  /// The fallback value of a `Double`: 0.
   public static var shieldDefault: Double { 0 }
 }
 
 extension Bool: ShieldDefault {
-  /// The fallback value.
+  /// The fallback value of a `Bool`: false.
   public static var shieldDefault: Bool { false }
 }
 
 extension String: ShieldDefault {
-  /// The fallback value.
+  /// The fallback value of a `String`: an empty string.
   public static var shieldDefault: String { "" }
 }
 
 extension Array: ShieldDefault {
-  /// The fallback value.
+  /// The fallback value of an array: an empty array.
   public static var shieldDefault: [Element] { [] }
 }
 
 extension Dictionary: ShieldDefault {
-  /// The fallback value.
+  /// The fallback value of a dictionary: an empty dictionary.
   public static var shieldDefault: [Key: Value] { [:] }
 }
 
 extension Set: ShieldDefault {
-  /// The fallback value.
+  /// The fallback value of a set: an empty set.
   public static var shieldDefault: Set<Element> { [] }
 }
 
 extension Shield {
-  /// Returns the value as this type; if it has another type, returns nil and records `cast`, or `null` for a null.
+  /// Returns the value as this type; if it has another type, returns nil and records the fault as `cast`, or as `null`
+  /// for a null.
   ///
-  /// Replaces `as!`, which ends the process. The function also converts between strings and numbers or booleans if the
-  /// conversion is lossless. It converts "42" to 42, 42 to "42" and "true" to true, but neither " 42" to 42 nor "3.5"
-  /// to an integer. Each conversion is recorded as well.
+  /// Replaces `as!`, which ends the process in this case. The function also converts between strings and numbers or
+  /// booleans if the conversion is lossless. It converts "42" to 42, 42 to "42" and "true" to true, but neither " 42"
+  /// to 42 nor "3.5" to an integer. Each conversion is recorded as well.
   @inlinable
   public static func cast<Target>(
     _ value: Any?, to target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line
@@ -56,8 +57,8 @@ extension Shield {
     return otherwiseCast(value, to: target, ShieldSite(fileID: fileID, line: line))
   }
 
-  /// Returns the value as this type; if it has another type, returns `shieldDefault` and records `cast`, or `null` for
-  /// a null.
+  /// Returns the value as this type; if it has another type, returns `shieldDefault` and records the fault as `cast`,
+  /// or as `null` for a null.
   @inlinable
   public static func cast<Target: ShieldDefault>(
     _ value: Any?, orDefault target: Target.Type = Target.self, fileID: StaticString = #fileID, line: UInt = #line

@@ -3,7 +3,7 @@ public import CrashShield
 extension Shield {
   /// Returns the result of the function, or `value` if it throws; the error's type is recorded as `try`.
   ///
-  /// Replaces `try!`, which ends the process. A `CancellationError` is not a fault, and is rethrown. Use
+  /// Replaces `try!`, which ends the process in this case. A `CancellationError` is not a fault, and is rethrown. Use
   /// `attempt(orAlways:)` where the caller cannot throw.
   @inlinable
   public static func attempt<Result, Failure: Error>(
@@ -46,9 +46,10 @@ extension Shield {
 
   /// Returns whether the condition holds; a failed condition is recorded as `precondition`.
   ///
-  /// Replaces `precondition`, which ends the process; the caller decides how to continue. Under `off` and `observe` it
-  /// behaves like `precondition`. The condition is evaluated exactly once in each mode. The message is the reason in
-  /// the record. There is no guard for `fatalError`, because the program has no code that continues after it.
+  /// Replaces `precondition`, which ends the process in this case; the caller decides how to continue. Under `off` and
+  /// `observe`, the guard behaves like `precondition`. The condition is evaluated exactly once in each mode. The
+  /// message is the reason in the record. There is no guard for `fatalError`, because the program has no code that
+  /// continues after it.
   @inlinable
   public static func check(
     _ condition: @autoclosure () -> Bool, _ message: StaticString = "", fileID: StaticString = #fileID,
@@ -77,9 +78,9 @@ extension Shield {
     return false
   }
 
-  /// Marks code that must not be reached; if it is reached, returns `value` and records `precondition`.
+  /// Marks code that must not be reached; if it is reached, returns `value` and records the fault as `precondition`.
   ///
-  /// Replaces `preconditionFailure`, which ends the process. The message is the reason in the record.
+  /// Replaces `preconditionFailure`, which ends the process in this case. The message is the reason in the record.
   ///
   /// ```swift
   /// guard let first = parts.first else { return Shield.unreachable("a path has a part", or: "") }

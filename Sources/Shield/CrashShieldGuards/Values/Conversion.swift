@@ -1,9 +1,10 @@
 public import CrashShield
 
 extension FixedWidthInteger {
-  /// Converts the number; if this type cannot hold it, uses the nearest number that it can, and records `conversion`.
+  /// Converts the number; if this type cannot hold it, uses the nearest number that the type can hold, and records the
+  /// fault as `conversion`.
   ///
-  /// Replaces `Self(value)`, which ends the process.
+  /// Replaces `Self(value)`, which ends the process in this case.
   @inlinable
   public init(shielded value: some BinaryInteger, fileID: StaticString = #fileID, line: UInt = #line) {
     if let exact = Self(exactly: value) {
@@ -15,10 +16,10 @@ extension FixedWidthInteger {
     }
   }
 
-  /// Converts the number without its fraction; if this type cannot hold it, uses the nearest number and records
-  /// `conversion`.
+  /// Converts the number without its fraction; if this type cannot hold it, uses the nearest number and records the
+  /// fault as `conversion`.
   ///
-  /// NaN becomes 0, and is recorded. Cutting off a fraction is not a fault.
+  /// NaN becomes 0, and the fault is recorded. Cutting off a fraction is not a fault.
   @inlinable
   public init(shielded value: some BinaryFloatingPoint, fileID: StaticString = #fileID, line: UInt = #line) {
     self.init(withoutFraction: value, fileID, line)
@@ -47,7 +48,8 @@ extension FixedWidthInteger {
     }
   }
 
-  /// Returns a random number in the range; if the range is empty, returns `value` and records `emptyRange`.
+  /// Returns a random number in the range; if the range is empty, returns `value` and records the fault as
+  /// `emptyRange`.
   @inlinable
   public static func shieldedRandom(
     in range: Range<Self>, or value: @autoclosure () -> Self, fileID: StaticString = #fileID, line: UInt = #line
@@ -61,9 +63,10 @@ extension FixedWidthInteger {
   }
 }
 
-/// Returns the numbers from `start` to `end` by a step; if the step is 0, returns no numbers and records `zeroStride`.
+/// Returns the numbers from `start` to `end` by a step; if the step is 0, returns no numbers and records the fault as
+/// `zeroStride`.
 ///
-/// Replaces `stride(from:to:by:)`, which ends the process.
+/// Replaces `stride(from:to:by:)`, which ends the process in this case.
 @inlinable
 public func shieldedStride<Number: Strideable>(
   from start: Number, to end: Number, by step: Number.Stride, fileID: StaticString = #fileID, line: UInt = #line

@@ -1,10 +1,11 @@
 public import CrashShield
 
 extension UnsafeRawBufferPointer {
-  /// Returns the value at an offset, aligned or not; if a part is outside the buffer, returns nil and records `memory`.
+  /// Returns the value at an offset, aligned or not; if a part is outside the buffer, returns nil and records the fault
+  /// as `memory`.
   ///
-  /// Replaces `load`, which silently reads past the buffer in -O builds. Under `off` and `observe` it behaves like
-  /// `loadUnaligned`.
+  /// Replaces `load`, which silently reads past the buffer in -O builds. Under `off` and `observe`, the guard behaves
+  /// like `loadUnaligned`.
   @inlinable
   public func shieldedLoad<Value: BitwiseCopyable>(
     fromByteOffset offset: Int, as type: Value.Type, fileID: StaticString = #fileID, line: UInt = #line
@@ -22,8 +23,8 @@ extension UnsafeRawBufferPointer {
 }
 
 extension Array {
-  /// Copies the buffer's elements; if the buffer has a count but no address, creates an empty array and records
-  /// `memory`.
+  /// Copies the buffer's elements; if the buffer has a count but no address, creates an empty array and records the
+  /// fault as `memory`.
   @inlinable
   public init(
     shielded buffer: UnsafeBufferPointer<Element>, fileID: StaticString = #fileID, line: UInt = #line

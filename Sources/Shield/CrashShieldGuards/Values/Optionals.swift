@@ -1,9 +1,9 @@
 public import CrashShield
 
 extension Optional {
-  /// Returns the wrapped value; if it is nil, returns `value` and records `unwrap`.
+  /// Returns the wrapped value; if it is nil, returns `value` and records the fault as `unwrap`.
   ///
-  /// Replaces `!`, which ends the process. Under `off` and `observe` it behaves like `!`.
+  /// Replaces `!`, which ends the process in this case. Under `off` and `observe`, the guard behaves like `!`.
   ///
   /// ```swift
   /// let port = Int(text).shielded(or: 8080)
@@ -21,7 +21,8 @@ extension Optional {
 
   /// Returns the optional itself; nil is recorded as `unwrap`.
   ///
-  /// Replaces `!` in a function that can handle nil in its own way. Under `off` and `observe` it behaves like `!`.
+  /// Replaces `!` in a function that can handle nil in its own way. Under `off` and `observe`, the guard behaves like
+  /// `!`.
   ///
   /// ```swift
   /// guard let length = Int(text).shielded() else { throw ParseError.length }
@@ -35,7 +36,7 @@ extension Optional {
     return nil
   }
 
-  /// Returns the wrapped value; if it is nil, throws `ShieldFault.missing` and records `unwrap`.
+  /// Returns the wrapped value; if it is nil, throws `ShieldFault.missing` and records the fault as `unwrap`.
   @inlinable
   public func shieldedUnwrap(
     fileID: StaticString = #fileID, line: UInt = #line
