@@ -199,8 +199,9 @@ public final class Daemon: Sendable {
     logger.info("stopped")
   }
 
-  /// Installs the handling of SIGHUP. This is complete when the function returns, which is before crashd reports that
-  /// it is ready.
+  /// Installs the handling of SIGHUP.
+  ///
+  /// This is complete when the function returns, which is before crashd reports that it is ready.
   private func followReloads() async -> Task<Void, Never>? {
     guard let read = configuration.readSettings else { return nil }
     let (hangups, reload) = (await UnixSignalsSequence(trapping: .sighup), reload)

@@ -35,8 +35,9 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   /// They are needed three times: to select the scope, to request classes, and to write the report.
   private let expanded = ExpandedFrames<Symbols>()
 
-  /// The maximum size of the strings in all frames of one report. The size is far below the message size that clients
-  /// accept.
+  /// The maximum size of the strings in all frames of one report.
+  ///
+  /// The size is far below the message size that clients accept.
   static var frameLimitBytes: Int { 8 << 20 }
 
   init(_ contents: RingContents, process: ProcessFacts, symbols: Symbols) {

@@ -30,8 +30,9 @@ struct HelloTrials: HelloBook {
     case giveUp
   }
 
-  /// The maximum number of attempts to read a stored hello. The attempt of the crashd that stored the hello is not
-  /// included.
+  /// The maximum number of attempts to read a stored hello.
+  ///
+  /// The attempt of the crashd that stored the hello is not included.
   static let limit = 3
   /// The maximum number of unread hellos that stay in the descriptor store.
   static let skipLimit = 16

@@ -47,7 +47,9 @@ struct MemoryGroups {
     var killed: [Killed] = []
   }
 
-  /// The time after a counted OOM kill. A process that still runs after this time was not the victim.
+  /// The time after a counted OOM kill.
+  ///
+  /// A process that still runs after this time was not the victim.
   ///
   /// The limit is safe because the kernel kills the victim within microseconds after it increments the counter.
   static let settling_ns: UInt64 = 100_000_000

@@ -10,7 +10,9 @@ struct MemoryWatch {
   ///
   /// If there are many counters, the interval is longer; see `periodPerGroup_ns`.
   private static let period_ns: UInt64 = 1_000_000_000
-  /// The minimum polling interval per counter. It limits polling to about a thousandth of the attach thread's time.
+  /// The minimum polling interval per counter.
+  ///
+  /// It limits polling to about a thousandth of the attach thread's time.
   private static let periodPerGroup_ns: UInt64 = 16_000_000
 
   private(set) var groups: MemoryGroups

@@ -3,7 +3,7 @@ import CrashProtocol
 // The operator's guard modes are stored together with the operator's quarantine overrides. Both take precedence over
 // the program's own settings.
 extension PolicyKeeper {
-  /// Sets the mode of the given kinds.
+  /// Sets the mode of the given kinds of guards for services.
   ///
   /// If the mode is nil, the program's own modes apply again.
   func setGuards(

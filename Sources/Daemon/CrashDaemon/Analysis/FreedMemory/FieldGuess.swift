@@ -9,7 +9,9 @@ import CrashSymbols
 struct FieldGuess {
   private let scope: ScopeDescription
   private let facts: CrashFacts
-  /// The maximum depth of nested values. There is a limit because a damaged description may contain a cycle.
+  /// The maximum depth of nested values.
+  ///
+  /// There is a limit because a damaged description may contain a cycle.
   private static let depthLimit = 8
   /// The maximum size of a value that has no members and is not an array.
   private static let plainBytes: UInt64 = 16

@@ -7,8 +7,9 @@ struct GuardIncident: Sendable {
 
   init(_ incident: Incident) { self.incident = incident }
 
-  /// The name of the incident's kind in the interface for programs, which never changes. If a later version wrote an
-  /// unknown kind, this is its number.
+  /// The name of the incident's kind in the interface for programs, which never changes.
+  ///
+  /// If a later version wrote an unknown kind, this is its number.
   var kind: IncidentReport.Kind { .init(Self.name(of: incident.kind)) }
 
   static func name(of kind: UInt32) -> String { GuardKinds.name(of: Int(kind)) ?? "\(kind)" }

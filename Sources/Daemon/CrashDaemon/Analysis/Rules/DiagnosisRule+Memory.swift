@@ -4,8 +4,9 @@ import CrashRing
 import Glibc
 
 extension DiagnosisRule {
-  /// The upper limit of null pointers with an offset. The kernel setting vm.mmap_min_addr prevents mappings below this
-  /// address.
+  /// The upper limit of null pointers with an offset.
+  ///
+  /// The kernel setting vm.mmap_min_addr prevents mappings below this address.
   static let nullPage: UInt64 = 65_536
 
   /// The part of a sentence about the accessed field, such as `, probably the field 'total' of 'order'`.

@@ -12,8 +12,9 @@
       (self.code, self.registers, self.memory) = (code, registers, memory)
     }
 
-    /// Returns the last part of the code before an instruction. The whole part certainly ran, because no jump in these
-    /// bytes leads into it.
+    /// Returns the last part of the code before an instruction.
+    ///
+    /// The whole part certainly ran, because no jump in these bytes leads into it.
     ///
     /// Bytes that only look like a jump also end the part. The function also searches for jumps in `following`, because
     /// a loop may jump back. The function cannot detect jumps from code outside these bytes.
