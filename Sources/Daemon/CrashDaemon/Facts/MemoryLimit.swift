@@ -12,7 +12,8 @@ struct MemoryLimit: Sendable, Equatable {
   ///
   /// Deeper groups are rare and are ignored, because crashd would read a file for each level.
   private static let depthLimit = 16
-  /// The smallest value that means "no limit". cgroup version 1 prints a very large number if there is no limit.
+  /// The smallest value that is treated as "no limit", because cgroup version 1 prints a very large number if there is
+  /// no limit.
   private static let none = 1 << 60
 
   /// Finds the control groups in the text of `/proc/PID/cgroup`; nil if no group limits memory.

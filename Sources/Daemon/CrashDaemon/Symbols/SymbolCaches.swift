@@ -364,7 +364,7 @@ extension SymbolCaches {
     return await answer(to: wanted, for: user, timeout_ms: configuration.limits.symbolWait_ms)
   }
 
-  /// Waits for the caches that are being built, and returns the caches of builds that `user` may use.
+  /// Waits for the caches that are being built, and returns those caches that `user` may use.
   func answer(to wanted: [String: Set<UInt64>], for user: UInt32, timeout_ms: Int) async -> Answer {
     let found = await caches(of: wanted, for: user, timeout_ms: timeout_ms)
     return Answer(caches: found, gaps: gaps(of: wanted.keys, found, for: user))
@@ -372,7 +372,7 @@ extension SymbolCaches {
 
   /// Waits for the caches that are being built, and returns the caches that `user` may use for these link addresses.
   ///
-  /// If the complete caches take too long, the answer has partial caches with only these addresses.
+  /// If the complete caches take too long, the answer contains partial caches with only these addresses.
   func caches(
     of wanted: [String: Set<UInt64>], for user: UInt32, timeout_ms: Int
   ) async -> [String: SymbolCache] {
@@ -382,14 +382,14 @@ extension SymbolCaches {
     let hasty = !waits ? [:] : await wait(for: names, wanted, of: user, timeout_ms: timeout_ms)
     var found = readyCaches(among: names)
     for (name, cache) in hasty where found[name.buildID] == nil { found[name.buildID] = cache }
-    // If a cache is still being improved, the existing cache is used.
+    // If a cache is still being improved, use the existing cache.
     for name in names where found[name.buildID] == nil {
       found[name.buildID] = try? SymbolCache(path: name.path(in: configuration.directory), buildID: name.buildID)
     }
     return found
   }
 
-  /// Returns the existing caches of builds that `user` may use, without waiting or starting jobs.
+  /// Returns the existing caches that `user` may use, without waiting or starting jobs.
   func readyCaches(of buildIDs: some Collection<String>, for user: UInt32) -> [String: SymbolCache] {
     readyCaches(among: Set(buildIDs.flatMap { find($0, user) }))
   }
@@ -426,7 +426,7 @@ extension SymbolCaches {
     waiters[number]?.continuation = nil
   }
 
-  /// Resumes a waiting crash if each of its caches exists or has failed.
+  /// Resumes a waiting crash if each cache that it waits for exists or could not be built.
   func wake(_ number: UInt64) {
     guard let waiter = waiters[number], isSettled(waiter.names) else { return }
     giveUp(number)
@@ -443,7 +443,7 @@ extension SymbolCaches {
     if case .ready = entries[name] { true } else { false }
   }
 
-  /// Returns the cache names with this build id that are known in memory or exist on disk.
+  /// Returns the names of the caches with this build ID that are in memory or on disk.
   private func find(_ buildID: String, _ user: UInt32) -> [CacheName] {
     Self.names(buildID, user).filter { name in
       if entries[name] != nil { return true }
@@ -452,7 +452,7 @@ extension SymbolCaches {
         try open(name)
         return true
       } catch {
-        // The file has an older format or is damaged. The cache is built again.
+        // The cache file has an older format or is damaged. Therefore, the cache is built again.
         configuration.logger.info("not used: '\(name.path(in: configuration.directory))': \(error)")
         return false
       }
