@@ -110,9 +110,9 @@ extension ProcessLife {
 
   mutating func noteSilentDeath(_ outcome: CrashAnalysis.Outcome) { note(outcome) }
 
-  /// - Ends the current reading.
+  /// Ends the current reading.
   ///
-  /// - - Returns: Whether another reading must begin.
+  /// - Returns: Whether another reading must begin.
   mutating func finishTurn() -> Bool {
     let isDue = turn == .queued || turn == .readingAndDue
     turn = isDue ? .queued : .idle

@@ -156,9 +156,9 @@ extension SpoolTaker {
     isSpoolBusy = false
   }
 
-  /// - Reads all files in the spool.
+  /// Reads all files in the spool.
   ///
-  /// - - Returns: False if the spool cannot be read.
+  /// - Returns: False if the spool cannot be read.
   @discardableResult
   private func queueSpool(_ names: [String]?) -> Bool {
     if names == nil { failedFiles = failedFiles.filter { spool.identity(of: $0) == $1 } }

@@ -15,9 +15,9 @@ struct SettingsReload: Sendable {
     for await _ in hangups { settings = reload(settings, by: read) }
   }
 
-  /// - Reads the settings again.
+  /// Reads the settings again.
   ///
-  /// - - Returns: The settings that are in effect after the reload.
+  /// - Returns: The settings that are in effect after the reload.
   func reload(_ old: Settings, by read: @Sendable () throws(SettingsError) -> Settings) -> Settings {
     let new: Settings
     do throws(SettingsError) { new = try read() } catch {

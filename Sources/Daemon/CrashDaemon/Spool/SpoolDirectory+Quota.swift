@@ -87,9 +87,9 @@ extension SpoolDirectory {
     return lost
   }
 
-  /// - Removes a foreign directory entry.
+  /// Removes a foreign directory entry.
   ///
-  /// - - Returns: False if the entry is a directory that is not empty, because only its owner can empty it.
+  /// - Returns: False if the entry is a directory that is not empty, because only its owner can empty it.
   private func removeForeign(_ name: String) -> Bool {
     do { try remove(name) } catch { return false }
     return true

@@ -44,9 +44,9 @@ extension SymbolCaches {
     }
   }
 
-  /// - Starts the thread of a job.
+  /// Starts the thread of a job.
   ///
-  /// - - Returns: Whether the job was started.
+  /// - Returns: Whether the job was started.
   private func start(_ hasty: HastyJob) -> Bool {
     guard case .pending(let files) = entries[hasty.name], let source = files.values.first else { return false }
     let job = SymbolJob(

@@ -43,9 +43,9 @@ struct EventPages: StoredPages {
     await write(first: first, news) { try await inTurn { try await writePage(&progress) } }
   }
 
-  /// - Writes the next page of events.
+  /// Writes the next page of events.
   ///
-  /// - - Returns: True if the store has no more events now.
+  /// - Returns: True if the store has no more events now.
   private func writePage(_ progress: inout Progress) async throws -> Bool {
     var page = try read(&progress)
     while let reply = charged({ Self.next(&page, &progress) }) { try await writer.write(reply) }

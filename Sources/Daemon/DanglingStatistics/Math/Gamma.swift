@@ -65,7 +65,7 @@ enum Gamma {
     return sum
   }
 
-  /// Returns the upper tail, by Lentz' method for continued fractions.
+  /// Evaluates the continued fraction of the upper tail, by Lentz' method.
   private static func upperFraction(_ shape: Double, _ x: Double) -> Double {
     let tiny = 1e-300
     var b = x + 1 - shape

@@ -1,8 +1,8 @@
 /// The usual rate of a service's use-after-free crashes, with which the detector compares the current rate.
 ///
-/// Before any observation, the baseline assumes half a crash in one day. A day is added to the baseline only after a
-/// week, and only if no alarm occurs in this week. Otherwise, a higher rate could become the usual rate before the
-/// detector detects it.
+/// Before any observation, the baseline assumes half a crash in one day. A day waits for a week before it is added to
+/// the baseline, and is added only if no alarm occurs in this week. Otherwise, a higher rate could become the usual
+/// rate before the detector detects it.
 ///
 /// If the protection catches no access after an alarm, the alarm was false. In this case, the days that wait and the
 /// days under protection are added to the baseline. If the baseline covers more than 90 days, it is scaled down to the

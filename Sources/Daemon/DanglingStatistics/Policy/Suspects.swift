@@ -16,7 +16,7 @@ struct Suspects: Sendable, Hashable, Codable {
   private(set) var classes: [String: Double] = [:]
   private var recent: [Crash] = []
 
-  /// The number of crashes that the loop counted in the last two weeks.
+  /// The number of crashes that the loop counted in the last two weeks, at most `recentLimit`.
   var recentCrashes: Int { recent.count }
   /// Whether at least one crash of the last two weeks did not name a class.
   var hasUnknownClass: Bool { recent.contains { $0.className == nil } }
