@@ -36,7 +36,7 @@ public struct DebugFilePaths: Sendable {
 
   /// Whether a path has the component `..`.
   ///
-  /// If such a path is appended to a directory, the result may be outside of the directory.
+  /// If a path with `..` is appended to a directory, the result may be outside of the directory.
   public static func leadsUp(_ path: some StringProtocol) -> Bool {
     path.split(separator: "/").contains { $0 == ".." }
   }

@@ -39,7 +39,7 @@ final class UserAccounts: Sendable {
 
   /// Whether the uid belongs to root or to the user with which crashd runs.
   ///
-  /// Some permits are reserved for these two users.
+  /// Some permits are reserved for root and crashd's own user.
   static func isTrusted(_ uid: UInt32) -> Bool { uid == 0 || uid == geteuid() }
 
   /// The account of a uid: the owner of the range that contains the uid, or the uid itself if no range contains it.

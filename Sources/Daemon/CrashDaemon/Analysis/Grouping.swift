@@ -4,8 +4,8 @@ import CrashSymbols
 /// Groups crashes by their kind and by the simplified names of their three topmost in-app functions.
 ///
 /// The key of a group does not contain lines, addresses, build IDs or reasons. Therefore, the same crash has the same
-/// key in debug builds, release builds and later builds of a program (`make grouping` measures this). A stripped
-/// program has no function names, so its key contains build IDs and offsets.
+/// key in debug builds, release builds and later builds of a program; `make grouping` measures this. A stripped program
+/// has no function names, so its key contains build IDs and offsets.
 ///
 /// Each crash has two more keys. The coarse key is for truncated stacks and contains only the kind and the topmost
 /// name. The exact key contains build ids and offsets, so that only crashes of one build have the same exact key.
@@ -46,7 +46,7 @@ enum Grouping {
     let caller = isNameless && own.first == thread.frames.first ? own.dropFirst().first : nil
     if isNameless && caller.map({ $0.mangled.isEmpty || isEntryPoint($0.mangled) }) ?? true {
       // The program is stripped of its symbols. Its only names are names of system functions, which other programs
-      // call, too. Offsets distinguish the crashes of such a program, but only within one build.
+      // call, too. Offsets distinguish the crashes of a stripped program, but only within one build.
       parts = [process] + names + self.places(own, images)
     } else if significant(own).isEmpty {
       // The stack has no in-app frame, and the stack may have no function names at all.

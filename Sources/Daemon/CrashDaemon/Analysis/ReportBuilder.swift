@@ -134,9 +134,9 @@ struct ReportBuilder<Symbols: SymbolLookup> {
 
   /// The crash records, starting with the crash that the process did not survive.
   ///
-  /// The records are in the order in which the threads crashed, except that the record of the thread that ended the
-  /// process comes first, if this thread is known. The records of earlier crashes, which the process survived, follow.
-  /// If a handler of the program re-raised a signal, the record describes the original fault.
+  /// The records are in the order in which the threads crashed. However, if the thread that ended the process is known,
+  /// its record comes first. The records of earlier crashes, which the process survived, follow. If a handler of the
+  /// program re-raised a signal, the record describes the original fault.
   var latestFirst: [CrashRecord] {
     let records = contents.records.map(contents.seen).sorted { $0.sequence < $1.sequence }
     let fatal = records.filter { $0.sequence >= contents.survived }

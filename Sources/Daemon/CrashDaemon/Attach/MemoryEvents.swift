@@ -12,7 +12,7 @@ struct MemoryEvents: Sendable, Equatable {
   /// The value of the counter when the process attached.
   var oomKills: Int
 
-  /// Finds the counter of the first control group of a process that has such a counter.
+  /// Finds the OOM kill counter of a process: the counter of its first control group that has one.
   /// - Parameters:
   ///   - text: The content of `/proc/PID/cgroup`.
   ///   - read: Reads a file with this path; returns nil if this fails.

@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// The process writes the times into its ring, and its clock may have been wrong. crashd replaces an impossible time
 /// with the time at which it first read the record. Without this replacement, a report with a future time would always
-/// be the newest report, and a report with a time far in the past would be pruned immediately.
+/// be the newest report. A report with a time far in the past would be pruned immediately.
 struct TimeBounds: Sendable, Equatable {
   /// The earliest possible time in CLOCK_BOOTTIME; nil if the time may be before the last boot.
   ///

@@ -68,8 +68,8 @@ enum DanglingUse: Equatable {
       switch cs_ring_dangling(rawValue: incident.kind) {
       case .CS_RING_DANGLING_HANDLE: self = .handleMiss
       case .CS_RING_DANGLING_OVER_RELEASE: self = .hit(.release, hasDelay: true)
-      // The quarantine detects uses of these two kinds only when the object leaves the quarantine. Therefore, the time
-      // of the use is unknown.
+      // The quarantine detects uses of the kinds DRIFT and WRITE only when the object leaves the quarantine. Therefore,
+      // the time of the use is unknown.
       case .CS_RING_DANGLING_DRIFT, .CS_RING_DANGLING_WRITE: self = .hit(.audit, hasDelay: false)
       default: self = .hit(.call, hasDelay: true)
       }

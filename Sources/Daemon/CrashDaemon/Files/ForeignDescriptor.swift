@@ -1,5 +1,5 @@
-// Handles descriptors of files that a user chose. Closing such a descriptor calls the user's file system, which may
-// never answer.
+// Handles descriptors of files that a user chose. Closing one of these descriptors calls the user's file system, which
+// may never answer.
 import CLinux
 import Glibc
 import LinuxSystem

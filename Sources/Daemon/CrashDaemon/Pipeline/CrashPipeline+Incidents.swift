@@ -42,8 +42,8 @@ extension CrashPipeline {
     // Ordering: clear the flag before the incidents are read. An incident that is recorded after this sets the flag
     // again and is announced again.
     process.hasNewIncidents.store(false, ordering: .sequentiallyConsistent)
-    // Another queued reading will read these incidents too. Therefore, at most one reading of a ring is queued while
-    // another reading of the same ring waits for symbols.
+    // Another reading of this ring is queued, and will also read these incidents. Therefore, at most one reading of a
+    // ring is queued while another reading of the same ring waits for symbols.
     if observing.waitingCount(ring) > 0 { return }
     let start_ns = Moment.monotonic_ns()
     // The reading runs in a separate task, which is not canceled when crashd stops. A canceled reading would store
@@ -96,8 +96,9 @@ extension CrashPipeline {
     rings.note(found, of: ring)
   }
 
-  /// Returns the attached process with this number, or another attached process with the same ring if the first one has
-  /// ended.
+  /// Returns the attached process with this number.
+  ///
+  /// If this process has ended, returns another attached process with the same ring.
   ///
   /// Processes that share a ring also share one queued reading, and any of them can provide the ring.
   private func attached(with ring: RingKey, first number: UInt64) -> AttachedProcess? {

@@ -19,7 +19,7 @@ final class CPUAccounts: Sendable {
 
   /// Adds the cost of work to a user's account.
   ///
-  /// This type is a class because of a bug in Swift 6.3.1: in optimized code, a task-local value that is a closure
+  /// This type is a class because of a bug in Swift 6.3.1. In optimized code, a task-local value that is a closure
   /// crashes if it is bound around an asynchronous call.
   final class Charge: Sendable {
     private let accounts: CPUAccounts

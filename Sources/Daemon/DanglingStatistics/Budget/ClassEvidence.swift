@@ -24,7 +24,7 @@ public struct ClassEvidence: Sendable, Hashable, Codable {
   /// Adds the observations of one period, such as an hour.
   ///
   /// The parameters are the number of hits in the quarantine, the number of crashes that were attributed to the class,
-  /// and the share of accesses that its slots were expected to catch. `observesCrashes` states whether crashes can be
+  /// and the expected share of accesses that its slots catch. `observesCrashes` states whether crashes can be
   /// attributed to the class. The attribution requires that the process captures crashes and keeps freed-object
   /// records.
   public mutating func observe(

@@ -265,8 +265,8 @@ extension CrashFacts {
 
     /// The smallest value that is accepted as the value of a word of the block.
     ///
-    /// Small numbers are common in memory. Small numbers are accepted only for a reused block, whose first word may be
-    /// small; the class of the former object was there.
+    /// Small numbers are common in memory. Small numbers are accepted only for a reused block, because the first word
+    /// of a reused block may be small. Before the reuse, this word contained the class of the former object.
     var leastValue: UInt64 { state.isTaken ? 1 : DiagnosisRule.nullPage }
 
     /// The name of the block's word that has this value; nil if no word of the block has this value.

@@ -113,7 +113,7 @@ enum BlockState: Sendable, Equatable {
   ) -> BlockState? {
     let (first, second) = words
     if let key = heap.key, let drift = HeapFacts.drift(of: second, from: key) { return .cached(drift: drift) }
-    // An object in deinit has a reference count with these properties: the flags IsDeiniting and PureSwiftDealloc are
+    // The reference count of an object in deinit has three properties. The flags IsDeiniting and PureSwiftDealloc are
     // set, there are few unowned references, and there is no side table.
     let isDeiniting = second & (1 << 63 | 1 << 32 | 1) == (1 << 32 | 1) && second & 0xffff_ffff < 2_048
     let strong = second >> 33 & 0x1fff_ffff

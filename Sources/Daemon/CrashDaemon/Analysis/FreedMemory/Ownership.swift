@@ -5,8 +5,8 @@ import CrashSymbols
 ///
 /// Reports show in-app frames first, and the keys of crash groups consist of the names of in-app frames.
 ///
-/// The decision depends on the file and the function, but not on the line number, because swiftc assigns line 0 to
-/// merged calls, to the failing branch of `T!` and to the resume address of an async function.
+/// The decision depends on the file and the function, but not on the line number. The reason is that swiftc assigns
+/// line 0 to merged calls, to the failing branch of `T!` and to the resume address of an async function.
 ///
 /// Functions of the following kinds are not in-app:
 /// - Functions of system libraries and of the Swift runtime with its modules, even if these are linked statically.

@@ -50,9 +50,9 @@ extension CrashRecord {
   /// The processor's exception of a fault whose handler re-raised the signal while the signal was blocked, and then
   /// returned.
   ///
-  /// In this case, the record's registers are the registers of the fault. RF alone is not sufficient evidence, for two
-  /// reasons: the first access to a page also sets RF, and the record may still have the exception of an earlier fault
-  /// that the thread survived. Therefore, the instruction must be able to raise the exception. The value is nil if the
+  /// In this case, the record's registers are the registers of the fault. RF alone is not sufficient evidence. The
+  /// first access to a page also sets RF. In addition, the record may still have the exception of an earlier fault that
+  /// the thread survived. Therefore, the instruction must be able to raise the exception. The value is nil if the
   /// instruction cannot raise the exception, or if the signal was sent for another reason.
   var pendingException_x86_64: Exception_x86_64? {
     guard registers.indices.contains(RegisterNames.pc) else { return nil }
