@@ -108,7 +108,7 @@ final class RingTable: Sendable {
     }
   }
 
-  /// Returns the time after which the ring's incidents may be read again.
+  /// Returns the time that must pass before the ring's incidents may be read again.
   func incidentPause_ns(
     of ring: RingKey, _ pause_ms: Int, at now_ns: UInt64 = Moment.monotonic_ns()
   ) -> UInt64 {

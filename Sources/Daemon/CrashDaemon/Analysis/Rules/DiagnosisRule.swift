@@ -10,7 +10,8 @@ struct DiagnosisRule: Sendable {
   var cause: CrashReport.Cause
   /// The confidence in the cause.
   ///
-  /// A lower value than 1 means that the rule inferred the cause. A lower value means that the rule inferred the cause.
+  /// The value 1 means that the processor or a runtime reported the cause. A value below 1 means that the rule inferred
+  /// the cause.
   var confidence: Double
   /// The evidence that the rule reads.
   ///
