@@ -201,7 +201,7 @@ public final class Daemon: Sendable {
 
   /// Installs the handling of SIGHUP.
   ///
-  /// This is complete when the function returns, which is before crashd reports that it is ready.
+  /// The handling is installed when the function returns, which is before crashd reports that it is ready.
   private func followReloads() async -> Task<Void, Never>? {
     guard let read = configuration.readSettings else { return nil }
     let (hangups, reload) = (await UnixSignalsSequence(trapping: .sighup), reload)

@@ -2,11 +2,11 @@ public import CrashReport
 
 /// The contents of a ring that one reading found.
 ///
-/// They are copied out of the ring and checked.
+/// The contents are copied out of the ring and checked.
 public struct RingContents: Sendable {
   /// The identity that the process wrote into the ring.
   ///
-  /// It is untrusted and must never be used for access decisions.
+  /// The identity is untrusted and must never be used for access decisions.
   public var identity: Identity
   /// The images of the process, in the order of the ring's image table.
   public var images: [Image] = []
@@ -198,7 +198,7 @@ public struct CrashRecord: Sendable, Equatable {
   public var exceedsIsolationBudget = false
   /// Whether the record omits the address, the registers, the memory and the strings.
   ///
-  /// They are omitted if the spool file belongs to a user who must not read the process's data.
+  /// These data are omitted if the spool file belongs to a user who must not read the process's data.
   public var isBare = false
 
   /// A copy of a memory range.

@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// The ring of a process, mapped or copied into crashd's memory.
 ///
-/// It is either a read-only mapping of a memfd or a copy of a spool file. The caller may close the descriptor as soon
-/// as the initializer has returned. Any thread may read the ring without a lock.
+/// The bytes are either in a read-only mapping of a memfd or in a copy of a spool file. The caller may close the
+/// descriptor as soon as the initializer has returned. Any thread may read the ring without a lock.
 public final class RingMapping: Sendable {
   private let memory: Memory
   private let isShared: Bool
@@ -130,8 +130,8 @@ public final class RingMapping: Sendable {
 
   /// Keeps the pages mapped after each read, until `letGoOfPages` was called as often as this method.
   ///
-  /// This saves time if several reads follow each other, because unmapping pages interrupts all processors. Any thread
-  /// may call this method, and may call it any number of times.
+  /// Keeping the pages saves time if several reads follow each other, because unmapping pages interrupts all
+  /// processors. Any thread may call this method, and may call it any number of times.
   public func keepPages() { keepers.add(1, ordering: .relaxed) }
 
   /// Reverts one call of `keepPages`.

@@ -98,7 +98,7 @@ public struct RingReader: @unchecked Sendable {
 
   /// Reads only incidents and protected classes, and the images that contain their addresses.
   ///
-  /// This takes much less time than `contents()`, and is meant for running processes.
+  /// Reading only these parts takes much less time than `contents()`, and is meant for running processes.
   public func observations() -> (incidents: [Incident], classes: [ProtectedClass], images: [RingContents.Image]) {
     var losses = Losses()
     let header = unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)

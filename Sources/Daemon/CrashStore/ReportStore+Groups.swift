@@ -3,7 +3,7 @@ import GRDB
 
 /// A group that matches the filter of a query.
 ///
-/// It contains the number of crashes only if the stored sums can be used with this filter.
+/// The value contains the number of crashes only if the stored sums can be used with this filter.
 private struct FoundGroup: Decodable, FetchableRecord {
   var key: String
   var uid: Int64

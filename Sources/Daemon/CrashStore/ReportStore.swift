@@ -12,7 +12,7 @@ public final class ReportStore: Sendable {
   public let path: String
   /// The open database and its epoch.
   ///
-  /// It is replaced when crashd sets a corrupt database aside.
+  /// The value is replaced when crashd sets a corrupt database aside.
   struct Opened {
     var pool: DatabasePool
     var epoch: StoreEpoch

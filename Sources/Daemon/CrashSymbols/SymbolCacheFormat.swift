@@ -44,13 +44,13 @@ enum SymbolCacheFormat {
   static let functionBytes = 16
   /// The maximum length of a build ID.
   ///
-  /// It is larger than the build IDs that linkers create.
+  /// The maximum is larger than the build IDs that linkers create.
   ///
   /// For example, a SHA-1 build ID has 20 bytes.
   static let buildIDLimitBytes = 64
   /// The offset of the first byte that the checksum covers.
   ///
-  /// It is after the checksum itself.
+  /// The checksum itself is stored before this offset.
   static let checksummedFrom = 16
   /// The maximum nesting depth of inlined calls that a reader follows.
   ///

@@ -115,8 +115,8 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
 
   /// Ends a period, such as an hour.
   ///
-  /// Its length, its requests and its counts are added to the rates, and to the evidence for the next split of the
-  /// budget.
+  /// The length of the period, its requests and its counts are added to the rates, and to the evidence for the next
+  /// split of the budget.
   public mutating func endPeriod(days: Double, requests: Double, hits: Double, attributedCrashes: Double) {
     observed_days += days.amount
     self.requests += requests.amount

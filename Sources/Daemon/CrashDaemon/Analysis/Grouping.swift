@@ -45,8 +45,8 @@ enum Grouping {
     let isNameless = own.first?.mangled.isEmpty == true
     let caller = isNameless && own.first == thread.frames.first ? own.dropFirst().first : nil
     if isNameless && caller.map({ $0.mangled.isEmpty || isEntryPoint($0.mangled) }) ?? true {
-      // The program is stripped of its symbols. Its only names are names of system functions, which other programs
-      // call, too. Offsets distinguish the crashes of a stripped program, but only within one build.
+      // The program is stripped of its symbols. The only names in its stack are names of system functions, which other
+      // programs call, too. Offsets distinguish the crashes of a stripped program, but only within one build.
       parts = [process] + names + self.places(own, images)
     } else if significant(own).isEmpty {
       // The stack has no in-app frame, and the stack may have no function names at all.
@@ -92,8 +92,8 @@ enum Grouping {
 
   /// Returns the group of an unreported exit.
   ///
-  /// An unreported exit is an exit without a crash record, so it has no frames. Its key consists of the program and the
-  /// kind of exit.
+  /// An unreported exit is an exit without a crash record, so it has no frames. The key of an unreported exit consists
+  /// of the program and the kind of exit.
   static func group(ofSilent death: SilentDeath, process: String, build: String) -> CrashReport.Group {
     let parts = ["silent death", death.title, process]
     return CrashReport.Group(

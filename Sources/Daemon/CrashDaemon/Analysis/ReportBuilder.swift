@@ -32,7 +32,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   var incidentsOmitted = 0
   /// Caches the symbolicated frames of the first crash record.
   ///
-  /// They are needed three times: to select the scope, to request classes, and to write the report.
+  /// The cache is useful because the frames are needed three times: to select the scope, to request classes, and to
+  /// write the report.
   private let expanded = ExpandedFrames<Symbols>()
 
   /// The maximum size of the strings in all frames of one report.

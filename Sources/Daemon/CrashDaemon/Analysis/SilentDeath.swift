@@ -21,7 +21,7 @@ struct SilentDeath: Sendable {
 
   /// Whether the end of the process can be an unreported exit.
   ///
-  /// This check does not read the ring, because most processes end normally.
+  /// The check does not read the ring, because most processes end normally and reading the ring would be expensive.
   static func isPossible(_ ended: EndedProcess, hasCrashed: Bool) -> Bool {
     switch ended.end {
     case .goesOn: return false

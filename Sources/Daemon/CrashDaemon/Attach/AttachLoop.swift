@@ -66,7 +66,7 @@ struct AttachLoop {
     var keptName: String?
     /// Whether the process has sent another hello, on another connection.
     ///
-    /// That connection then reports the end of the process.
+    /// The other connection then reports the end of the process.
     var isSuperseded = false
     /// The control messages that crashd sends to the process.
     var control = ControlQueue()
@@ -80,7 +80,9 @@ struct AttachLoop {
   private static let firstToken: UInt64 = 4
   private static let messagesPerTurn = 32
   private static let acceptsPerTurn = 64
-  /// This limit is higher than the maximum length of the listener's queue.
+  /// The maximum number of connections that are accepted at once.
+  ///
+  /// It is higher than the maximum length of the listener's queue.
   private static let acceptsAtOnce = 2_048
   private static let pause_ms: Int32 = 100
 

@@ -52,8 +52,8 @@ extension ProcessFacts {
 
 /// Counts the rings that crashd holds, because each ring needs a descriptor.
 ///
-/// These are the rings of attached processes, of ended processes whose exit status is not known yet, and of processes
-/// that crashd is analyzing.
+/// The census counts the rings of attached processes, of ended processes whose exit status is not known yet, and of
+/// processes that crashd is analyzing.
 final class RingCensus: Sendable {
   private let held = Mutex<[UInt32: Int]>([:])
 

@@ -65,8 +65,8 @@ struct MemoryEvents: Sendable, Equatable {
 
 /// A line of `/proc/PID/cgroup`, which has the form `HIERARCHY:CONTROLLERS:PATH` (cgroups(7)).
 ///
-/// The code splits the line at bytes and not at characters, because a path may contain any bytes. This is also faster,
-/// and crashd parses these lines at each attach.
+/// The code splits the line at bytes and not at characters, because a path may contain any bytes. Splitting at bytes is
+/// also faster, and crashd parses these lines at each attach.
 struct ControlGroup {
   /// The controllers; empty for the hierarchy of version 2.
   var controllers: Substring

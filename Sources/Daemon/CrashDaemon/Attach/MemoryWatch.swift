@@ -12,7 +12,7 @@ struct MemoryWatch {
   private static let period_ns: UInt64 = 1_000_000_000
   /// The minimum polling interval per counter.
   ///
-  /// It limits polling to about a thousandth of the attach thread's time.
+  /// This interval limits polling to about a thousandth of the attach thread's time.
   private static let periodPerGroup_ns: UInt64 = 16_000_000
 
   private(set) var groups: MemoryGroups
@@ -23,7 +23,7 @@ struct MemoryWatch {
   private var watches: [String: Int32] = [:]
   /// The groups whose counter increased recently.
   ///
-  /// Their counters must be read again.
+  /// The counters of these groups must be read again.
   private var risen: Set<String> = []
   private var next_ns: UInt64?
 

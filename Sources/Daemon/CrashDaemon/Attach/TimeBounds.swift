@@ -131,7 +131,7 @@ final class CrashTimes: Sendable {
 extension CrashReport {
   /// Copies the times of the report that this report replaces.
   ///
-  /// These times were checked when crashd stored the former report.
+  /// The times in the former report were checked when crashd stored it.
   mutating func keepTimes(of old: CrashReport) {
     time = old.time
     noteUptime()

@@ -43,8 +43,8 @@ struct ControlPlan: Sendable, Equatable {
 
   /// Returns the message that tells a process not to record its memory any more.
   ///
-  /// The message is sent to single processes. It is not a part of a plan, because all processes of a program have the
-  /// same plan.
+  /// The message is sent to single processes. The message is not a part of a plan, because all processes of a program
+  /// have the same plan.
   static func withhold(round: UInt32) -> Message {
     ("", .CS_CONTROL_WITHHOLD, bytes(of: cs_control_withhold(round: round, reserved: 0)))
   }

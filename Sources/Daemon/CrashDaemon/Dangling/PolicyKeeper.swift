@@ -8,9 +8,9 @@ import Logging
 
 /// Decides which classes of each service are protected.
 ///
-/// The policy keeper adds crashes and counters to the statistics and stores their state. It passes the plans for
-/// processes to the `ProtectionBoard`. A process that crashes repeatedly or reports false counters affects only the
-/// services of its own user.
+/// The policy keeper adds crashes and counters to the statistics and stores their state. The policy keeper passes the
+/// plans for processes to the `ProtectionBoard`. A process that crashes repeatedly or reports false counters affects
+/// only the services of its own user.
 actor PolicyKeeper {
   struct Configuration: Sendable {
     /// Whether an alarm of the statistics may protect classes of a service without an override of the operator.
@@ -105,7 +105,7 @@ actor PolicyKeeper {
 
   /// Loads the stored services that are not in memory yet.
   ///
-  /// This is needed if crashd could not open the store when it started.
+  /// Loading again is needed if crashd could not open the store when it started.
   func load() {
     let found = Self.stored(in: store, at: clock(), logger: logger)
     for (key, service) in found where services[key] == nil {

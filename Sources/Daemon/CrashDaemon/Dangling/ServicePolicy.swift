@@ -19,7 +19,7 @@ struct ServicePolicy: Codable, Sendable {
     var crashes = 0
     /// The number of crashes that the statistics counted.
     ///
-    /// They count one crash per process, and only one crash per hour in a restart loop.
+    /// The statistics count one crash per process, and only one crash per hour in a restart loop.
     var counted = 0
     /// The number of use-after-free incidents of the quarantine.
     var hits = 0

@@ -60,8 +60,8 @@ extension CrashAnalysis {
 
   /// Whether crashd must not store any memory of the process, even if the ring contains memory.
   ///
-  /// This applies if the operator has configured it, or if the process has more privileges than its user. The library
-  /// in a process with more privileges should not record memory, but crashd does not rely on this.
+  /// Memory is withheld if the operator has configured it, or if the process has more privileges than its user. The
+  /// library in a process with more privileges should not record memory, but crashd does not rely on this.
   func withholdsMemory(of process: AttachedProcess) -> Bool {
     !process.isStored && (process.facts.isRestricted || settings.current.noMemory.hold(for: process.facts))
   }

@@ -6,9 +6,10 @@ import Synchronization
 
 /// Serializes the analysis of crashes per process.
 ///
-/// The pipeline consumes attach events and spool events in order. It never reads one ring from two tasks at once.
+/// The pipeline consumes attach events and spool events in order. The pipeline never reads one ring from two tasks at
+/// once.
 ///
-/// It also records when all reports of a process are stored.
+/// The pipeline also records when all reports of a process are stored.
 ///
 /// The pipeline is a class with a lock and not an actor. During many concurrent crashes, each short job of an actor
 /// would wait behind the readings of all rings. Rings that were already read would then stay mapped until all crashes

@@ -68,8 +68,8 @@ struct SpoolDirectory: Sendable {
     }
     defer { unsafe closedir(stream) }
     while let entry = unsafe readdir(stream) {
-      // d_name is a null-terminated string. It is in a buffer inside the directory entry, which stays valid until the
-      // next call of readdir.
+      // d_name is a null-terminated string. The string is in a buffer inside the directory entry, which stays valid
+      // until the next call of readdir.
       let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
         unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
       }

@@ -3,7 +3,7 @@ import LinuxSystem
 
 /// Watches the spool directory with inotify.
 ///
-/// It reports the names of complete files that appeared, and whether processes have created other files.
+/// The watch reports the names of complete files that appeared, and whether processes have created other files.
 struct SpoolWatch: Sendable {
   let descriptor: Descriptor
 

@@ -21,7 +21,7 @@ struct DebugFiles: Sendable {
 
   /// Opens the existing debug files: first those in the system's directory, then those in the image's directory.
   ///
-  /// This method must run on a thread that may block. It blocks for at most `beside_ms`.
+  /// This method must run on a thread that may block. The method blocks for at most `beside_ms`.
   func open(buildID: String, link: String?) -> [ImageFile.Opened] {
     let installed = openInstalled(buildID: buildID, link: link)
     let place = ImageFile(buildID: buildID, path: imagePath, isExecutable: false).place

@@ -55,8 +55,8 @@ struct SymbolJob: Sendable {
 
   /// Builds a partial cache, which contains only these link addresses.
   ///
-  /// This takes about a fifth of the time that a complete cache takes. The returned cache is open, and its file was
-  /// already deleted.
+  /// Building a partial cache takes about a fifth of the time that a complete cache takes. The returned cache is open,
+  /// and its file was already deleted.
   func run(for addresses: Set<UInt64>) throws -> SymbolCache {
     let (better, _) = withDebugFile(instead: try make(of: image, addresses), addresses)
     defer { _ = unsafe unlink(better) }

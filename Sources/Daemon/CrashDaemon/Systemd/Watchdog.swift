@@ -8,7 +8,8 @@ import Synchronization
 
 /// Sends notifications to systemd's watchdog (sd_watchdog_enabled(3)).
 ///
-/// It sends a notification only after each loop of crashd has completed an iteration since the previous notification.
+/// The watchdog sends a notification only after each loop of crashd has completed an iteration since the previous
+/// notification.
 ///
 /// The watchdog runs on a dedicated thread and does not wait for any loop. Therefore, it can log which loop hangs.
 final class Watchdog: Service {
@@ -45,7 +46,7 @@ final class Watchdog: Service {
   private let request: Request
   /// The socket to systemd.
   ///
-  /// It is opened at the start, because crashd may run out of descriptors later and must still notify systemd.
+  /// The socket is opened at the start, because crashd may run out of descriptors later and must still notify systemd.
   private let systemd: DatagramSocket
   private let loops: [Loop]
   private let logger: Logger

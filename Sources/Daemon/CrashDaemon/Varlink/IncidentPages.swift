@@ -15,7 +15,7 @@ struct IncidentPages: StoredPages {
   private let start: StoreCursor
   /// The number of evicted incidents that must not be reported as lost.
   ///
-  /// They were evicted before the call. A client that sends no cursor cannot have missed these incidents.
+  /// These incidents were evicted before the call. A client that sends no cursor cannot have missed these incidents.
   private let evictedBefore: Int
   private let news: AsyncStream<Void>
 

@@ -33,8 +33,8 @@ extension ReportStore {
   ///   - freeBytes: The free space of the file system in bytes; nil if it is unknown.
   ///   - readers: The cursor of the connected subscriber that has read the fewest events; nil if no subscriber is
   ///     connected. A report is not removed from its group until this subscriber, and each named subscriber that was
-  ///     active in the last hour, have read it. This does not apply to a group with more than ten times the permitted
-  ///     number of reports.
+  ///     active in the last hour, have read it. The exception is a group with more than ten times the permitted number
+  ///     of reports.
   /// - Returns: The result of the step; nil if there is nothing to do.
   /// - Throws: `StoreError.unavailable`, `corrupt`.
   public func retain(

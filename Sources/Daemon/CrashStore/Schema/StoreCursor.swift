@@ -1,7 +1,7 @@
 /// A position in the order of all events of a store, or in the order of all its incidents.
 ///
 /// Clients must not interpret the string form of a cursor. The string contains the ID of the store, so that cursors of
-/// a deleted store are detected. It also contains the number and the kind of the cursor in encrypted form.
+/// a deleted store are detected. The string also contains the number and the kind of the cursor in encrypted form.
 public struct StoreCursor: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// The kind of entries in whose order the cursor is a position.
   ///

@@ -176,8 +176,9 @@ enum StoreSchema {
           """)
     }
     migrator.registerMigration("v8") { database in
-      // This index is used for lists of reports. It contains all columns that a filter can use, but not the JSON of the
-      // reports. Therefore, for any filter, SQLite can find a page and count the remaining reports in this index alone.
+      // This index is used for lists of reports. The index contains all columns that a filter can use, but not the JSON
+      // of the reports. Therefore, for any filter, SQLite can find a page and count the remaining reports in this index
+      // alone.
       try database.execute(
         sql: """
           CREATE INDEX reports_list ON reports (seq, time, pid, uid, name, executable, unit, signal, group_key)

@@ -1,8 +1,8 @@
 /// The output of `crash-analyse unwind`.
 ///
-/// It contains one stack for each thread of the request. The output consists of the bytes `CSUNWAN1`, the number of
-/// stacks (8 bytes), and the stacks. Each stack consists of the reason why it ends, the number of frames, and three
-/// words for each frame. All numbers are little-endian.
+/// The output contains one stack for each thread of the request. The output consists of the bytes `CSUNWAN1`, the
+/// number of stacks (8 bytes), and the stacks. Each stack consists of the reason why it ends, the number of frames, and
+/// three words for each frame. All numbers are little-endian.
 public struct UnwindAnswer: Sendable, Equatable {
   /// The maximum number of frames of one stack.
   public static let frameLimit = 512

@@ -6,7 +6,7 @@ public struct BudgetCandidate: Sendable, Hashable {
   public var name: String
   /// The number of use-after-free accesses per unit of time.
   ///
-  /// It was measured, or was sampled by `ClassEvidence.draw`.
+  /// The number was measured, or was sampled by `ClassEvidence.draw`.
   public var accessRate: Double
   /// The number of deallocations of the class per second in one process.
   public var deallocationsPerSecond: Double

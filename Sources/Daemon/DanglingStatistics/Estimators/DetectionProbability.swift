@@ -7,7 +7,8 @@ public struct DetectionProbability: Sendable, Hashable, Codable {
   public var interval: Interval
   /// The maximum delay of the accesses to which the probability applies, in seconds.
   ///
-  /// It does not apply to accesses with a longer delay, because the explorer gives no usable weights for them.
+  /// The probability does not apply to accesses with a longer delay, because the explorer gives no usable weights for
+  /// them.
   public var reach_s: Double
 
   /// Estimates the probability from the delays of all hits; nil if there are no hits.
@@ -62,7 +63,7 @@ extension WeightedCount {
   /// Subtracts a count that is a part of this count.
   fileprivate func without(_ part: WeightedCount) -> WeightedCount {
     let rest = self + part.scaled(by: -1)
-    // A very small difference is a rounding error. It must not be treated as an event whose weight is zero.
+    // A very small difference is a rounding error. The difference must not be treated as an event whose weight is zero.
     return rest.estimate > 1e-9 && rest.sumOfSquares > 1e-9 ? rest : WeightedCount()
   }
 }

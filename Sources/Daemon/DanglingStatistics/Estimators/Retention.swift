@@ -53,7 +53,7 @@ public struct Retention: Sendable, Hashable, Codable {
 
   /// The maximum delay for which hits of the explorer have usable weights, in seconds.
   ///
-  /// It is the mean time that an object stays in the explorer, or the horizon if the horizon is longer.
+  /// The reach is the mean time that an object stays in the explorer, or the horizon if the horizon is longer.
   public var reach_s: Double {
     guard deallocationsPerSecond > 0, explorerShare > 0 else { return horizon_s }
     return max(horizon_s, explorerSlots / (explorerShare * deallocationsPerSecond))

@@ -55,7 +55,7 @@ public struct CrashBaseline: Sendable, Hashable, Codable {
 
   /// Adds the crashes of a period of time during an alarm.
   ///
-  /// They are not a part of the baseline until `learnRecent` is called; `forgetRecent` removes them.
+  /// These crashes are not a part of the baseline until `learnRecent` is called; `forgetRecent` removes them.
   public mutating func observeWaiting(days: Double, load: Double, events: Double) {
     current.days += days.amount
     current.events += events.amount

@@ -1,10 +1,10 @@
 /// Decides which crashes the detector counts as independent events.
 ///
-/// Each incarnation (one run of a process) counts once, and a restart loop counts once in each time window. This is
-/// necessary because the guarantee of the detector holds only for independent events. Otherwise, a process that crashes
-/// in four threads would cause an alarm alone. A service that crashes again one second after each restart would also
-/// cause an alarm alone. For example, if the variance of the counts is three times their mean, the guaranteed time
-/// without a false alarm decreases from a year to seven weeks.
+/// Each incarnation (one run of a process) counts once, and a restart loop counts once in each time window. Counting in
+/// this way is necessary because the guarantee of the detector holds only for independent events. Otherwise, a process
+/// that crashes in four threads would cause an alarm alone. A service that crashes again one second after each restart
+/// would also cause an alarm alone. For example, if the variance of the counts is three times their mean, the
+/// guaranteed time without a false alarm decreases from a year to seven weeks.
 public struct IncarnationCounter: Sendable, Hashable, Codable {
   /// The maximum number of incarnations that are remembered; also the maximum number of instances.
   public static let memoryLimit = 4_096

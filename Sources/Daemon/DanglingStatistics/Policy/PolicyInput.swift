@@ -36,7 +36,7 @@ public struct DanglingCrash: Sendable, Hashable, Codable {
 extension ShiryaevRoberts {
   /// The estimated factor between the current rate and the expected rate.
   ///
-  /// This is the mean of all factors in `rises`, weighted with their sums. The value is 1 before the first event.
+  /// The value is the mean of all factors in `rises`, weighted with their sums. The value is 1 before the first event.
   public var estimatedRise: Double {
     let total = sums.reduce(0, +)
     guard total > 0 else { return 1 }

@@ -14,7 +14,8 @@ public struct StopRule: Sendable, Hashable, Codable {
   /// Creates the rule at the time when the level is raised.
   ///
   /// When the detector raises an alarm, it tends to overestimate the factor of the rise. Therefore, the rule uses only
-  /// half of the estimated factor. This is cautious, because detecting a drop from a lower rate needs more evidence.
+  /// half of the estimated factor. A lower assumed rate is cautious, because detecting a drop from a lower rate needs
+  /// more evidence.
   public init(at time_s: Double, usualRate_perDay: Double, rise: Double) {
     start_s = time_s
     raisedRate_perDay = usualRate_perDay.amount * max(1, rise.amount / 2)

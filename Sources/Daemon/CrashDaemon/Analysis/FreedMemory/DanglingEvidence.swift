@@ -62,7 +62,7 @@ extension CrashFacts {
   /// Finds the evidence by the operand of the call, which names the register through which the call's target was
   /// loaded.
   ///
-  /// This works also if the record does not contain the target.
+  /// The evidence can also be found if the record does not contain the target.
   private func callThroughOperand(in blocks: [FreedBlock]) -> DanglingEvidence? {
     guard isGeneralProtection, let instruction, instruction.kind == .call || instruction.kind == .jump,
       let operand = instruction.operands.first, operand.base != 7,

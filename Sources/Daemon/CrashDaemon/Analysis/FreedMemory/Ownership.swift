@@ -188,7 +188,7 @@ enum Ownership {
 
   /// Whether the file is code of this package that runs in the host process.
   ///
-  /// This code is in the stacks of deferred deinits.
+  /// Frames of this code are in the stacks of deferred deinits.
   private static func isShield(file: String) -> Bool { shieldDirectories.contains(where: file.contains) }
 
   private static let shieldDirectories = [

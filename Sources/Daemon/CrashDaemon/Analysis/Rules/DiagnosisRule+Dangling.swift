@@ -55,7 +55,7 @@ extension DiagnosisRule {
 
   /// The rules that infer a use-after-free from freed memory.
   ///
-  /// Their results are never certain.
+  /// The results of these rules are never certain.
   static let dangling: [DiagnosisRule] = [
     DiagnosisRule(
       "dangling-operand", cause: .dangling, 0.95, on: [.signal, .operand, .memory, .heap],

@@ -2,7 +2,7 @@ import CrashRing
 
 /// The frame that Linux pushes onto the stack before it calls a signal handler (struct rt_sigframe).
 ///
-/// It consists of the trampoline's address, the context of the interrupted code, and the siginfo.
+/// The frame consists of the trampoline's address, the context of the interrupted code, and the siginfo.
 struct SignalFrame_x86_64: Sendable, Equatable {
   var signal: Int32
   var code: Int32
@@ -70,7 +70,7 @@ struct SignalFrame_x86_64: Sendable, Equatable {
     }
     let exception = Exception_x86_64(number: trap, error: error, address: fault)
     guard Self.isTied(trap: trap, fault, registers),
-      // A failed division has the exception number 0. This number also means that there was no exception.
+      // A failed division has the exception number 0. The exception number 0 also means that there was no exception.
       trap != 0 || flags & Exception_x86_64.resumeFlag != 0,
       let told = exception.signal(pc: registers[RegisterNames.pc], expecting: expected)
     else { return nil }
