@@ -22,7 +22,8 @@ public final class Daemon: Sendable {
   /// Locks the directories, opens the store and listens.
   ///
   /// When this initializer returns, processes and clients can connect.
-  /// - Throws: `DaemonError`. After an error, no lock and no socket is held, but the created directories remain.
+  /// - Throws: `DaemonError`. If the initializer throws, crashd holds no lock and no socket, but the directories that
+  ///   it created remain.
   public init(_ configuration: DaemonConfiguration, logger: Logger) throws(DaemonError) {
     self.configuration = configuration
     self.logger = logger
@@ -119,16 +120,16 @@ public final class Daemon: Sendable {
       let store = DescriptorStore(
         environment: configuration.environment, notifier: notifier, ledger: analysis.ledger)
       let (processes, connections) = (DescriptorStore.processes(in: kept), DescriptorStore.connections(in: kept))
-      // The descriptor store of systemd holds the ring and the pidfd of each process. If it dropped one of them, drop
-      // the other one too.
+      // The descriptor store of systemd holds two descriptors of each process: the ring and the pidfd. If systemd
+      // dropped one of these descriptors, drop the other descriptor, too.
       let known = Set(processes.map(\.name) + connections.map(\.name))
       for name in Set(kept.map(\.name)).subtracting(known).sorted() { store?.forget(name) }
       let trials = HelloTrials(path: directories.helloTrials, kept: Set(connections.map(\.name))) {
         analysis.logger.warning("\($0): hellos that crash crashd are retried without a limit")
       }
       let lastCrashes = LastCrashBox()
-      // Read the facts about the machine here, because otherwise the attach thread would read them for its first
-      // process.
+      // Read the facts about the machine here, because otherwise the attach thread would spend time on this for its
+      // first process.
       _ = MachineFacts.here
       let attach = try AttachServer(
         AttachLoop.Configuration(
@@ -169,9 +170,9 @@ public final class Daemon: Sendable {
           logger: analysis.logger)
       }
       let readiness = Readiness(notifier: notifier)
-      // The services stop in reverse order. The status line stops first, before crashd notifies systemd of the stop.
-      // Then the attach server stops, the pipeline stores the remaining records, and the store keeper stores held
-      // reports. Last, subscribers receive the new reports.
+      // The services stop in the reverse order of this list. Therefore, the status line stops first, before crashd
+      // notifies systemd of the stop. Then the attach server stops, the pipeline stores the remaining records, and the
+      // store keeper stores held reports. Last, crashd delivers the new reports to subscribers.
       let services: [any Service] = [
         metrics, scrapes, forwarding, varlink, keeper, pipeline, attach, readiness, status,
       ]
@@ -198,7 +199,9 @@ public final class Daemon: Sendable {
     logger.info("stopped")
   }
 
-  /// Handles SIGHUP as soon as this function returns, which is before crashd reports that it is ready.
+  /// Installs the handling of SIGHUP.
+  ///
+  /// The handling is installed when the function returns, which is before crashd reports that it is ready.
   private func followReloads() async -> Task<Void, Never>? {
     guard let read = configuration.readSettings else { return nil }
     let (hangups, reload) = (await UnixSignalsSequence(trapping: .sighup), reload)
@@ -231,7 +234,7 @@ public final class Daemon: Sendable {
   /// Raises the soft limit of open descriptors to the hard limit, because each process needs up to four descriptors.
   private static func raiseDescriptorLimit() {
     var limit = rlimit()
-    // The calls read or write one struct rlimit. If one of them fails, the limit stays unchanged.
+    // Each call reads or writes one struct rlimit. If one of the calls fails, the limit stays unchanged.
     guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
     limit.rlim_cur = limit.rlim_max
     _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)

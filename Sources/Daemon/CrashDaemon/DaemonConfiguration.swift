@@ -5,15 +5,15 @@ import Glibc
 public struct DaemonConfiguration: Sendable {
   /// The directories of the sockets and reports.
   public var directories: Directories
-  /// The path of `crash-analyse`.
+  /// The path of the program `crash-analyse`.
   ///
   /// If the path is nil, crashd searches the directory of its own executable, and then `../libexec/crashd`.
   public var analysePath: String?
-  /// The path of `crash-fetch`.
+  /// The path of the program `crash-fetch`.
   ///
   /// If the path is nil, crashd searches the same directories as for `crash-analyse`.
   public var fetchPath: String?
-  /// The debuginfod servers for the debug information of stripped images.
+  /// The URLs of the debuginfod servers from which crashd requests the debug information of stripped images.
   ///
   /// If the list is empty, crashd does not request debug information.
   public var debuginfodURLs: [String]
@@ -21,7 +21,7 @@ public struct DaemonConfiguration: Sendable {
   public var environment: [String: String]
   /// The operator's settings.
   ///
-  /// `directories`, `analysePath`, `fetchPath` and `debuginfodURLs` take precedence over these settings.
+  /// The properties `directories`, `analysePath`, `fetchPath` and `debuginfodURLs` take precedence over these settings.
   public var settings: Settings
   /// Reads the settings again on SIGHUP.
   ///
@@ -29,18 +29,18 @@ public struct DaemonConfiguration: Sendable {
   public var readSettings: (@Sendable () throws(SettingsError) -> Settings)?
   /// The limits from the settings.
   public var limits: Limits { settings.limits }
-  /// Whether SIGTERM and SIGINT stop crashd gracefully.
+  /// Whether crashd stops gracefully on SIGTERM and SIGINT.
   public var handlesSignals: Bool
   /// Whether crashd protects classes automatically when use-after-free crashes of a service become more frequent.
   ///
   /// An override of the operator for a service takes precedence.
   public var allowsAutomaticProtection: Bool
-  /// The commit of this build, for the metrics.
+  /// The commit from which this crashd was built, for the metrics.
   ///
   /// An empty string means that the commit is unknown.
   public var commit: String
 
-  /// The maximum number of servers that `crash-fetch` accepts.
+  /// The maximum number of debuginfod servers that `crash-fetch` accepts.
   public static let debuginfodLimit = 8
 
   /// Makes a configuration.

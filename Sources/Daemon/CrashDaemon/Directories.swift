@@ -17,7 +17,8 @@ public struct Directories: Sendable, Equatable {
 
   /// The directories that systemd passes to the service.
   ///
-  /// If systemd passes no directories, root gets the system's directories, and any other user gets its XDG directories.
+  /// If systemd passes no directories, crashd uses the system's directories if the user is root, and the user's XDG
+  /// directories otherwise.
   /// - Returns: Nil if the user is not root and the environment lacks the variables that name the directories, such as
   ///   `XDG_RUNTIME_DIR` or `HOME`.
   public static func standard(environment: [String: String], user: UInt32) -> Directories? {
@@ -38,16 +39,16 @@ public struct Directories: Sendable, Equatable {
   var varlinkSocket: String { "\(runtime)/io.crashshield.Crashd" }
   var spool: String { "\(runtime)/\(CS_ATTACH_SPOOL_NAME)" }
   var runtimeLock: String { "\(runtime)/crashd.lock" }
-  /// The file that lists the hellos that may have crashed crashd.
+  /// The path of the file that lists the hellos that may have crashed crashd.
   ///
-  /// This file and the descriptors that systemd stores are both lost when the machine shuts down.
+  /// This file and the descriptors in systemd are both lost when the machine shuts down, so they stay consistent.
   var helloTrials: String { "\(runtime)/hello-trials" }
   // The two lock files have different names, because `runtime` and `state` may be the same directory.
   var stateLock: String { "\(state)/reports.lock" }
   var reports: String { "\(state)/reports.sqlite" }
   var symbols: String { "\(state)/symbols" }
 
-  /// Creates the missing directories.
+  /// Creates the directories that do not exist.
   func make() throws(SystemError) {
     try Self.make(runtime, mode: 0o755)
     try Self.make(state, mode: 0o700)
@@ -56,10 +57,10 @@ public struct Directories: Sendable, Equatable {
     try openSpool()
   }
 
-  /// Lets every user create files in the spool, but only crashd's user list or remove them.
+  /// Sets the mode of the spool: every user can create files in it, but only crashd's user can list or remove files.
   ///
-  /// The mode does not depend on the umask. A mode that is already correct is not changed, because chmod would clear
-  /// the set-group-id bit that tmpfiles.d(5) set. The service may not set that bit itself.
+  /// The mode does not depend on the umask. If the mode is already correct, the function does not change it, because
+  /// chmod would clear the set-group-id bit that tmpfiles.d(5) set. crashd may be unable to set this bit itself.
   private func openSpool() throws(SystemError) {
     var status = stat()
     // stat writes at most one struct stat.
@@ -68,9 +69,9 @@ public struct Directories: Sendable, Equatable {
     guard unsafe chmod(spool, 0o1733) == 0 else { throw SystemError("change the mode of '\(spool)'") }
   }
 
-  /// Creates a directory and its parents.
+  /// Creates a directory and its parent directories.
   ///
-  /// An existing directory is not changed.
+  /// The function does not change a directory that exists.
   static func make(_ path: String, mode: mode_t) throws(SystemError) {
     if unsafe mkdir(path, mode) == 0 { return }
     let what = "make the directory '\(path)'"
@@ -89,20 +90,20 @@ public struct Directories: Sendable, Equatable {
   }
 }
 
-/// Locks a directory for one crashd.
+/// Locks a directory, so that only one crashd uses it.
 ///
 /// The kernel releases the lock when the process ends, even by SIGKILL.
 ///
-/// If crashd is killed while it starts a child process, the child holds a copy of the descriptor until `execve`. The
-/// copy keeps the lock. The next crashd therefore tries again until the time-out. The next crashd polls, because the
-/// kernel sends no event when the lock is released. If the lock is still held after the time-out, another crashd is
-/// running.
+/// If crashd is killed while it starts a child process, the child has a copy of the descriptor until the child calls
+/// `execve`. This copy keeps the lock. Therefore, the next crashd tries to take the lock until a time-out. The next
+/// crashd polls, because the kernel sends no event when the lock is released. If the lock is still held after the
+/// time-out, another crashd is running, and the next crashd does not start.
 final class DirectoryLock: Sendable {
   private let descriptor: Descriptor
   private static let pause_us: useconds_t = 10_000
 
   init(path: String, patience_ms: Int = 3_000) throws(DaemonError) {
-    // The mode is the only variadic argument. open reads the mode because of O_CREAT.
+    // The mode is the only variadic argument. open reads the mode because O_CREAT is set.
     let number = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard number >= 0 else { throw .system("\(SystemError("open '\(path)'"))") }
     descriptor = Descriptor(owning: number)
@@ -114,8 +115,9 @@ final class DirectoryLock: Sendable {
     }
   }
 
-  /// Unlocks explicitly.
+  /// Releases the lock explicitly.
   ///
-  /// Closing the descriptor is not enough, because a child process that crashd is starting holds a copy until `execve`.
+  /// Closing the descriptor is not enough, because a child process that crashd is starting has a copy of the descriptor
+  /// until `execve`.
   deinit { flock(descriptor.number, LOCK_UN) }
 }

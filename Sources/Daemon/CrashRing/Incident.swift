@@ -1,14 +1,14 @@
 internal import CShimRing
 
-/// A non-fatal incident, as the in-process library recorded it.
+/// A non-fatal incident, as the library in the process recorded it.
 public struct Incident: Sendable, Equatable {
   /// The part of the in-process library that recorded the incident.
   public enum Source: Sendable, Equatable {
     /// The quarantine detected a use-after-free.
     case quarantine
-    /// A guard of the program handled a fault.
+    /// A guard in the program prevented a fault.
     case guarding
-    /// Guard pages detected an access out of bounds or after the memory was freed.
+    /// A guard page detected an access out of bounds or after the memory was freed.
     case pages
     /// A trap ended contained work, but not the process.
     case isolated
@@ -18,7 +18,7 @@ public struct Incident: Sendable, Equatable {
 
   /// The reaction of the in-process library to the incident.
   public enum Mode: Sendable, Equatable {
-    /// The program continued normally.
+    /// The library prevented the effect of the incident, and the program continued.
     case absorb
     /// The program read zeros.
     case zero
@@ -26,7 +26,7 @@ public struct Incident: Sendable, Equatable {
     case diagnose
     /// The incident was only recorded.
     case observe
-    /// The process was to crash at the incident.
+    /// The process was configured to crash at the incident.
     case crash
     /// A mode that this version of crashd does not define.
     case other(UInt32)
@@ -40,13 +40,13 @@ public struct Incident: Sendable, Equatable {
   public var source: Source
   /// The kind of the incident.
   ///
-  /// The source defines its meaning: `cs_ring_dangling` for the quarantine, `cs_ring_pages` for guard pages,
-  /// `cs_ring_contained` for contained work.
+  /// The meaning of the number depends on the source: `cs_ring_dangling` for the quarantine, `cs_ring_pages` for guard
+  /// pages, `cs_ring_contained` for contained work.
   public var kind: UInt32
   /// The reaction of the in-process library.
   public var mode: Mode
-  /// Depending on the source: the class of the object, the message of the guard, or the runtime error message of the
-  /// trap.
+  /// The subject of the incident, depending on the source: the class of the object, the message of the guard, or the
+  /// runtime error message of the trap.
   public var subject: String
   /// The number of occurrences.
   public var count: UInt64
@@ -54,41 +54,43 @@ public struct Incident: Sendable, Equatable {
   public var first_ns: UInt64
   /// The time of the last occurrence, in nanoseconds since 1970.
   public var last_ns: UInt64
-  /// For a call, the address of the called method.
+  /// For a method call, the address of the called method.
   ///
-  /// For guard pages, the accessed address. Nil for other kinds.
+  /// For guard pages, the accessed address. For all other incidents, the value is nil.
   public var method: UInt64?
-  /// The index of the vtable word through which a call was made.
+  /// The index of the word in the class's method table through which the method call was made.
   public var word: UInt32
-  /// For an object, how many more times it was retained than released after its last release.
+  /// For an object, the number of retains minus the number of releases after the object's last release.
   ///
   /// For guard pages, the offset of the access from the start of the object.
   public var amount: Int64
-  /// The quarantine's record of the object; nil if the object had just left the quarantine.
+  /// The quarantine's record of the object; nil if the object had already left the quarantine.
   public var record: Record?
-  /// The thread that used the object; nil if unknown.
+  /// The ID of the thread that used the object; nil if it is unknown.
   public var useTid: Int32?
-  /// The return addresses of the use, innermost first.
+  /// The return addresses at the use of the object, innermost first.
   ///
-  /// For an async caller, the entry is the start address of the function in which the caller resumes, plus 1.
+  /// For an async caller, the element is the start address of the function in which the caller resumes, plus 1.
   public var use: [UInt64]
-  /// Whether the first address in `use` is the address of the instruction itself, and not a return address.
+  /// Whether the first address in `use` is the address of the instruction itself; false if it is a return address.
   public var isExact: Bool
-  /// The processor state at the trap that ended contained work; nil for other incidents.
+  /// The processor state at the trap that ended contained work; nil for incidents of other sources.
   public var trap: Trap?
 
   /// Whether this incident is a freed-object record.
   ///
-  /// It means that a register at a crash contained the address of an object that had already left the quarantine.
+  /// A freed-object record means that a register at a crash contained the address of an object that had already left
+  /// the quarantine.
   ///
-  /// `amount` is the `sequence` of the crash record.
+  /// For this record, `amount` is the `sequence` of the crash record.
   public var isFreedRecord: Bool {
     source == .quarantine && kind == cs_ring_dangling.CS_RING_DANGLING_FREED.rawValue
   }
 
-  /// Whether a register at a crash contained the address of an object in the quarantine, whose mode is `mode`.
+  /// Whether the incident means that a register at a crash contained the address of an object that was still in the
+  /// quarantine.
   ///
-  /// `amount` is the `sequence` of the crash record.
+  /// For this incident, `amount` is the `sequence` of the crash record.
   public var isHeld: Bool {
     source == .quarantine && kind == cs_ring_dangling.CS_RING_DANGLING_HELD.rawValue
   }
@@ -98,61 +100,61 @@ public struct Incident: Sendable, Equatable {
 
   /// The processor state at a trap.
   public struct Trap: Sendable, Equatable {
-    /// The general registers by DWARF number, without the program counter.
+    /// The general registers, indexed by DWARF number, without the program counter.
     ///
-    /// The program counter is in `use` instead, as the first address.
+    /// The program counter is the first address in `use` instead.
     public var registers: [UInt64]
-    /// The flags register.
+    /// The contents of the flags register.
     public var flags: UInt64
   }
 
   /// The quarantine's record of one object.
   public struct Record: Sendable, Equatable {
-    /// The number that the poisoned fields of the object contain.
+    /// The number of this record, which the poisoned fields of the object contain.
     public var id: UInt32
     /// The address of the object.
     public var address: UInt64
-    /// The time from the last release to the first use.
+    /// The time from the last release of the object to its first use after that.
     public var age_ns: UInt64
-    /// Whether the object was selected for random eviction.
+    /// Whether the quarantine selected the object for random eviction.
     public var isExplorer: Bool
-    /// The thread that made the last release of the object.
+    /// The ID of the thread that made the last release of the object.
     public var tid: Int32
-    /// The return addresses of the last release, innermost first; empty if unknown.
+    /// The return addresses at the last release, innermost first; empty if they are unknown.
     public var stack: [UInt64]
-    /// The size of the object in bytes; 0 if unknown.
+    /// The size of the object in bytes; 0 if it is unknown.
     public var bytes: UInt32
-    /// The thread that allocated the object; nil if unknown.
+    /// The ID of the thread that allocated the object; nil if it is unknown.
     public var originTid: Int32?
-    /// The return addresses of the allocation, innermost first.
+    /// The return addresses at the allocation of the object, innermost first.
     public var origin: [UInt64]
   }
 }
 
-/// A class that is or was protected, with its counters since the protection began.
+/// A class that is or was protected, with the counters since its protection began.
 public struct ProtectedClass: Sendable, Equatable {
-  /// The full name; only its end if the name is very long.
+  /// The full name of the class; if the name is very long, only its end.
   public var name: String
   /// Whether the class is protected now.
   public var isProtected: Bool
   /// The mode of the quarantine for objects of the class.
   public var mode: Incident.Mode
-  /// The maximum number of quarantined objects of the class.
+  /// The maximum number of objects of the class in the quarantine.
   public var limit: UInt32
-  /// The size of an instance in bytes.
+  /// The size of an instance of the class in bytes.
   public var instanceBytes: UInt32
-  /// The number of objects that entered the quarantine.
+  /// The number of objects of the class that entered the quarantine.
   public var admitted: UInt64
-  /// The number of objects that left the quarantine.
+  /// The number of objects of the class that left the quarantine.
   ///
-  /// Each of them has a freed-object record.
+  /// The quarantine keeps a freed-object record of each of these objects.
   public var evicted: UInt64
-  /// The number of use-after-free incidents.
+  /// The number of use-after-free incidents of the class.
   public var hits: UInt64
-  /// The number of objects that were not quarantined, by reason.
+  /// The numbers of deallocated objects that did not enter the quarantine, by reason.
   public var skipped: Skipped
 
-  /// The number of objects that were not quarantined, by reason.
+  /// The numbers of deallocated objects that did not enter the quarantine, by reason.
   public struct Skipped: Sendable, Equatable {
     /// The memory budget of the quarantine was used up.
     public var budget: UInt64
@@ -160,7 +162,7 @@ public struct ProtectedClass: Sendable, Equatable {
     public var busy: UInt64
     /// The object had an unowned reference, or was allocated on the stack.
     public var unowned: UInt64
-    /// The deinit of the object had not ended yet.
+    /// The deinit of the object had not ended yet, because it ran on an actor.
     public var isolated: UInt64
   }
 }

@@ -1,30 +1,34 @@
-/// Counts records and entries that could not be read or were dropped, by kind.
+/// Counts the records and entries that could not be read or were dropped, by kind.
 ///
 /// The names of the kinds are used in the report's JSON.
 package struct Losses {
   /// The reason for a loss.
   enum Kind: String, CaseIterable {
-    /// Records that were not committed: their writer was still writing, or ended too early.
+    /// Records that were not committed, because their writer was still writing or ended before the commit.
     case torn
-    /// Records that changed after the commit: the CRC is wrong, or a length is above its limit.
+    /// Records that changed after the commit, because the CRC is wrong or a length is above its limit.
     case corrupt
-    /// Records that were overwritten by later ones.
+    /// Records that later records overwrote.
     case overwritten
-    /// Crashes for which the ring had no free slot.
+    /// Crashes that were not recorded, because the ring had no free slot.
     case noSlot
-    /// Crashes inside the signal handler. Their records have no frames.
+    /// Crashes inside the shield's signal handler.
+    ///
+    /// The records of these crashes have no frames.
     case minimal
-    /// Threads that were asked for their stack in the sweep but did not finish their record.
+    /// Threads that the sweep asked for their stacks, but that did not finish their records.
     case silentThreads
-    /// Threads that were not sampled because the process has too many threads.
+    /// Threads that the sweep did not sample, because the process has too many threads.
     case threads
-    /// Sweeps in which the list of threads could not be read completely. Some threads were therefore not sampled.
+    /// Sweeps that could not read the list of threads completely.
+    ///
+    /// Therefore, these sweeps did not sample some threads.
     case threadList
     /// Images that did not fit into the table, or whose table entry is invalid.
     case images
     /// Annotations that did not fit, or that were only partially written.
     case annotations
-    /// Invalid breadcrumbs.
+    /// Breadcrumbs whose entries in the ring are invalid.
     case breadcrumbs
     /// Incidents that did not fit, or whose table entry is invalid.
     case incidents
@@ -32,14 +36,14 @@ package struct Losses {
     case classes
   }
 
-  /// The names of all kinds.
+  /// The names of all kinds of losses.
   package static let names = Kind.allCases.map(\.rawValue)
 
   private(set) var counts: [String: Int] = [:]
 
-  /// Adds to the count of a kind.
+  /// Adds a number to the count of a kind.
   ///
-  /// The sum saturates at `Int.max`, because the counters are untrusted and could otherwise overflow.
+  /// If the sum would overflow, the count becomes `Int.max`. This is possible because the counters are untrusted.
   mutating func add(_ kind: Kind, _ count: some BinaryInteger) {
     let count = Int(clamping: count)
     guard count > 0 else { return }

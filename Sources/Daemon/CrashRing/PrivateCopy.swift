@@ -5,17 +5,18 @@ internal import CrashReport
 ///
 /// Fields are read by key path, so that cs_ring.h remains the only definition of the layout.
 ///
-/// The process may change the ring at any time. Therefore no check is made in shared memory. The struct is first
-/// copied, then checked, and then used.
+/// The process may change the ring at any time, even between a check and a use. Therefore, the reader makes no checks
+/// in shared memory. It copies the struct first, then checks the copy, and then uses the copy.
 struct PrivateCopy<Layout> {
   /// The bytes of the struct.
   ///
-  /// Their number is exactly the size of the struct.
+  /// The number of bytes is exactly the size of the struct.
   let bytes: ArraySlice<UInt8>
 
   /// Copies the struct at `offset` out of shared memory.
   ///
-  /// Precondition: the struct lies within `shared`. The static assertions on the layout guarantee this.
+  /// Precondition: the struct is within `shared`. The static assertions on the ring layout guarantee this for the
+  /// offsets in `RingLayout`.
   init(of shared: UnsafeRawBufferPointer, at offset: Int) {
     unsafe bytes = copyOut(of: shared, at: offset, count: MemoryLayout<Layout>.size)[...]
   }
@@ -32,7 +33,7 @@ struct PrivateCopy<Layout> {
 
   /// Returns the first `count` bytes of a field that is a byte array.
   ///
-  /// If the array is shorter, returns all of it.
+  /// If the array has fewer bytes, returns the whole array.
   func bytes<Field>(_ field: KeyPath<Layout, Field>, count: some BinaryInteger) -> ArraySlice<UInt8> {
     let start = bytes.startIndex + offset(of: field)
     return bytes[start..<start + min(Int(clamping: count), MemoryLayout<Field>.size)]
@@ -50,12 +51,13 @@ struct PrivateCopy<Layout> {
 
   /// Returns the first `count` numbers of a field that is an array of numbers.
   ///
-  /// If the array is shorter, returns all of it.
+  /// If the array has fewer numbers, returns the whole array.
   func numbers<Field>(_ field: KeyPath<Layout, Field>, count: some BinaryInteger) -> [UInt64] {
     let size = MemoryLayout<UInt64>.size
     let bytes = bytes(field, count: min(Int(clamping: count), MemoryLayout<Field>.size / size) * size)
     return unsafe bytes.withUnsafeBytes { buffer in
-      // Each read stays within the buffer: the offset is below the buffer's size, and both are multiples of eight.
+      // Each read stays within the buffer, because the offset is below the buffer's size and both are multiples of
+      // eight.
       stride(from: 0, to: buffer.count, by: size).map {
         unsafe buffer.loadUnaligned(fromByteOffset: $0, as: UInt64.self)
       }
@@ -64,7 +66,7 @@ struct PrivateCopy<Layout> {
 
   /// Returns the first `count` elements of a field that is an array of structs.
   ///
-  /// If the array is shorter, returns all of it.
+  /// If the array has fewer elements, returns the whole array.
   func elements<Field, Element>(
     _ field: KeyPath<Layout, Field>, of type: Element.Type, count: some BinaryInteger
   ) -> [PrivateCopy<Element>] {
@@ -79,7 +81,8 @@ struct PrivateCopy<Layout> {
   /// Returns one member of a field that is a union.
   func member<Field, Member>(_ field: KeyPath<Layout, Field>, as type: Member.Type) -> PrivateCopy<Member> {
     let start = bytes.startIndex + offset(of: field)
-    // A union is at least as large as each of its members, so a smaller field is a bug in the caller.
+    // A union is at least as large as each of its members, so a field that is smaller than the member is a bug in the
+    // caller.
     precondition(MemoryLayout<Member>.size <= MemoryLayout<Field>.size, "BUG: \(type) is not a member of \(field)")
     return PrivateCopy<Member>(bytes: bytes[start..<start + MemoryLayout<Member>.size])
   }
@@ -99,7 +102,7 @@ func copyOut(of shared: UnsafeRawBufferPointer, at offset: Int, count: Int) -> [
   guard count > 0, let base = shared.baseAddress else { return [] }
   return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
     guard let target = buffer.baseAddress else { return }
-    // Both ranges were checked above, and no other code can access the target during the call.
+    // The preceding checks ensure that both ranges are valid, and no other code can access the target during the call.
     unsafe cs_ring_copy(target, base + offset, count)
     initialized = count
   }
@@ -110,6 +113,6 @@ func copyOut<Value: FixedWidthInteger & BitwiseCopyable>(
   of shared: UnsafeRawBufferPointer, at offset: Int
 ) -> Value {
   let bytes = unsafe copyOut(of: shared, at: offset, count: MemoryLayout<Value>.size)
-  // `bytes` has exactly the size of the number, so the read stays within it.
+  // `bytes` has exactly the size of the number, so the read stays within `bytes`.
   return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: Value.self) }
 }

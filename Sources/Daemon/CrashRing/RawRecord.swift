@@ -1,7 +1,7 @@
 internal import CShimRing
 internal import CrashReport
 
-/// A committed record that was copied out of the ring but is not decoded yet.
+/// A committed record that was copied out of the ring but was not decoded yet.
 struct RawRecord {
   let slot: Int
   let generation: UInt64
@@ -9,7 +9,7 @@ struct RawRecord {
   let record: PrivateCopy<cs_ring_record>
   let stack: [UInt8]
 
-  /// Whether the record is complete and unchanged, that is, the CRC is right and no length is above its limit.
+  /// Whether the record is complete and unchanged: the CRC is correct and no length is above its limit.
   func isWhole(crc: UInt32) -> Bool {
     checksum == crc
       && record[\.stack_bytes] == stack.count
@@ -27,12 +27,12 @@ struct RawRecord {
   }
 
   private var checksum: UInt32 {
-    // Each pointer is used only during its call, and is passed together with the size of its array.
+    // Each pointer is used only during the call, and is passed together with the size of its array.
     let crc = unsafe record.bytes.withUnsafeBytes { unsafe cs_ring_crc32c(0, $0.baseAddress, $0.count) }
     return unsafe stack.withUnsafeBytes { unsafe cs_ring_crc32c(crc, $0.baseAddress, $0.count) }
   }
 
-  /// Decodes the record into Swift values, and determines the image of each frame.
+  /// Decodes the record into Swift values, and finds the image of each frame.
   func decoded(images: ImageTable) -> CrashRecord {
     let frames = record.elements(\.frames, of: cs_ring_frame.self, count: record[\.frame_count])
       .map { $0.decoded(images: images) }
@@ -64,7 +64,7 @@ struct RawRecord {
 
   private var memory: [CrashRecord.Memory] {
     record.elements(\.memory, of: cs_ring_memory.self, count: record[\.memory_count]).map { memory in
-      // Only whole words are copied. A count above the limit of the array is reduced to that limit.
+      // The code copies only whole words. If a count is above the limit of the array, it is reduced to this limit.
       CrashRecord.Memory(
         start: memory[\.start], bytes: Array(memory.bytes(\.contents, count: memory[\.bytes] & ~7)))
     }
@@ -76,9 +76,9 @@ struct RawRecord {
 
   private var exceptionText: String { trimmed(record.text(\.exception_text, count: record[\.exception_text_bytes])) }
 
-  /// Parses a string of the form `OFFSET PATH`.
+  /// Parses the text of a mapped file, which has the form `OFFSET PATH`.
   ///
-  /// Returns nil for any other string.
+  /// Returns nil for a string of any other form.
   private var mappedFile: CrashRecord.MappedFile? {
     let parts = exceptionText.split(separator: " ", maxSplits: 1)
     guard parts.count == 2, let offset = UInt64(parts[0]), parts[1].hasPrefix("/") else { return nil }
@@ -89,7 +89,7 @@ struct RawRecord {
     record[\.signal] == signalSystemCall && record[\.system_call] >= 0 ? record[\.system_call] : nil
   }
 
-  /// Removes white space and line ends at the end of the string.
+  /// Removes white space and newlines at the end of a string.
   private func trimmed(_ text: String) -> String {
     var text = text[...]
     while let last = text.last, last.isWhitespace { text.removeLast() }
@@ -98,7 +98,7 @@ struct RawRecord {
 }
 
 extension PrivateCopy<cs_ring_record> {
-  /// The Swift task that the thread was running.
+  /// The Swift task that the thread was running; nil if there was none.
   var task: CrashRecord.TaskFacts? {
     guard self[\.flags] & CS_RING_RECORD_TASK != 0 else { return nil }
     let name = text(\.task_name, count: self[\.task_name_bytes])
@@ -108,7 +108,7 @@ extension PrivateCopy<cs_ring_record> {
 }
 
 extension PrivateCopy<cs_ring_thread_record> {
-  /// The Swift task that the thread was running.
+  /// The Swift task that the thread was running; nil if there was none.
   var task: CrashRecord.TaskFacts? {
     guard self[\.flags] & CS_RING_RECORD_TASK != 0 else { return nil }
     let name = text(\.task_name, count: self[\.task_name_bytes])
@@ -118,21 +118,21 @@ extension PrivateCopy<cs_ring_thread_record> {
 }
 
 extension PrivateCopy<cs_ring_frame> {
-  /// Decodes the frame into Swift values, and determines its image.
+  /// Decodes the frame into Swift values, and finds its image.
   func decoded(images: ImageTable) -> CrashRecord.Frame {
     let pc = self[\.pc]
     let flags = UInt32(self[\.flags])
     let isExact = flags & CS_RING_FRAME_EXACT != 0
     let start = self[\.function_start]
-    // The image is looked up one byte before a return address. If the called function never returns, the return address
-    // may be the first byte after the image.
+    // For a return address, the image is looked up one byte before this address. The reason is that the return address
+    // may be the first byte after the image if the called function never returns.
     let lookup = isExact ? pc : pc.subtractingOrZero(1)
     return CrashRecord.Frame(
       pc: pc, functionStart: start == 0 ? nil : start, trust: trust(self[\.trust]), isExact: isExact,
       isAsync: flags & CS_RING_FRAME_ASYNC != 0, image: images.index(of: lookup, hint: self[\.image]))
   }
 
-  /// Returns the trust level of a frame, or `unknown` for a value that this version of crashd does not define.
+  /// Returns the trust level of a frame; `unknown` if this version of crashd does not define the value.
   private func trust(_ value: UInt8) -> CrashReport.Trust {
     switch cs_ring_trust(rawValue: value) {
     case .CS_RING_TRUST_CONTEXT: .context

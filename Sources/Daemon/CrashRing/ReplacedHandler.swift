@@ -1,12 +1,12 @@
 internal import CShimRing
 
-/// A crash signal whose handler the program replaced after the in-process library had started.
+/// A crash signal whose handler the program replaced after the library in the process had started.
 public struct ReplacedHandler: Sendable, Equatable {
-  /// The kind of the signal's current disposition.
+  /// The kind of action that the signal now has.
   public enum Kind: Sendable, Equatable {
-    /// A handler that does not belong to the in-process library.
+    /// The signal runs a handler that does not belong to the library.
     case handler
-    /// The default action of the signal.
+    /// The signal has its default action.
     case byDefault
     /// The signal is ignored.
     case ignored
@@ -14,7 +14,7 @@ public struct ReplacedHandler: Sendable, Equatable {
 
   /// The number of the signal, such as 11.
   public var signal: Int32
-  /// The kind of the current disposition.
+  /// The kind of action that the signal now has.
   public var kind: Kind
   /// The address of the program's handler; 0 if `kind` is not `handler`.
   public var address: UInt64 = 0

@@ -1,30 +1,35 @@
 public import CrashReport
 
-/// The contents of a ring that one reading found, copied and checked.
+/// The contents of a ring that one reading found.
+///
+/// The contents are copied out of the ring and checked.
 public struct RingContents: Sendable {
-  /// The identity that the process wrote into the ring; untrusted, so it must never be used for access decisions.
+  /// The identity that the process wrote into the ring.
+  ///
+  /// The identity is untrusted and must never be used for access decisions.
   public var identity: Identity
-  /// The image table, in table order.
+  /// The images of the process, in the order of the ring's image table.
   public var images: [Image] = []
-  /// The annotations that were completely written.
+  /// The annotations that the program wrote completely.
   public var annotations: [String: String] = [:]
-  /// The breadcrumbs that were completely written, oldest first.
+  /// The breadcrumbs that the program wrote completely, oldest first.
   public var breadcrumbs: [Breadcrumb] = []
-  /// The committed records with a correct CRC, ordered by `sequence`.
+  /// The records that were committed and have a correct CRC, ordered by `sequence`.
   public var records: [CrashRecord] = []
-  /// Records whose `sequence` is below this number belong to crashes that the process survived.
+  /// The number of crashes that the process survived; records with a lower `sequence` belong to these crashes.
   public var survived: UInt64 = 0
-  /// The threads that had not crashed at the latest crash, in the order of the thread sweep; empty before the sweep.
+  /// The threads that did not crash at the latest crash, in the order of the thread sweep; empty if the sweep has not
+  /// started.
   public var threads: [ThreadRecord] = []
-  /// The replaced handlers that the in-process library has detected so far.
+  /// The program's handlers that replaced the library's handlers, as far as the library has detected them.
   public var replacedHandlers: [ReplacedHandler] = []
-  /// The incidents that the in-process library recorded, in the order of their first occurrence.
+  /// The incidents that the library in the process recorded, in the order of their first occurrence.
   public var incidents: [Incident] = []
   /// The classes that are or were protected by the quarantine, in the order in which their protection began.
   public var protectedClasses: [ProtectedClass] = []
-  /// Facts about the heap, and which part of memory the records contain.
+  /// Facts about the heap, and which part of the memory the records contain.
   public var memory = MemoryFacts()
-  /// The number of items that could not be read or were dropped, by kind (`torn`, `corrupt`, `overwritten`, `noSlot`,
+  /// The numbers of items that could not be read or were dropped, by kind (`torn`, `corrupt`, `overwritten`, `noSlot`,
   /// …).
   public var losses: [String: Int] = [:]
 }
@@ -32,22 +37,24 @@ public struct RingContents: Sendable {
 extension RingContents {
   /// The identity of the process, from the first page of the ring.
   public struct Identity: Sendable, Equatable {
-    /// The id of the ring and of the report: 32 hexadecimal digits, which are random for each process.
+    /// The ID of the ring and of its report: 32 hexadecimal digits, which are random for each process.
     public var ringID: String
     /// The pid in the PID namespace of the process.
     public var pid: Int32
-    /// The uid, as the process reports it.
+    /// The user ID, as the process reports it.
     public var uid: UInt32
     /// The start time of the process, in nanoseconds since 1970.
     public var startTime_ns: UInt64
     /// The name of the process.
     public var name: String
-    /// The absolute path of the executable, as the process reports it; any other string begins with `labelMark`.
+    /// The absolute path of the executable, as the process reports it.
+    ///
+    /// If the process reported another string, it begins with `labelMark`.
     public var executable: String
-    /// The version of the Swift runtime, such as `6.3.1`; nil if the ring has none.
+    /// The version of the Swift runtime, such as `6.3.1`; nil if the ring does not contain a version.
     public var swiftVersion: String?
 
-    /// The prefix of an `executable` that is not an absolute path.
+    /// The prefix that the reader puts before a reported `executable` that is not an absolute path.
     public static let labelMark = "not a path: "
   }
 
@@ -55,39 +62,40 @@ extension RingContents {
   public struct MemoryFacts: Sendable, Equatable {
     /// Which part of the memory the records contain.
     public var mode: Mode = .full
-    /// The second word that glibc's malloc writes into a small freed block; nil if unknown.
+    /// The second word that glibc's malloc writes into a small freed block; nil if it is unknown.
     public var heapKey: UInt64?
-    /// The first byte of the heap that grows with brk; nil if unknown.
+    /// The address of the first byte of the heap that grows with brk; nil if it is unknown.
     public var heapStart: UInt64?
-    /// Whether the kernel would refuse to dump the process for its user, as the signal handler determined at the crash.
+    /// Whether the kernel would have refused to write a core dump for the process's user, as the signal handler
+    /// determined at the crash.
     public var isRestricted = false
 
-    /// Which part of the stack, and of the words around registers, the records contain.
+    /// The part of the stack, and of the words around registers, that the records contain.
     public enum Mode: Sendable, Equatable {
-      /// No memory.
+      /// The records contain no memory.
       case none
-      /// All memory except strings, whose bytes are replaced by 0xf5.
+      /// The records contain all memory except strings, whose bytes are replaced by 0xf5.
       case scrubbed
-      /// All memory.
+      /// The records contain all memory.
       case full
-      /// No memory, because an operator forbids it in crashd's settings.
+      /// The records contain no memory, because an operator forbids it in crashd's settings.
       case withheld
     }
   }
 
-  /// One image that is loaded in the process.
+  /// One image that the process has loaded.
   public struct Image: Sendable, Equatable {
     /// The index of the image in the ring's image table.
     public var index: Int
-    /// The difference between an address in memory and the link address: link address = pc - bias.
+    /// The difference between an address in memory and its link address: link address = pc − bias.
     public var bias: UInt64
-    /// The address of the first mapped byte.
+    /// The address of the first mapped byte of the image.
     public var start: UInt64
-    /// The end address of the mapped bytes, exclusive.
+    /// The address after the last mapped byte of the image.
     public var end: UInt64
-    /// The GNU build id in hexadecimal digits; may be empty.
+    /// The GNU build ID in hexadecimal digits; empty if the image has none.
     public var buildID: String
-    /// The path of the file; `[vdso]` for the vDSO.
+    /// The path of the image's file; `[vdso]` for the vDSO.
     public var path: String
     /// Whether the image is the main executable.
     public var isExecutable: Bool
@@ -99,11 +107,11 @@ extension RingContents {
     public var time_ns: UInt64
     /// The message of the breadcrumb.
     public var text: String
-    /// The level; nil if the program set no level.
+    /// The level of the breadcrumb; nil if the program set no level.
     public var level: CrashReport.Breadcrumb.Level?
-    /// The category; empty if the program set no category.
+    /// The category of the breadcrumb; empty if the program set no category.
     public var category = ""
-    /// The metadata as keys and values.
+    /// The metadata of the breadcrumb, as keys and values.
     public var metadata: [String: String] = [:]
   }
 }
@@ -112,19 +120,21 @@ extension RingContents {
 public struct CrashRecord: Sendable, Equatable {
   /// The index of the ring slot that contains the record.
   public var slot: Int
-  /// How often the slot had been used; together with `slot`, this number identifies the record in its ring.
+  /// How often the slot had been used before; together with `slot`, this number identifies the record in its ring.
   public var generation: UInt64
   /// The number of the crash in the process, starting with 0.
   public var sequence: UInt64
-  /// The time of handler entry, in nanoseconds since 1970.
+  /// The time when the handler started, in nanoseconds since 1970.
   public var time_ns: UInt64
-  /// The time of handler entry, in nanoseconds of CLOCK_MONOTONIC.
+  /// The time when the handler started, in nanoseconds of CLOCK_MONOTONIC.
   public var entry_ns: UInt64
-  /// The time of the commit, in nanoseconds of CLOCK_MONOTONIC; the CRC does not cover this field.
+  /// The time when the record was committed, in nanoseconds of CLOCK_MONOTONIC.
+  ///
+  /// The CRC does not cover this field.
   public var commit_ns: UInt64
-  /// The id of the thread.
+  /// The ID of the crashed thread.
   public var tid: Int32
-  /// The thread's name.
+  /// The name of the crashed thread.
   public var threadName: String
   /// The signal number.
   public var signal: Int32
@@ -138,79 +148,78 @@ public struct CrashRecord: Sendable, Equatable {
   public var senderUid: UInt32
   /// The `si_syscall` of SIGSYS; nil for other signals.
   public var systemCall: Int32?
-  /// Whether the record is minimal, that is, without frames and strings, because the crash occurred inside the signal
-  /// handler.
+  /// Whether the record is minimal: it has no frames or strings, because the crash occurred inside the signal handler.
   public var isMinimal: Bool
-  /// The general registers, by DWARF number.
+  /// The general registers, indexed by DWARF number.
   public var registers: [UInt64]
-  /// The processor flags.
+  /// The contents of the flags register.
   public var flags: UInt64
-  /// The error code of a page fault.
+  /// The error code that the processor reported for a page fault.
   public var errorCode: UInt64
   /// The number of the processor exception.
   public var trapNumber: UInt64
   /// The faulting address that the processor reported.
   public var faultAddress: UInt64
-  /// The instruction bytes at the pc; may be empty.
+  /// The bytes of the instruction at pc; empty if they could not be read.
   public var instruction: [UInt8]
-  /// The fatal-error message of Swift; may be empty.
+  /// The fatal error message of the Swift runtime; empty if there was none.
   public var message: String
-  /// The abort message of glibc; may be empty.
+  /// The abort message of glibc; empty if there was none.
   public var abortMessage: String
-  /// The mangled type of the C++ exception that was being thrown; may be empty.
+  /// The mangled type of the C++ exception that was being thrown; empty if there was none.
   public var exceptionType: String
   /// The frames on the stack, innermost first, and then the frames of async callers.
   public var frames: [Frame]
-  /// The number of entries of `frames` that are before the gap of a deep recursion.
+  /// The number of elements of `frames` that are before the gap of a deep recursion.
   public var frameHead: Int
   /// The number of frames on the stack, including frames that `frames` omits.
   public var frameTotal: Int
-  /// The reason why unwinding ended (`cs_unwind_stop`).
+  /// The reason why the unwinder stopped (`cs_unwind_stop`).
   public var unwindStop: UInt32
   /// The address of the first byte of `stack`.
   public var stackStart: UInt64
-  /// A copy of the stack, from the innermost frame on.
+  /// A copy of the stack, starting at the innermost frame.
   public var stack: [UInt8]
-  /// Whether the record is minimal because its signal handler made no progress, and not because the handler crashed.
+  /// Whether the record is minimal because its signal handler made no progress; false if the handler crashed.
   public var isLate = false
-  /// The message that the C++ exception was constructed with; may be empty.
+  /// The message with which the C++ exception was constructed; empty if it is unknown.
   public var exceptionText = ""
   /// The mapped file that contains the faulting address; set only for SIGBUS.
   public var mappedFile: MappedFile?
-  /// The class of the object that `message` mentions, such as `Shop.Cart`; empty if unknown.
+  /// The class of the object that `message` mentions, such as `Shop.Cart`; empty if it is unknown.
   public var objectClass = ""
-  /// The Swift task that the thread was running.
+  /// The Swift task that the thread was running; nil if there was none.
   public var task: TaskFacts?
-  /// Copies of the memory words around the addresses in registers, outside `stack`.
+  /// Copies of the memory words around the addresses in registers, outside of `stack`.
   public var memory: [Memory] = []
-  /// The exclusive end of the heap that begins at `RingContents.memory.heapStart`; 0 if unknown.
+  /// The address after the last byte of the heap that begins at `RingContents.memory.heapStart`; 0 if it is unknown.
   public var heapEnd: UInt64 = 0
-  /// Whether a trap in contained work ended the process because the containment budget was used up.
+  /// Whether a trap in contained work ended the process because the budget for contained traps was used up.
   public var exceedsIsolationBudget = false
-  /// Whether the address, registers, memory and strings were left out.
+  /// Whether the record omits the address, the registers, the memory and the strings.
   ///
-  /// This happens if the spool file belongs to a user who must not read the process's data.
+  /// These data are omitted if the spool file belongs to a user who must not read the process's data.
   public var isBare = false
 
-  /// A copy of a range of memory.
+  /// A copy of a memory range.
   public struct Memory: Sendable, Equatable {
-    /// The address of the first byte.
+    /// The address of the first byte of the range.
     public var start: UInt64
-    /// The bytes, whose number is a multiple of the word size.
+    /// The bytes of the range, whose number is a multiple of the word size.
     public var bytes: [UInt8]
   }
 
-  /// The position of one byte in a mapped file.
+  /// A position in a mapped file.
   public struct MappedFile: Sendable, Equatable {
     /// The path of the file, as the kernel lists it.
     public var path: String
-    /// The offset of the byte, which may be beyond the end of the file.
+    /// The offset in the file, which may be beyond the end of the file.
     public var offset: UInt64
   }
 
-  /// A Swift task.
+  /// Facts about a Swift task.
   public struct TaskFacts: Sendable, Equatable {
-    /// The id of the task in its process.
+    /// The ID of the task in its process.
     public var id: UInt32
     /// The priority of the task, as `TaskPriority.rawValue`.
     public var priority: UInt8
@@ -220,17 +229,18 @@ public struct CrashRecord: Sendable, Equatable {
 
   /// One frame of a stack.
   public struct Frame: Sendable, Equatable {
-    /// The pc.
+    /// The value of the program counter in this frame.
     public var pc: UInt64
-    /// The start address of the function; nil if unknown.
+    /// The start address of the function; nil if it is unknown.
     public var functionStart: UInt64?
     /// How the unwinder found the frame.
     public var trust: CrashReport.Trust
-    /// Whether the pc is the address of the instruction itself, and is symbolicated without subtracting 1.
+    /// Whether the pc is the address of the instruction itself; false if it is a return address, which is symbolicated
+    /// after subtracting 1.
     public var isExact: Bool
-    /// Whether the frame comes from the chain of AsyncContexts.
+    /// Whether the frame comes from the chain of async contexts and not from the stack.
     public var isAsync: Bool
-    /// The index in the ring's image table; nil if no known image contains the pc.
+    /// The index of the frame's image in the ring's image table; nil if no known image contains the pc.
     public var image: Int?
 
     /// Creates a frame from its parts.

@@ -1,30 +1,28 @@
-/// The reason why the reader refused a ring.
+/// The reason why the reader refused a ring, before it read any contents.
 ///
-/// In this case no contents were read.
-///
-/// Each case contains the value that was found. The process continues without crash reports, so the error should be
-/// reported to its owner.
+/// Each case with an associated value contains the value that was found. The process continues without crash reports,
+/// so its owner should be informed of the error.
 public enum RingError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The number of bytes is not the size of `cs_ring`.
+  /// The number of bytes in the ring's file is not the size of `cs_ring`.
   case size(found: Int, expected: Int)
   /// The first eight bytes are not the magic number of a ring.
   case magic(found: UInt64)
-  /// The process uses another version of the ring format than this reader.
+  /// The process uses a version of the ring format that this reader does not support.
   case version(found: UInt32, expected: UInt32)
-  /// The process has another processor architecture than this reader.
+  /// The process runs on another processor architecture than this reader.
   case architecture(found: UInt32, expected: UInt32)
-  /// The size of the header does not match the version of the format.
+  /// The size of the header is not the size that this version of the format has.
   case headerSize(found: UInt64, expected: UInt64)
-  /// The descriptor is not a memfd, or the memfd lacks seals.
+  /// The descriptor is not a memfd, or the memfd does not have all required seals.
   ///
-  /// Without these seals the process could truncate the file during the reading.
+  /// Without these seals, the process could truncate the file while crashd reads it.
   case unsealed(missing: [String])
-  /// An entry of the spool is not a regular file.
+  /// The spool entry is not a regular file.
   case notARegularFile
   /// A system call failed.
   case systemCall(name: String, errno: Int32)
 
-  /// A message that states what was found and what can be done.
+  /// A message that states what was found and what the operator can do.
   public var description: String {
     switch self {
     case .size(let found, let expected):

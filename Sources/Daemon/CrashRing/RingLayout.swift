@@ -23,18 +23,18 @@ enum RingLayout {
 
   static let selfTest = offset(of: \cs_ring.header) + offset(of: \cs_ring_header.self_test)
 
-  /// The range of annotations, breadcrumbs and incidents, which are contiguous.
+  /// The range that contains the annotations, breadcrumbs and incidents, which are contiguous.
   static let smallTables = annotations..<classes
 
   // The offsets of the fields of a thread's entry.
   static let crcInThread = offset(of: \cs_ring_thread.crc)
   static let recordInThread = offset(of: \cs_ring_thread.record)
 
-  // The offset of the word that is zero in an unused incident entry.
+  // The offset in an incident entry of the word that is zero if the entry is unused.
   static let sequenceInIncident = offset(of: \cs_ring_incident.sequence)
 
-  // The offsets of the fields of a slot. Swift does not import the stack field, because it does not import arrays of
-  // more than 4,096 elements. The stack is the last field of a slot.
+  // The offsets of the fields of a slot. The offset of the stack must be computed, because Swift does not import arrays
+  // of more than 4,096 elements. The stack is the last field of a slot.
   static let commitTimeInSlot = offset(of: \cs_ring_slot.commit_ns)
   static let crcInSlot = offset(of: \cs_ring_slot.crc)
   static let recordInSlot = offset(of: \cs_ring_slot.record)
@@ -47,7 +47,7 @@ enum RingLayout {
   private static let classes = offset(of: \cs_ring.classes)
   private static let slots = offset(of: \cs_ring.slots)
   // The array of threads is the last field of the ring. Swift does not import an array of this size, so the offset is
-  // computed from the end.
+  // computed from the end of the ring.
   private static let threads = size - threadLimit * MemoryLayout<cs_ring_thread>.size
 
   private static func offset<Layout>(of field: PartialKeyPath<Layout>) -> Int {

@@ -3,38 +3,38 @@ internal import CrashReport
 internal import Glibc
 internal import Synchronization
 
-/// The ring of a process.
+/// The ring of a process, mapped or copied into crashd's memory.
 ///
-/// It is either a read-only mapping of a memfd, or a copy of a spool file. The caller may close the descriptor as soon
-/// as the initializer has returned. Any thread may read the ring without a lock.
+/// The bytes are either in a read-only mapping of a memfd or in a copy of a spool file. The caller may close the
+/// descriptor as soon as the initializer has returned. Any thread may read the ring without a lock.
 public final class RingMapping: Sendable {
   private let memory: Memory
   private let isShared: Bool
   private let reader: RingReader
-  /// The number of callers that keep the pages mapped between two reads.
+  /// The number of callers of `keepPages` that have not called `letGoOfPages` yet.
   private let keepers = Atomic(0)
 
   /// Maps the memfd of a running process.
   ///
-  /// The seals of the memfd make the mapping safe. Without the seals the process could truncate the file, and a later
-  /// read would end crashd with SIGBUS.
+  /// The seals of the memfd make reading the mapping safe. Without the seals, the process could truncate the file, and
+  /// a later read would end crashd with SIGBUS.
   /// - Throws: `RingError` if the descriptor is not a sealed memfd or does not contain a ring.
   public init(descriptor: Int32) throws(RingError) {
     try Self.checkSeals(of: descriptor)
-    // A read from a memfd of huge pages could raise SIGBUS if no huge page is free. The size check refuses such a
-    // memfd. Its size is a multiple of the huge page size, and the size of the ring is not.
+    // A memfd of huge pages must be refused, because reading it could raise SIGBUS if no huge page is free. The size
+    // check refuses it: the size of this memfd is a multiple of the huge page size, and the size of the ring is not.
     try Self.checkSize(of: descriptor)
     isShared = true
     memory = try Memory(
       protection: PROT_READ, flags: MAP_SHARED, descriptor: descriptor, call: "mmap of the ring")
-    // `reader` uses the memory only as long as `self` exists, and `self` owns the memory. The deinit of Memory unmaps
-    // it.
+    // `reader` uses the memory only as long as `self` exists, and `self` owns the memory. The memory is unmapped only
+    // in the deinit of `Memory`.
     reader = try unsafe RingReader(bytes: memory.bytes)
   }
 
   /// Reads a spool file into private memory.
   ///
-  /// The file itself is not mapped, because its owner can still write to it or truncate it.
+  /// The file itself is not mapped, because its owner can still write to the file or truncate it.
   ///
   /// - Throws: `RingError` if the file is not a regular file or does not contain a ring.
   public init(spoolFile descriptor: Int32) throws(RingError) {
@@ -46,14 +46,15 @@ public final class RingMapping: Sendable {
       protection: PROT_READ | PROT_WRITE, flags: MAP_PRIVATE | MAP_ANONYMOUS, descriptor: -1,
       call: "mmap for a spool file")
     try memory.fill(from: descriptor)
-    // `reader` uses the memory only as long as `self` exists, and `self` owns the memory. The deinit of Memory unmaps
-    // it.
+    // `reader` uses the memory only as long as `self` exists, and `self` owns the memory. The memory is unmapped only
+    // in the deinit of `Memory`.
     reader = try unsafe RingReader(bytes: memory.bytes)
   }
 
   /// Reads the current contents of the ring.
   /// - Parameters:
-  ///   - descriptor: The descriptor of the ring, if available. With it, the reader does not touch unused parts of the
+  ///   - descriptor: The descriptor of the ring's file, if it is available. With the descriptor, the reader does not
+  ///     touch unused parts of the
   ///   ring.
   ///   - hasEnded: Whether the process has ended; see `RingReader.contents`.
   /// - Returns: The contents, in private memory.
@@ -62,7 +63,7 @@ public final class RingMapping: Sendable {
     return reader(usedBy: descriptor).contents(hasEnded: hasEnded)
   }
 
-  /// Reads the identity of the process, and its images.
+  /// Reads the identity of the process and its images.
   /// - Returns: The identity and the images, in private memory.
   public func introduction() -> (identity: RingContents.Identity, images: [RingContents.Image]) {
     defer { letGo() }
@@ -71,21 +72,21 @@ public final class RingMapping: Sendable {
 
   /// Reads which part of the program's memory the records contain.
   ///
-  /// The process may change this value.
+  /// The process may change this value at any time.
   public func memoryMode() -> RingContents.MemoryFacts.Mode {
     defer { letGo() }
     return reader.memoryMode()
   }
 
-  /// Whether the process announces incidents to crashd.
+  /// Whether the process wakes crashd when it records incidents.
   ///
-  /// The process may change this value.
+  /// The process may change this value at any time.
   public func announcesIncidents() -> Bool {
     defer { letGo() }
     return reader.announcesIncidents()
   }
 
-  /// Whether the library in the process supports the message about the last crash.
+  /// Whether the library in the process supports the last-crash notice.
   public func takesLastCrash() -> Bool {
     defer { letGo() }
     return reader.takesLastCrash()
@@ -93,17 +94,17 @@ public final class RingMapping: Sendable {
 
   /// Reads the result of the program's last guard self-test.
   ///
-  /// Returns nil if there is no result.
+  /// Returns nil if the program has not run the self-test.
   public func guardSelfTest() -> GuardSelfTest? {
     defer { letGo() }
     return reader.guardSelfTest()
   }
 
-  /// Reads the stamp.
+  /// Reads the stamp of the ring.
   ///
-  /// It changes whenever the records change. A stamp costs much less than `contents`.
-  /// - Parameter descriptor: The descriptor of the ring, if available. With it, the reader does not touch unused parts
-  ///   of the ring.
+  /// The stamp changes whenever the records change. Reading the stamp takes much less time than reading `contents`.
+  /// - Parameter descriptor: The descriptor of the ring's file, if it is available. With the descriptor, the reader
+  ///   does not touch unused parts of the ring.
   /// - Returns: The current stamp.
   public func stamp(usedBy descriptor: Int32? = nil) -> RingStamp {
     defer { letGo() }
@@ -111,8 +112,8 @@ public final class RingMapping: Sendable {
   }
 
   /// Reads only incidents and protected classes, and the images that contain their addresses.
-  /// - Parameter descriptor: The descriptor of the ring, if available. With it, the reader does not touch unused parts
-  ///   of the ring.
+  /// - Parameter descriptor: The descriptor of the ring's file, if it is available. With the descriptor, the reader
+  ///   does not touch unused parts of the ring.
   /// - Returns: The incidents, classes and images, in private memory.
   public func observations(
     usedBy descriptor: Int32? = nil
@@ -127,10 +128,10 @@ public final class RingMapping: Sendable {
     return reader
   }
 
-  /// Keeps the pages mapped after each read, until `letGoOfPages` has been called as often as this method.
+  /// Keeps the pages mapped after each read, until `letGoOfPages` was called as often as this method.
   ///
-  /// This saves time during several reads, because unmapping pages interrupts all processors. Any thread may call this
-  /// method, any number of times.
+  /// Keeping the pages saves time if several reads follow each other, because unmapping pages interrupts all
+  /// processors. Any thread may call this method, and may call it any number of times.
   public func keepPages() { keepers.add(1, ordering: .relaxed) }
 
   /// Reverts one call of `keepPages`.
@@ -139,11 +140,11 @@ public final class RingMapping: Sendable {
     letGo()
   }
 
-  /// Unmaps the pages from crashd.
+  /// Unmaps the pages of the ring from crashd's page table.
   ///
-  /// The pages themselves remain in the ring. Until the next read, they are not part of crashd's resident memory.
+  /// The contents of the ring remain. Until the next read, the pages do not count as crashd's resident memory.
   ///
-  /// Other threads may read the ring at the same time. Their next access maps the page again.
+  /// Other threads may read the ring at the same time. Their next access maps the accessed page again.
   private func letGo() {
     if isShared && keepers.load(ordering: .relaxed) == 0 { memory.letGo() }
   }
@@ -151,7 +152,7 @@ public final class RingMapping: Sendable {
   private static func checkSeals(of descriptor: Int32) throws(RingError) {
     let seals = fcntl(descriptor, getSeals)
     if seals < 0 {
-      // EINVAL means that the file does not support seals, so it is not a memfd.
+      // EINVAL means that the file does not support seals, because it is not a memfd.
       guard errno == EINVAL else { throw RingError.systemCall(name: "fcntl(F_GET_SEALS)", errno: errno) }
       throw RingError.unsealed(missing: wantedSeals.map(\.name))
     }
@@ -166,7 +167,7 @@ public final class RingMapping: Sendable {
 
   private static func status(of descriptor: Int32) throws(RingError) -> stat {
     var status = stat()
-    // fstat writes one struct stat.
+    // fstat writes one struct stat, to `status`.
     guard unsafe fstat(descriptor, &status) == 0 else {
       throw RingError.systemCall(name: "fstat", errno: errno)
     }
@@ -182,14 +183,14 @@ private let wantedSeals: [(bit: Int32, name: String)] = [
 
 /// Memory with the size of one ring.
 ///
-/// The deinit unmaps it.
+/// The deinit unmaps the memory.
 @safe
 private final class Memory: @unchecked Sendable {
-  // Sendable: only the initializers of RingMapping change the memory.
+  // Sendable: only the initializers of RingMapping change the memory, before other threads can access it.
   let bytes: UnsafeRawBufferPointer
 
   init(protection: Int32, flags: Int32, descriptor: Int32, call: String) throws(RingError) {
-    // No fixed address is requested, so mmap does not replace an existing mapping.
+    // The call requests no fixed address, so mmap does not replace an existing mapping.
     let start = unsafe mmap(nil, RingLayout.size, protection, flags, descriptor, 0)
     guard let start = unsafe start, unsafe start != MAP_FAILED else {
       throw RingError.systemCall(name: call, errno: errno)
@@ -198,22 +199,22 @@ private final class Memory: @unchecked Sendable {
   }
 
   deinit {
-    // init mapped this memory with this size, and after deinit no code uses the pointer.
+    // init mapped this memory with this size, and no code uses the pointer after deinit.
     unsafe munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count)
   }
 
   /// Removes the pages of a shared mapping from this process's page table.
   func letGo() {
-    // madvise gets exactly the mapped range. MADV_DONTNEED does not change the bytes of a shared mapping.
+    // madvise receives exactly the mapped range. MADV_DONTNEED does not change the bytes of a shared mapping.
     _ = unsafe madvise(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count, MADV_DONTNEED)
   }
 
-  /// Reads the file, from its beginning, into the private memory.
+  /// Reads the whole file into the private memory.
   func fill(from descriptor: Int32) throws(RingError) {
     var offset = 0
     while offset < RingLayout.size {
-      // The target range lies within the mapping, because offset + count is at most its size. init made the mapping
-      // writable for this purpose.
+      // The target range is within the mapping, because offset + count is at most the size of the mapping. init made
+      // the mapping writable for this purpose.
       let count = unsafe pread(
         descriptor, UnsafeMutableRawPointer(mutating: bytes.baseAddress)?.advanced(by: offset),
         RingLayout.size - offset, off_t(offset))

@@ -4,10 +4,10 @@ internal import CrashReport
 extension RingReader {
   /// Returns the valid entries of the image table.
   ///
-  /// `total` is the number of images that the process has loaded, including those that did not fit into the table.
+  /// `total` is the number of images that the process has loaded, including images that did not fit into the table.
   func images(total: UInt32, losses: inout Losses) -> [RingContents.Image] {
     let header = unsafe shared.baseAddress?.assumingMemoryBound(to: cs_ring_header.self)
-    // The size of the ring was checked, and the header is at offset 0, so the header lies within the ring.
+    // The size of the ring was checked, and the header is at offset 0, so the header is within the ring.
     guard let header = unsafe header else { return [] }
     let count = unsafe min(Int(clamping: cs_ring_image_count_acquire(header)), RingLayout.imageLimit)
 
@@ -22,7 +22,7 @@ extension RingReader {
 
   private func image(_ entry: PrivateCopy<cs_ring_image>, index: Int) -> RingContents.Image? {
     let (start, end, bias) = (entry[\.start], entry[\.end], entry[\.bias])
-    // If the bias were above the start, link addresses would be negative.
+    // If the bias were above the start address, link addresses would be negative.
     guard start < end, bias <= start, entry[\.build_id_bytes] <= CS_RING_BUILD_ID_LIMIT_BYTES else { return nil }
     let flags = entry[\.flags]
     let isVdso = flags & CS_RING_IMAGE_VDSO != 0
@@ -39,7 +39,7 @@ struct ImageTable {
   private let images: [RingContents.Image]
   private let byIndex: [Int: RingContents.Image]
 
-  /// Creates a table.
+  /// Creates a table for looking up images.
   ///
   /// There are at most `RingLayout.imageLimit` images.
   init(_ images: [RingContents.Image]) {
@@ -47,10 +47,10 @@ struct ImageTable {
     byIndex = Dictionary(images.map { ($0.index, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Returns the table index of the image that contains `address`.
+  /// Returns the image table's index of the image that contains `address`.
   ///
-  /// The result is `hint` if the image with that index contains the address. Otherwise the result is the last loaded
-  /// image that contains the address, because it may have replaced an unloaded image.
+  /// The result is `hint` if the image with that index contains the address. Otherwise, the result is the image that
+  /// was loaded last, of all images that contain the address, because it may have replaced an unloaded image.
   func index(of address: UInt64, hint: UInt16) -> Int? {
     if let image = byIndex[Int(hint)], image.start <= address, address < image.end { return image.index }
     return images.last { $0.start <= address && address < $0.end }?.index

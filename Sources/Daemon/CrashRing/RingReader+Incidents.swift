@@ -3,19 +3,19 @@ internal import CrashReport
 
 /// Reads incidents and protected classes.
 extension RingReader {
-  /// Returns the completely written incidents, in the order of their first occurrence.
+  /// Returns the incidents that were written completely, in the order of their first occurrence.
   func incidents(_ header: PrivateCopy<cs_ring_header>, losses: inout Losses) -> [Incident] {
     losses.add(.incidents, header[\.incident_lost])
     var incidents: [Incident] = []
     for index in 0..<RingLayout.incidentLimit {
       let offset = RingLayout.incident(index)
-      // The static assertions on the layout put entry `index` inside the ring and align it.
+      // The static assertions on the ring layout ensure that entry `index` is inside the ring and aligned.
       guard mayBeUsed(offset + RingLayout.sequenceInIncident),
         let entry = unsafe shared.baseAddress?.advanced(by: offset).assumingMemoryBound(to: cs_ring_incident.self),
         unsafe cs_ring_incident_sequence_acquire(entry) != 0
       else { continue }
-      // After an entry is complete, the library changes only its two counters. If the process changes other fields, the
-      // reader still uses only the bytes that it copied.
+      // After an entry is complete, the library changes only the two counters of the entry. If the process nevertheless
+      // changes other fields, the reader uses only the bytes that it copied.
       let copy = unsafe PrivateCopy<cs_ring_incident>(of: shared, at: offset)
       if let incident = Incident(copy) {
         incidents.append(incident)
@@ -26,10 +26,10 @@ extension RingReader {
     return incidents.sorted { ($0.first_ns, $0.key) < ($1.first_ns, $1.key) }
   }
 
-  /// Returns the protected classes, in the order in which their protection began.
+  /// Returns the classes that are or were protected, in the order in which their protection began.
   func protectedClasses(_ header: PrivateCopy<cs_ring_header>, losses: inout Losses) -> [ProtectedClass] {
     let shownHeader = unsafe shared.baseAddress?.assumingMemoryBound(to: cs_ring_header.self)
-    // The size of the ring was checked, and the header is at offset 0, so the header lies within the ring.
+    // The size of the ring was checked, and the header is at offset 0, so the header is within the ring.
     guard let shownHeader = unsafe shownHeader else { return [] }
     let count = unsafe min(Int(clamping: cs_ring_class_count_acquire(shownHeader)), RingLayout.classLimit)
     let classes = (0..<count).compactMap { index in

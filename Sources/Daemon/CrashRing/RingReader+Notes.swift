@@ -3,9 +3,9 @@ internal import CrashReport
 
 /// Reads the program's annotations and breadcrumbs.
 extension RingReader {
-  /// Returns the completely written annotations.
+  /// Returns the annotations that the program wrote completely.
   ///
-  /// An entry with an empty value means that the program removed the annotation.
+  /// An entry with an empty value means that the program removed the annotation, so it is omitted.
   func annotations(losses: inout Losses) -> [String: String] {
     var annotations: [String: String] = [:]
     for index in 0..<RingLayout.annotationLimit {
@@ -18,7 +18,7 @@ extension RingReader {
     return annotations
   }
 
-  /// Returns the completely written breadcrumbs, oldest first.
+  /// Returns the breadcrumbs that the program wrote completely, oldest first.
   func breadcrumbs(losses: inout Losses) -> [RingContents.Breadcrumb] {
     var found: [(ticket: UInt64, crumb: RingContents.Breadcrumb)] = []
     for index in 0..<RingLayout.breadcrumbLimit {
@@ -39,7 +39,7 @@ extension RingReader {
 
   private func annotation(_ index: Int) -> Note<String, String> {
     let offset = RingLayout.annotation(index)
-    // The static assertions on the layout put entry `index` inside the ring and align it.
+    // The static assertions on the ring layout ensure that entry `index` is inside the ring and aligned.
     guard mayBeUsed(offset),
       let entry = unsafe shared.baseAddress?.advanced(by: offset)
         .assumingMemoryBound(to: cs_ring_annotation.self)
@@ -61,14 +61,14 @@ extension RingReader {
 
   private func breadcrumb(_ index: Int) -> Note<UInt64, RingContents.Breadcrumb> {
     let offset = RingLayout.breadcrumb(index)
-    // The static assertions on the layout put entry `index` inside the ring and align it.
+    // The static assertions on the ring layout ensure that entry `index` is inside the ring and aligned.
     guard mayBeUsed(offset),
       let entry = unsafe shared.baseAddress?.advanced(by: offset)
         .assumingMemoryBound(to: cs_ring_breadcrumb.self)
     else { return .unused }
     for _ in 0..<readAttempts {
-      // A sequence of 0 means that the entry was never used, or that it is being replaced. While it is being replaced,
-      // only the oldest breadcrumb is missing, which the new one overwrites.
+      // A sequence of 0 means that the entry was never used, or that the process is replacing it. If the process is
+      // replacing it, the result lacks only the oldest breadcrumb, which the new breadcrumb overwrites.
       let before = unsafe cs_ring_breadcrumb_sequence_acquire(entry)
       if before == 0 { return .unused }
       let copy = unsafe PrivateCopy<cs_ring_breadcrumb>(of: shared, at: offset)
@@ -85,14 +85,15 @@ extension RingReader {
 }
 
 extension RingContents.Breadcrumb {
-  /// Returns nil if the lengths exceed the size of the entry.
+  /// Returns nil if the sum of the lengths exceeds the size of the entry.
   ///
-  /// A level of 0 or a length of 0 means that the field is absent. Older libraries never write these fields.
+  /// A level of 0 or a length of 0 means that the program did not set the field. Older versions of the library never
+  /// write these fields.
   fileprivate init?(_ copy: PrivateCopy<cs_ring_breadcrumb>) {
     let (text, category) = (Int(clamping: copy[\.text_bytes]), Int(copy[\.category_bytes]))
     let metadata = Int(copy[\.metadata_bytes])
     let limit = Int(CS_RING_BREADCRUMB_LIMIT_BYTES)
-    // `text` is checked alone first, so that the sum cannot overflow.
+    // Check `text` alone first, so that the sum cannot overflow.
     guard text <= limit, text + category + metadata <= limit else { return nil }
     let bytes = copy.bytes(\.text, count: text + category + metadata)
     self.init(
@@ -107,9 +108,9 @@ extension RingContents.Breadcrumb {
     return Int(number) <= known.count ? known[Int(number) - 1] : .init("\(number)")
   }
 
-  /// Returns keys and values.
+  /// Returns the keys and values of the metadata.
   ///
-  /// Each key and each value ends with a NUL byte. A key without a value is dropped.
+  /// In `bytes`, each key and each value ends with a NUL byte. A key without a value is dropped.
   private static func pairs(_ bytes: ArraySlice<UInt8>) -> [String: String] {
     let texts = bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast().map { CleanText.decode($0) }
     var pairs: [String: String] = [:]
@@ -120,7 +121,7 @@ extension RingContents.Breadcrumb {
   }
 }
 
-/// The number of attempts to read a part that its writer changes during the read.
+/// The number of attempts to read a part of the ring that the process changes during the read.
 ///
-/// After the last attempt, the part is counted as lost.
+/// If the last attempt also fails, the part is counted as lost.
 let readAttempts = 4

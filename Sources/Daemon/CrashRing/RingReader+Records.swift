@@ -3,7 +3,8 @@ internal import CShimRing
 extension RingReader {
   /// Returns the complete records in the order of their slots, copied out of the ring.
   ///
-  /// If the process has ended, a pending record without a later record is a crash, because its handler never returned.
+  /// If the process has ended, a pending record without a later record is a crash, because the program's handler never
+  /// returned.
   func records(hasEnded: Bool, losses: inout Losses) -> [RawRecord] {
     var records: [RawRecord] = []
     var pending: [RawRecord] = []
@@ -32,7 +33,7 @@ extension RingReader {
 
   private func slot(_ index: Int, hasEnded: Bool) -> Slot {
     let offset = RingLayout.slot(index)
-    // The static assertions on the layout put slot `index` inside the ring and align it.
+    // The static assertions on the ring layout ensure that slot `index` is inside the ring and aligned.
     guard mayBeUsed(offset),
       let slot = unsafe shared.baseAddress?.advanced(by: offset).assumingMemoryBound(to: cs_ring_slot.self)
     else { return .free }

@@ -3,11 +3,11 @@ internal import CShimRing
 extension RingReader {
   /// Reads the result of the program's last guard self-test.
   ///
-  /// Returns nil in three cases: there is no result, the result changes during every attempt, or the result is
-  /// inconsistent.
+  /// Returns nil in three cases: the program has not run the self-test, the result changed during every attempt, or the
+  /// result is inconsistent.
   public func guardSelfTest() -> GuardSelfTest? {
     let offset = RingLayout.selfTest
-    // The static assertions on the layout put the result inside the header and align it.
+    // The static assertions on the ring layout ensure that the result is inside the header and aligned.
     guard let test = unsafe shared.baseAddress?.advanced(by: offset).assumingMemoryBound(to: cs_ring_self_test.self)
     else { return nil }
     for _ in 0..<readAttempts {
@@ -20,14 +20,14 @@ extension RingReader {
     return nil
   }
 
-  /// Checks the result, and returns nil if it is inconsistent.
+  /// Returns the result; nil if it is inconsistent.
   ///
   /// The number of checks must be at least the number of tested kinds. The number of failures must be at least the
   /// number of failing kinds.
   private func checked(_ copy: PrivateCopy<cs_ring_self_test>) -> GuardSelfTest? {
     let (asked, failing) = (copy[\.asked], copy[\.failing])
     let (checks, failures) = (Int(copy[\.checks]), Int(copy[\.failures]))
-    // The kinds begin with 1, so bit 0 must not be set.
+    // The numbers of guard kinds begin with 1, so bit 0 must not be set.
     guard asked & 1 == 0, failing & ~asked == 0, checks >= asked.nonzeroBitCount, failures <= checks,
       failures >= failing.nonzeroBitCount, failing != 0 || failures == 0
     else { return nil }
@@ -40,15 +40,15 @@ extension RingReader {
 
 /// The result of a process's guard self-test, as the process reports it.
 public struct GuardSelfTest: Sendable, Equatable {
-  /// The time when the test ended, in nanoseconds since 1970.
+  /// The time when the self-test ended, in nanoseconds since 1970.
   public var time_ns: UInt64
-  /// The numbers of the tested kinds, in ascending order.
+  /// The numbers of the guard kinds that were tested, in ascending order.
   ///
-  /// A number may be unknown to this version of crashd.
+  /// This version of crashd may not define some of these kinds.
   public var asked: [Int]
-  /// The numbers of the kinds with a failed check.
+  /// The numbers of the guard kinds with at least one failed check.
   ///
-  /// They are a subset of `asked`.
+  /// These kinds are a subset of `asked`.
   public var failing: [Int]
   /// The number of checks.
   public var checks: Int

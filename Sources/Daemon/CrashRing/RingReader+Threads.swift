@@ -2,28 +2,28 @@ internal import CShimRing
 internal import CrashReport
 
 extension RingReader {
-  /// Returns the threads of the sweep that have complete records, in the order of the sweep.
+  /// Returns the threads of the sweep whose records are complete, in the order of the sweep.
   ///
   /// - Parameters:
   ///   - header: A copy of the ring's header, which contains the counts.
-  ///   - images: The images that frames may be in.
+  ///   - images: The images in which the frames of the threads may be.
   ///   - losses: Receives the number of threads that did not fit, and of threads whose record changed after the commit.
   /// - Returns: The threads with complete records.
   func threads(_ header: PrivateCopy<cs_ring_header>, images: ImageTable, losses: inout Losses) -> [ThreadRecord] {
     let count = min(Int(clamping: header[\.thread_count]), RingLayout.threadLimit)
     losses.add(.threads, Int(clamping: header[\.thread_total]) - count)
     if header[\.sweep] == cs_ring_sweep.CS_RING_SWEEP_BLIND.rawValue { losses.add(.threadList, 1) }
-    // The state of an entry contains the number of survived crashes, because the sweep of a later crash reuses the
-    // entries.
+    // The state of a thread's entry contains the number of survived crashes, because the sweep of a later crash reuses
+    // the entries.
     let committed = UInt64(header[\.survived]) << 2 | UInt64(CS_RING_STATE_COMMITTED)
     var threads: [ThreadRecord] = []
     for index in 0..<count {
-      // The static assertions on the layout put thread `index` inside the ring and align it.
+      // The static assertions on the ring layout ensure that thread `index` is inside the ring and aligned.
       guard
         let thread = unsafe shared.baseAddress?.advanced(by: RingLayout.thread(index))
           .assumingMemoryBound(to: cs_ring_thread.self)
       else { break }
-      // The entry was not written yet, or belongs to an earlier sweep.
+      // The thread has not written the entry yet, or the entry belongs to an earlier sweep.
       guard unsafe cs_ring_thread_state_acquire(thread) == committed else {
         losses.add(.silentThreads, 1)
         continue
@@ -40,7 +40,7 @@ extension RingReader {
     return threads
   }
 
-  /// Returns the record of a thread, or nil if the record changed after the commit.
+  /// Returns the record of a thread; nil if the record changed after the commit.
   private func whole(_ index: Int, images: ImageTable) -> ThreadRecord? {
     let offset = RingLayout.thread(index)
     let record = unsafe PrivateCopy<cs_ring_thread_record>(of: shared, at: offset + RingLayout.recordInThread)
@@ -66,9 +66,9 @@ extension RingReader {
       unwindStop: record[\.unwind_stop], task: record.task)
   }
 
-  /// Returns the letter by which the kernel names a thread's state.
+  /// Returns the letter with which the kernel names the state of a thread.
   ///
-  /// All other values are refused.
+  /// For all other values, the result is empty.
   private func letter(_ value: UInt32) -> String {
     guard let byte = UInt8(exactly: value), byte < 0x80 else { return "" }
     let scalar = Unicode.Scalar(byte)

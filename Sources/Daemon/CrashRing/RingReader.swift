@@ -3,21 +3,23 @@ internal import CrashReport
 
 /// Reads a ring.
 ///
-/// Its bytes are untrusted and may change during the read. Whatever the ring contains, the reader does not trap, and it
-/// takes a limited time. It copies each part into private memory, checks the copy, and then uses only the copy. Parts
-/// that cannot be read are counted in `RingContents.losses`.
+/// The bytes of the ring are untrusted and may change during the read. For any contents of the ring, the reader does
+/// not trap, and its run time is limited. It copies each part into private memory, checks the copy, and then uses only
+/// the copy. Parts that cannot be read are counted in `RingContents.losses`.
 @safe
 public struct RingReader: @unchecked Sendable {
-  // Sendable: the reader never writes to the memory, and every read allows for changes by the process at any time.
+  // Sendable: the reader never writes to the memory, and every read expects that the process may change the memory at
+  // any time.
   let shared: UnsafeRawBufferPointer
-  /// The parts of the ring that were ever used.
+  /// The parts of the ring that the process has used.
   ///
-  /// If it is nil, any part may have been used.
+  /// If the value is nil, the process may have used any part.
   var used: UsedParts?
 
   /// Checks that the bytes are a ring with the format version and architecture of this reader.
   ///
-  /// - Parameter bytes: The ring, aligned to 8 bytes. The memory must stay readable as long as the reader exists.
+  /// - Parameter bytes: The bytes of the ring, aligned to 8 bytes. The memory must stay readable as long as the reader
+  ///   exists.
   /// - Throws: `RingError`, which states what was found.
   public init(bytes: UnsafeRawBufferPointer) throws(RingError) {
     guard bytes.count == RingLayout.size else {
@@ -44,19 +46,19 @@ public struct RingReader: @unchecked Sendable {
   /// Reads the current contents of the ring.
   ///
   /// This method can be called repeatedly while the process runs. A record that is being written is counted as `torn`
-  /// until it is committed. The losses are therefore final only after the process has ended.
+  /// until it is committed. Therefore, the losses are final only after the process has ended.
   ///
-  /// - Parameter hasEnded: Whether the process has ended. If it has not, pending records are skipped, because a handler
-  ///   of the program may still repair the fault.
+  /// - Parameter hasEnded: Whether the process has ended. If it has not ended, the reader skips pending records,
+  ///   because a handler of the program may still repair the fault.
   /// - Returns: The contents, in private memory.
   public func contents(hasEnded: Bool = true) -> RingContents {
     var losses = Losses()
-    // Ordering: the records are read before the tables. A handler adds its images before it commits its record.
-    // Therefore the tables contain the images of each committed record.
+    // Ordering: read the records before the tables. A signal handler adds its images to the table before it commits its
+    // record. Therefore, the tables contain the images of each committed record.
     let records = records(hasEnded: hasEnded, losses: &losses)
     var rest = self
-    // Ordering: the tables are read after the records. Therefore they contain everything that a handler wrote before it
-    // committed its record.
+    // Ordering: read the tables after the records. Therefore, the tables contain everything that a signal handler wrote
+    // before it committed its record.
     rest.used?.readTables()
     return rest.contents(records, losses: losses)
   }
@@ -87,7 +89,7 @@ public struct RingReader: @unchecked Sendable {
     return contents
   }
 
-  /// Reads the identity of the process, and the images that were loaded at the start.
+  /// Reads the identity of the process, and the images that were loaded when the process started.
   public func introduction() -> (identity: RingContents.Identity, images: [RingContents.Image]) {
     var losses = Losses()
     let header = unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)
@@ -96,7 +98,7 @@ public struct RingReader: @unchecked Sendable {
 
   /// Reads only incidents and protected classes, and the images that contain their addresses.
   ///
-  /// This costs much less than `contents()`, and is meant for running processes.
+  /// Reading only these parts takes much less time than `contents()`, and is meant for running processes.
   public func observations() -> (incidents: [Incident], classes: [ProtectedClass], images: [RingContents.Image]) {
     var losses = Losses()
     let header = unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)
@@ -107,26 +109,26 @@ public struct RingReader: @unchecked Sendable {
     return (incidents, protectedClasses(header, losses: &losses), images)
   }
 
-  /// Whether the entry at `offset` may be in use.
+  /// Whether the process may have used the entry at `offset`.
   ///
-  /// If it returns false, the first word of the entry is zero.
+  /// If the result is false, the first word of the entry is zero.
   func mayBeUsed(_ offset: Int) -> Bool { used?.contains(offset) ?? true }
 
   /// Reads which part of the program's memory the records contain.
   ///
-  /// The process may change this value.
+  /// The process may change this value at any time.
   public func memoryMode() -> RingContents.MemoryFacts.Mode {
     mode(unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0))
   }
 
-  /// Whether the process announces incidents to crashd.
+  /// Whether the process wakes crashd when it records incidents.
   ///
-  /// The process may change this value.
+  /// The process may change this value at any time.
   public func announcesIncidents() -> Bool {
     unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)[\.announces_incidents] != 0
   }
 
-  /// Whether the library in the process supports the message about the last crash.
+  /// Whether the library in the process supports the last-crash notice.
   public func takesLastCrash() -> Bool {
     unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)[\.takes_last_crash] != 0
   }
@@ -157,9 +159,9 @@ public struct RingReader: @unchecked Sendable {
       swiftVersion: Self.swiftVersion(header[\.swift_version]))
   }
 
-  /// Returns a version in the form of Swift's release names, such as `6.3.1`, or `6.3` for 6.3.0.
+  /// Returns a version number in the form of Swift's release names, such as `6.3.1`, or `6.3` for 6.3.0.
   ///
-  /// Returns nil for 0.
+  /// Returns nil if the number is 0.
   private static func swiftVersion(_ number: UInt32) -> String? {
     if number == 0 { return nil }
     let (minor, patch) = (number >> 8 & 0xff, number & 0xff)
@@ -172,8 +174,8 @@ public struct RingReader: @unchecked Sendable {
     text.isEmpty || text.hasPrefix("/") ? text : RingContents.Identity.labelMark + text
   }
 
-  // The bytes "CSRING" followed by zeros, as a little-endian number. CS_RING_MAGIC cannot be used, because it is
-  // defined with UINT64_C, which Swift does not import.
+  // The magic number: the bytes "CSRING" followed by zeros, as a little-endian number. The C constant CS_RING_MAGIC
+  // cannot be used, because its definition uses UINT64_C, which Swift does not import.
   static let magic: UInt64 = 0x0000_474e_4952_5343
 
   #if arch(x86_64)

@@ -1,18 +1,18 @@
 internal import CShimRing
 
-/// Identifies the state of a ring's records without their contents.
+/// Identifies the state of a ring's records without containing the records.
 ///
-/// If two stamps are equal, the same records and threads were complete at both times, and nothing changed in between. A
-/// stamp does not cover annotations, breadcrumbs and the counts of incidents.
+/// If two stamps are equal, the same records and threads were complete when both stamps were read, and nothing changed
+/// in between. A stamp does not cover annotations, breadcrumbs and the counts of incidents.
 public struct RingStamp: Sendable, Equatable {
   /// The states of slots and threads, and the loss counters of the header.
   let words: [UInt64]
-  /// Whether no part of a crash was being written when the stamp was read.
+  /// Whether no record of a crash was being written when the stamp was read.
   public let isSettled: Bool
 }
 
 extension RingReader {
-  /// Returns the current stamp.
+  /// Reads the current stamp of the ring.
   func stamp() -> RingStamp {
     let header = unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)
     var words = [
@@ -22,20 +22,20 @@ extension RingReader {
       UInt64(header[\.thread_total]), UInt64(header[\.sweep]), UInt64(header[\.survived]),
     ]
     var isSettled = true
-    // A handler takes a ticket before it changes the state of its slot, and tickets are numbered in order. Therefore
-    // the tickets limit the slots that can be in use. If the number of tickets is 0, all slots are read, because the
-    // program may have overwritten the header before the crash.
+    // A signal handler takes a ticket before it changes the state of its slot, and tickets are numbered in order.
+    // Therefore, the number of tickets limits the slots that can be in use. If the number of tickets is 0, read all
+    // slots, because the program may have overwritten the header before the crash.
     let tickets = Int(clamping: header[\.slot_head])
     words.append(header[\.slot_head])
     for index in 0..<(tickets == 0 ? RingLayout.slotLimit : min(tickets, RingLayout.slotLimit)) {
       let offset = RingLayout.slot(index)
-      // The static assertions on the layout put slot `index` inside the ring and align it.
+      // The static assertions on the ring layout ensure that slot `index` is inside the ring and aligned.
       guard mayBeUsed(offset),
         let slot = unsafe shared.baseAddress?.advanced(by: offset).assumingMemoryBound(to: cs_ring_slot.self)
       else { continue }
       let state = unsafe cs_ring_slot_state_acquire(slot)
-      // Slots that were never used are skipped here. `used` skips them too, and the stamp must be the same with and
-      // without `used`.
+      // Skip slots that were never used. `used` also skips these slots, and the stamp must be the same with and without
+      // `used`.
       if state == 0 { continue }
       let kind = state & UInt64(CS_RING_STATE_MASK)
       if kind != UInt64(CS_RING_STATE_COMMITTED) && kind != UInt64(CS_RING_STATE_FREE) { isSettled = false }
@@ -43,7 +43,7 @@ extension RingReader {
     }
     let committed = UInt64(header[\.survived]) << 2 | UInt64(CS_RING_STATE_COMMITTED)
     for index in 0..<min(Int(clamping: header[\.thread_count]), RingLayout.threadLimit) {
-      // The static assertions on the layout put thread `index` inside the ring and align it.
+      // The static assertions on the ring layout ensure that thread `index` is inside the ring and aligned.
       guard
         let thread = unsafe shared.baseAddress?.advanced(by: RingLayout.thread(index))
           .assumingMemoryBound(to: cs_ring_thread.self)

@@ -1,35 +1,35 @@
 internal import Glibc
 
-/// Determines which entries of a ring's memfd were ever used, without touching the other entries.
+/// Determines which entries of a ring's memfd the process has used, without touching the other entries.
 ///
-/// If crashd reads a hole of a memfd through its mapping, the kernel allocates a page and charges crashd for it. A
+/// If crashd reads a hole of the memfd through its mapping, the kernel allocates a page and charges crashd for it. A
 /// process that has not crashed uses only a few of the two thousand pages of its ring.
 struct UsedParts: Sendable {
   let descriptor: Int32
-  /// A copy of the tables of small entries.
+  /// A copy of the small tables (annotations, breadcrumbs and incidents).
   ///
-  /// If it is empty, each word is read from the file separately.
+  /// If the copy is empty, each word is read from the file separately.
   private var tables: [UInt8] = []
 
   init(descriptor: Int32) { self.descriptor = descriptor }
 
-  /// Reads the tables of small entries in one call.
+  /// Reads the small tables with one system call.
   ///
-  /// They have hundreds of entries, of which only a few are used. Precondition: the caller reads the tables immediately
-  /// after this call, because entries that are used later are not detected.
+  /// The small tables have hundreds of entries, and a process usually uses only a few of them. Precondition: the caller
+  /// reads the tables immediately after this call, because the copy does not show entries that the process uses later.
   mutating func readTables() {
     let size = RingLayout.smallTables.count
     tables = unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, initialized in
-      // pread writes at most `size` bytes, which is the capacity of the buffer.
+      // pread writes at most `size` bytes, which is the capacity of `buffer`.
       initialized = unsafe max(0, pread(descriptor, buffer.baseAddress, size, off_t(RingLayout.smallTables.lowerBound)))
     }
   }
 
-  /// Whether the word at `offset` is not zero or cannot be read.
+  /// Whether the word at `offset` in the ring is not zero or cannot be read.
   ///
-  /// Uses `pread`, because it allocates no page for a hole. Unlike `lseek` with `SEEK_DATA`, it takes no lock on the
-  /// file. A malicious process could hold that lock as long as it likes: it would write to its ring from memory whose
-  /// pages never become available.
+  /// The method uses `pread`, because `pread` allocates no page for a hole. In contrast to `lseek` with `SEEK_DATA`,
+  /// `pread` takes no lock on the file. A malicious process could hold this lock for any time, by writing to its ring
+  /// from memory whose pages never become available.
   func contains(_ offset: Int) -> Bool {
     let size = MemoryLayout<UInt64>.size
     let place = offset - RingLayout.smallTables.lowerBound

@@ -1,26 +1,27 @@
 import CrashProtocol
 import GRDB
 
-/// The conditions of a query on `group_reports`, in SQL.
+/// Builds the SQL conditions of a query on the table `group_reports`.
 ///
-/// The SQL contains only conditions that the filter sets, so that SQLite can use an index for the order of the rows.
+/// The SQL contains only conditions for fields that the filter sets, so that SQLite can use an index for the order of
+/// the rows.
 struct GroupRestriction {
   private var conditions: [String] = []
-  /// The conditions for `group_past`.
+  /// The conditions for the table `group_past`.
   ///
-  /// A row of that table covers one hour. An hour that is only partly within the requested period is included.
+  /// A row of this table covers one hour. A row is included even if only a part of its hour is in the requested period.
   private var pastConditions: [String] = []
-  /// The conditions for `group_totals`, as far as the columns of that table allow.
+  /// The conditions for the table `group_totals`, if its columns can express them.
   private var totalsConditions: [String] = []
   private var values: [String: (any DatabaseValueConvertible)?] = [:]
-  /// Whether the sums over whole groups determine which groups match, and in which order.
+  /// Whether the sums over whole groups determine which groups match and the order of the groups.
   private(set) var isOfWholeGroups = true
-  /// Whether the filter matches either every report of a group or none of them.
+  /// Whether the filter matches, for every group, either all reports or no report.
   private(set) var hasWholeGroups = true
 
-  /// Returns nil if no report can match.
+  /// Returns nil if no report can match the filter.
   ///
-  /// This is the case for a group that is not lower-case hexadecimal digits.
+  /// For example, no report matches a group prefix that contains other characters than lower-case hexadecimal digits.
   init?(_ filter: ReportFilter, _ visibility: Visibility) {
     isOfWholeGroups = filter.isOfWholeGroups
     hasWholeGroups = filter.isOfWholeGroups && filter.since == nil
@@ -31,8 +32,8 @@ struct GroupRestriction {
       add("time >= :since", "since", since, past: "last >= :since", totals: "last >= :since")
     }
     if let until = filter.until { add("time <= :until", "until", until, past: "first <= :until") }
-    // Each of these conditions looks up the report of a row in `reports`. This is fast enough, because the group key
-    // has usually reduced the rows to a few.
+    // Each of the following conditions looks up the report of a row in the table `reports`. This is fast enough,
+    // because the condition on the group key usually leaves only a few rows.
     if let pid = filter.pid { add(Self.ofReport("reports.pid = :pid"), "pid", pid, past: "FALSE") }
     for (field, wanted) in texts where field.match != .tag && !Self.columns.contains(field.name) {
       add(Self.ofReport(field.condition(of: "reports.")), field.name, wanted, past: "FALSE")
@@ -43,11 +44,12 @@ struct GroupRestriction {
     }
     guard let group = filter.group, !group.isEmpty else { return }
     guard ReportStore.isKeyPrefix(group) else { return nil }
-    // The greatest hexadecimal digit is f. Therefore every key with the prefix sorts before the prefix followed by g.
+    // The greatest hexadecimal digit is f. Therefore, in sort order, every key with the prefix is before the string
+    // that consists of the prefix and g.
     add("group_key >= :group AND group_key < :group || 'g'", "group", group)
   }
 
-  /// The string fields of the filter that are also columns of the group tables.
+  /// The string fields of the filter that are also columns in the tables of groups.
   private static let columns: Set = ["name", "executable"]
 
   private static func ofReport(_ condition: String) -> String {
@@ -81,7 +83,7 @@ struct GroupRestriction {
 }
 
 extension ReportFilter {
-  /// Whether the last occurrence of a group alone determines that the group matches.
+  /// Whether the time of a group's last occurrence is sufficient to determine that the group matches.
   fileprivate var isOfWholeGroups: Bool {
     pid == nil && wantedTexts.isEmpty && tags == nil && until == nil
   }

@@ -1,25 +1,25 @@
 import CrashProtocol
 
-/// Selects and orders the groups of a list in SQL, as far as the tables allow.
+/// Selects and orders the groups for a list in SQL, if the tables allow this.
 struct GroupSelection {
   var order = GroupQuery.Order.last
-  /// The wanted states; nil means all states.
+  /// The states of the groups to return; nil means all states.
   var states: Set<GroupQuery.State>?
 
-  /// Whether the wanted states depend on the builds of a program.
+  /// Whether it depends on the builds of a program if a group has one of the requested states.
   ///
-  /// SQL cannot determine that here, so the groups are read.
+  /// SQL cannot determine this here, so the groups must be read.
   var needsBuilds: Bool { states.map { $0.contains(.new) != $0.contains(.open) } ?? false }
 
-  /// Whether a group in this state is wanted.
+  /// Whether a group in this state was requested.
   func includes(_ state: String) -> Bool {
     guard let states else { return true }
     return GroupQuery.State(rawValue: state).map(states.contains) ?? false
   }
 
-  /// Returns the SQL for all groups that may match, in the requested order.
+  /// Returns the SQL that finds all groups that may match, in the requested order.
   ///
-  /// The columns are the key, the user, and the count if the filter matches whole groups.
+  /// The columns of the result are the key, the user, and the count if the filter matches whole groups.
   func sql(_ wanted: GroupRestriction) -> String {
     "SELECT key, uid\(wanted.hasWholeGroups ? ", count" : "") FROM (\(sums(wanted))) AS found \(condition) ORDER BY \(ordering)"
   }

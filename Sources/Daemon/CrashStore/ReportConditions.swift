@@ -2,15 +2,16 @@ public import CrashProtocol
 public import CrashReport
 import GRDB
 
-/// The conditions of a report filter, in SQL.
+/// Builds the SQL conditions of a filter for reports.
 ///
-/// The SQL contains only conditions that the filter sets, so that SQLite can use an index for the order of the rows.
+/// The SQL contains only conditions for fields that the filter sets, so that SQLite can use an index for the order of
+/// the rows.
 ///
-/// If the filter has tags, the query starts with the rows of the first tag. The index of these rows has the reports in
-/// order and within the bounds.
+/// If the filter has tags, the query starts with the rows of the filter's first tag. The index of these rows lists the
+/// reports in order and within the requested bounds.
 struct ReportConditions {
   private var conditions: [String] = []
-  /// The conditions on the rows of the first tag; empty if the filter has no tags.
+  /// The conditions on the rows of the filter's first tag; empty if the filter has no tags.
   private var tagConditions: [String] = []
   private var values: [String: (any DatabaseValueConvertible)?] = [:]
 
@@ -26,8 +27,9 @@ struct ReportConditions {
       }
       values.merge(ReportFilter.arguments(ofTag: number, tag)) { $1 }
     }
-    // The greatest hexadecimal digit is f. Therefore every key with the prefix sorts before the prefix followed by g. A
-    // report in which several threads crashed belongs to one group for each of these threads.
+    // The greatest hexadecimal digit is f. Therefore, in sort order, every key with the prefix is before the string
+    // that consists of the prefix and g. If several threads crashed, the report belongs to one group for each of these
+    // threads.
     if let group = filter.group {
       let isInGroup = "group_key >= :group AND group_key < :group || 'g'"
       let others = """
@@ -43,13 +45,13 @@ struct ReportConditions {
   mutating func add(before sequence: Int64) { add("seq < :before", "before", sequence) }
   mutating func add(after sequence: Int64) { add("seq > :after", "after", sequence) }
 
-  /// The SQL for the events that match, in order.
+  /// The SQL that returns the events that match the filter, in order.
   var events: String { "SELECT seq, id, time, json \(source()) ORDER BY \(order) LIMIT :limit" }
 
   /// Returns the SQL for the event numbers of the reports on a page.
   ///
-  /// The query uses an index with all columns of the conditions. Reading the rows themselves would be slow, because
-  /// each row contains JSON and takes several database pages.
+  /// The query uses an index that contains all columns of the conditions. Reading the rows themselves would be slow,
+  /// because each row contains JSON and takes several database pages.
   func page(isOldestFirst: Bool) -> String {
     "SELECT seq \(source(Self.index)) ORDER BY \(order) \(isOldestFirst ? "ASC" : "DESC") LIMIT :limit"
   }
@@ -62,8 +64,8 @@ struct ReportConditions {
   private func source(_ index: String = "") -> String {
     let clause = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
     if tagConditions.isEmpty { return "FROM reports \(index) \(clause)" }
-    // CROSS JOIN prevents SQLite from reordering the tables. SQLite derives the bounds on the tags from the bounds on
-    // the reports.
+    // CROSS JOIN prevents SQLite from changing the order of the tables. SQLite derives the bounds on the rows of tags
+    // from the bounds on the reports.
     return """
       FROM (SELECT seq AS tagged FROM report_tags WHERE \(tagConditions.joined(separator: " AND ")))
       CROSS JOIN reports \(index) ON reports.seq = tagged \(clause)
@@ -81,10 +83,10 @@ struct ReportConditions {
 }
 
 extension ReportFilter {
-  /// Returns the SQL that tests whether a row of `report_tags` is the wanted tag with this number.
+  /// Returns the SQL that tests whether a row of `report_tags` has the tag with this number in the filter.
   static func isTag(_ number: Int) -> String { "key = :tag\(number)_key AND value = :tag\(number)_value" }
 
-  /// Returns the SQL that tests whether a report has the wanted tag with this number.
+  /// Returns the SQL that tests whether a report has the tag with this number in the filter.
   ///
   /// `sequence` is an SQL expression for the event number of the report.
   static func hasTag(_ number: Int, of sequence: String) -> String {
@@ -97,14 +99,14 @@ extension ReportFilter {
 }
 
 extension ReportFilter.Text {
-  /// Returns the SQL condition for a table that has a column with the name of this field.
+  /// Returns the SQL condition for this field, for a table with a column of the same name.
   func condition(of table: String = "") -> String {
     match == .whole ? "\(table)\(name) = :\(name)" : "instr(\(table)\(name), :\(name)) > 0"
   }
 }
 
 extension ReportFilter {
-  /// Whether a list with this filter and visibility would include a report that is not stored yet.
+  /// Whether a list with this filter and visibility would contain a report that is not stored yet.
   public func includes(_ report: CrashReport, visibility: Visibility) -> Bool {
     let process = report.process
     if let uid = visibility.uid, uid != process.ownerKey { return false }

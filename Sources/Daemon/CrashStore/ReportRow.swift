@@ -3,7 +3,7 @@ import CrashReport
 import FoundationEssentials
 import GRDB
 
-/// A database row whose columns have the names of the fields of `Fields`, a type in another module.
+/// A database row whose columns have the same names as the fields of `Fields`, which is a type of another module.
 struct TypedRow<Fields: Codable>: Codable, FetchableRecord, EncodableRecord {
   var fields: Fields
 
@@ -16,14 +16,14 @@ struct TypedRow<Fields: Codable>: Codable, FetchableRecord, EncodableRecord {
 struct ReportRow: PersistableRecord {
   static let databaseTableName = "reports"
 
-  /// The event number; nil means that SQLite assigns the next number.
+  /// The event number; if it is nil, SQLite assigns the next number.
   var number: Int64?
   var report: CrashReport
   var json: Data
 
-  /// The fields of a summary that are stored in a column, with the names of these columns.
+  /// The fields of a summary that have a column in the database, with the names of these columns.
   ///
-  /// For example, `groupKey` is stored in `group_key`.
+  /// For example, the column of `groupKey` is `group_key`.
   private static let columns: [(field: String, column: String)] = (FieldShape.fields(of: ReportSummary.self) ?? [])
     .map(\.name).filter { !["cursor", "isPreliminary"].contains($0) && !tags.contains($0) }
     .map { field in
@@ -35,7 +35,7 @@ struct ReportRow: PersistableRecord {
 
   /// The columns that `TypedRow<ReportSummary>` reads.
   ///
-  /// The column of the cursor contains the event number.
+  /// The column for the cursor contains the event number.
   static let summary =
     "CAST(seq AS TEXT) AS cursor, " + columns.map { "\($0.column) AS \($0.field)" }.joined(separator: ", ")
     + tags.map { ", (\(tag($0, of: "reports.seq"))) AS \($0)" }.joined()
@@ -54,18 +54,18 @@ struct ReportRow: PersistableRecord {
   }
 }
 
-/// A row on a page of events or incidents.
+/// A row that contains an event or an incident as JSON.
 struct EventRow: Decodable, FetchableRecord {
   var seq: Int64
   var id: String
   var time: String
   var json: Data
 
-  /// Returns rows in order, with at most `limitBytes` bytes.
+  /// Returns rows in order, whose total size is at most `limitBytes` bytes.
   ///
-  /// If the first row alone is larger, only that row is returned.
+  /// If the first row alone exceeds this size, only the first row is returned.
   ///
-  /// - Returns: The readable rows, the number of unreadable rows, the number of the last row, and whether more may
+  /// - Returns: The readable rows, the number of unreadable rows, the number of the last row, and whether more rows may
   ///   follow.
   static func page(
     _ database: Database, sql: String, _ arguments: StatementArguments, limit: Int, limitBytes: Int

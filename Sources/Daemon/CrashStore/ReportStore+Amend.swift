@@ -5,11 +5,12 @@ import GRDB
 extension ReportStore {
   /// Rewrites a stored report without creating an event.
   ///
-  /// It is meant for changes that subscribers need not receive. Precondition: the fields that lists and filters use
-  /// have not changed.
+  /// This method is meant for changes that subscribers need not receive. Precondition: the fields that lists and
+  /// filters use have not changed.
   /// - Parameters:
   ///   - report: The changed report.
-  ///   - expected: The cursor of the stored report. If the report has a different cursor now, nothing is written.
+  ///   - expected: The cursor that the stored report must have. If the report has another cursor now, nothing is
+  ///     written.
   /// - Returns: Whether the report was written.
   /// - Throws: `StoreError.unavailable`.
   public func amend(_ report: CrashReport, at expected: StoreCursor) throws(StoreError) -> Bool {
@@ -21,7 +22,7 @@ extension ReportStore {
           arguments: [report.id, expected.sequence])
         guard let bytes else { return false }
         try database.execute(sql: "UPDATE reports SET json = ? WHERE id = ?", arguments: [json, report.id])
-        // The stored size of the owner's reports must equal the sum of the rows in `group_reports`.
+        // Update the stored size of the owner's reports, because it must equal the sum of the rows in `group_reports`.
         let growth = json.count - bytes
         try database.execute(
           sql: "UPDATE group_reports SET bytes = bytes + ? WHERE id = ? AND bytes > 0", arguments: [growth, report.id])

@@ -1,9 +1,9 @@
 public import CrashProtocol
 import GRDB
 
-/// A group that matches the filter.
+/// A group that matches the filter of a query.
 ///
-/// It contains the number of crashes only if the stored sum can be used with the filter.
+/// The value contains the number of crashes only if the stored sums can be used with this filter.
 private struct FoundGroup: Decodable, FetchableRecord {
   var key: String
   var uid: Int64
@@ -16,7 +16,7 @@ private struct GroupEdge: Decodable, FetchableRecord {
   var release: String?
 }
 
-/// A program whose crashes are in a group.
+/// A program whose crashes belong to a group.
 private struct GroupPart: Decodable, FetchableRecord {
   var build, name: String
 }
@@ -26,13 +26,13 @@ extension ReportStore {
 
   /// Returns the groups of the reports that match the filter.
   ///
-  /// When a report is removed, its process, unit, signal and annotations are removed from the store. If the filter
-  /// contains one of these, only existing reports are counted.
+  /// When a report is removed, the store does not keep its process, unit, signal and annotations. If the filter
+  /// contains one of these fields, only reports that still exist are counted.
   /// - Parameters:
-  ///   - filter: The filter of the reports.
+  ///   - filter: The conditions that the reports must satisfy.
   ///   - visibility: The users whose reports the caller may read.
-  ///   - order: The order of the groups, with the greatest value first.
-  ///   - states: The wanted states; nil means all states.
+  ///   - order: The value by which the groups are sorted, greatest value first.
+  ///   - states: The states of the groups to return; nil means all states.
   ///   - offset: The number of groups to skip.
   ///   - limit: The maximum number of groups.
   /// - Returns: The groups.
@@ -49,9 +49,9 @@ extension ReportStore {
         if order != .last || states != nil {
           return try Self.groups(wanted, GroupSelection(order: order, states: states), offset, limit, in: database)
         }
-        // The stored sums are used if the filter permits that. Otherwise all rows are read. Existing reports and
-        // removed reports are in two tables. Each table has an index in a suitable order. A group that is among the
-        // most recent groups of both tables together is also among the most recent groups of at least one table.
+        // The method uses stored sums if the filter permits this. Otherwise, it reads all rows. Rows of existing
+        // reports and rows of removed reports are in two tables. Each table has an index in the requested order.
+        // Therefore, each of the most recent groups is also among the most recent groups of at least one of the tables.
         let sql =
           wanted.isOfWholeGroups
           ? """
@@ -75,9 +75,9 @@ extension ReportStore {
     }
   }
 
-  /// Returns groups in another order or in certain states.
+  /// Returns groups in an order or with states that the stored sums cannot provide.
   ///
-  /// A group is read only if it may be returned.
+  /// The method reads a group only if it may be in the result.
   private static func groups(
     _ wanted: GroupRestriction, _ selection: GroupSelection, _ offset: Int, _ limit: Int, in database: Database
   ) throws -> [ReportGroup] {
@@ -85,7 +85,8 @@ extension ReportStore {
     var builds = NewestBuilds()
     var (skipped, groups): (Int, [ReportGroup]) = (0, [])
     while groups.count < limit, let found = try rows.next() {
-      // Groups before the page are skipped without being read. This is not possible if their state depends on builds.
+      // Skip the groups before the page without reading them. This is not possible if the states of the groups depend
+      // on builds.
       if !selection.needsBuilds, skipped < offset {
         skipped += 1
         continue
@@ -158,7 +159,7 @@ extension ReportStore {
       guard !prefix.isEmpty, let wanted = GroupRestriction(ReportFilter(group: prefix), visibility) else {
         throw StoreError.noSuchGroup(key: prefix)
       }
-      // The key is looked up before the write transaction, so that crashes can be stored during the lookup.
+      // Look up the key before the write transaction, so that crashes can be stored during the look-up.
       let found = try pool.read { database in
         try FoundGroup.fetchAll(
           database,
@@ -185,15 +186,15 @@ extension ReportStore {
     }
   }
 
-  /// Returns nil if the store has no rows of the group.
+  /// Returns the group with a key; nil if the store has no rows of the group.
   ///
-  /// Within one transaction this does not happen.
+  /// If the key was found in the same transaction, the group always has rows.
   private static func group(
     _ found: FoundGroup, _ wanted: GroupRestriction, _ builds: inout NewestBuilds, in database: Database
   ) throws -> ReportGroup? {
     let (key, uid) = (found.key, found.uid)
     let own = wanted.narrowed(to: key, uid)
-    // The first and the last crash are at the ends of an index, so each query reads only one row.
+    // The first and the last crash of a group are at the ends of an index, so each query reads only one row.
     let edge = { (order: String, of: (reports: String, past: String)) in
       try GroupEdge.fetchOne(
         database,
@@ -224,7 +225,7 @@ extension ReportStore {
       lastRelease: newest.release)
   }
 
-  /// Returns the number of crashes, and the builds and names of their programs.
+  /// Returns the number of crashes in a group, and the builds and names of the crashed programs.
   private static func sums(
     _ found: FoundGroup, _ wanted: GroupRestriction, _ own: GroupRestriction, in database: Database
   ) throws -> (count: Int, parts: [GroupPart]) {
@@ -234,8 +235,8 @@ extension ReportStore {
         arguments: [found.key, found.uid])
       return (count, parts)
     }
-    // The query makes two passes over the group's rows. Counting per build and per name in one pass would require a
-    // sort.
+    // The query reads the group's rows twice. The reason is that counting by build and by name in one pass would
+    // require sorting the rows.
     let count = try Int.fetchOne(
       database,
       sql: """
@@ -251,7 +252,7 @@ extension ReportStore {
     return (count ?? 0, parts)
   }
 
-  /// Returns how many groups are resolved, and how many of the resolved groups have crashed again.
+  /// Returns the number of resolved groups, and the number of resolved groups that have crashed again.
   /// - Throws: `StoreError.unavailable`.
   public func resolvedGroups(
     visibility: Visibility = .all

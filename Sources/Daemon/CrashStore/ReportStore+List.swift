@@ -12,14 +12,14 @@ extension ReportStore {
 
   /// Returns summaries of reports, newest first or oldest first.
   /// - Parameters:
-  ///   - filter: The filter of the reports.
+  ///   - filter: The conditions that the reports must satisfy.
   ///   - visibility: The users whose reports the caller may read.
-  ///   - before: Only reports older than this cursor are returned. It is usually the cursor of the last report on the
+  ///   - before: The cursor that the returned reports must precede. It is usually the cursor of the last report on the
   ///   previous page.
-  ///   - after: Only reports newer than this cursor are returned, for lists with the oldest first.
-  ///   - isOldestFirst: Whether the oldest reports come first.
+  ///   - after: The cursor that the returned reports must follow, for lists that begin with the oldest report.
+  ///   - isOldestFirst: Whether the list begins with the oldest report.
   ///   - limit: The maximum number of reports.
-  ///   - counts: Whether the reports after the page are counted.
+  ///   - counts: Whether the method counts the reports after the page.
   /// - Returns: The page.
   /// - Throws: `StoreError.invalidCursor`, `unavailable`.
   public func page(
@@ -53,16 +53,17 @@ extension ReportStore {
         if let last {
           if isOldestFirst { wanted.add(after: last) } else { wanted.add(before: last) }
         }
-        // If the page is empty, either the caller requested no reports, or no reports are left to count.
+        // If the page is empty, either the caller requested no reports, or there are no reports to count.
         let count = try Int.fetchOne(database, sql: wanted.count, arguments: wanted.arguments())
         return ReportPage(reports: reports, more: count ?? 0)
       }
     }
   }
 
-  /// Returns the newest report of a program; nil if there is none.
+  /// Returns the summary of a program's newest report; nil if the program has no report.
   ///
-  /// The program is identified by user, executable and name. Complexity: reads one row per report of the program.
+  /// The program is identified by user, executable and name. Complexity: the method reads one row for each report of
+  /// the program.
   /// - Throws: `StoreError.unavailable`.
   public func newest(uid: UInt32, executable: String, name: String) throws(StoreError) -> ReportSummary? {
     let (pool, _) = try current

@@ -4,14 +4,14 @@ import GRDB
 
 // Combines stored reports with reports that are not stored yet.
 extension ReportStore {
-  /// Returns summaries as `page` does, with the reports that are not stored yet after all stored events.
+  /// Returns the same summaries as `page`, and in addition the reports that are not stored yet, as the newest events.
   ///
-  /// A list with the oldest first contains no unstored reports, because it follows the order in which reports were
-  /// stored. The cursor of an unstored report can be passed as `before`, but cannot begin a stream of events. If a
-  /// report of `preliminary` was stored in the meantime, the page has the stored report instead. The page may then be
-  /// shorter than `limit`.
-  /// - Throws: The errors of `page`. `StoreError.invalidCursor` is also thrown if `after` is the cursor of an unstored
-  ///   report.
+  /// A list that begins with the oldest report contains no unstored reports, because it has the order in which reports
+  /// were stored. The cursor of an unstored report can be passed as `before`, but a stream of events cannot begin at
+  /// this cursor. If a report of `preliminary` was stored after the caller had read the list, the page contains the
+  /// stored report instead. In this case, the page may have fewer than `limit` reports.
+  /// - Throws: The errors of `page`. The method also throws `StoreError.invalidCursor` if `after` is the cursor of an
+  ///   unstored report.
   public func page(
     with preliminary: [CrashReport], _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all,
     before: StoreCursor? = nil, after: StoreCursor? = nil, isOldestFirst: Bool = false, limit: Int,
@@ -21,7 +21,7 @@ extension ReportStore {
     if let after, after.isUnstored { throw .invalidCursor(after.description) }
     if let before, before.isUnstored, before.epoch != epoch { throw .invalidCursor(before.description) }
     let possible = isOldestFirst ? [] : preliminary.filter { filter.includes($0, visibility: visibility) }
-    // Unstored reports have higher numbers than every stored report.
+    // Unstored reports have higher event numbers than all stored reports.
     let shown = try unstored(possible).map { (cursor: StoreCursor.unstored($0, in: epoch), report: $0) }
       .filter { entry in before.map { entry.cursor < $0 } ?? true }
       .sorted { ($0.cursor, $0.report.id) > ($1.cursor, $1.report.id) }
@@ -35,9 +35,9 @@ extension ReportStore {
     return page
   }
 
-  /// Returns the report whose id begins with `prefix`, including unstored reports.
+  /// Returns the report whose ID begins with `prefix`, which may be stored or unstored.
   ///
-  /// If `prefix` is nil, returns the newest report.
+  /// If `prefix` is nil, the result is the newest report.
   /// - Throws: The errors of `report`.
   public func report(
     with preliminary: [CrashReport], idPrefix prefix: String?, visibility: Visibility = .all
@@ -54,8 +54,8 @@ extension ReportStore {
       guard case .noSuchReport = error, !possible.isEmpty else { throw error }
       missing = error
     }
-    // Unstored reports are examined after the first lookup. If a report was stored in between, the second lookup finds
-    // it.
+    // Check the unstored reports after the first look-up. If one of them was stored between these two steps, the second
+    // look-up finds it in the store.
     let others = try unstored(possible)
     if others.count < possible.count {
       do throws(StoreError) {
@@ -70,8 +70,8 @@ extension ReportStore {
     }
     let count = others.count + (stored == nil ? 0 : 1)
     guard digits.isEmpty || count == 1 else { throw .ambiguous(id: digits, count: count) }
-    // A report whose time is in the future is returned only if there is no other report. The same rule applies to
-    // stored reports.
+    // A report whose time is in the future is returned only if there is no report with a possible time. For stored
+    // reports, the same rule applies.
     let epoch = try current.1
     let candidates = try Self.translating(path) {
       try others.map { try StoredReport(unstored: $0, epoch: epoch) } + (stored.map { [$0] } ?? [])
@@ -83,9 +83,9 @@ extension ReportStore {
     return newest
   }
 
-  /// Returns those reports that the store does not have and never had.
+  /// Returns those of the reports that the store does not contain and has never contained.
   ///
-  /// A report that was removed must not reappear.
+  /// The reason for the second condition is that a report that was removed must not appear again.
   public func unstored(_ reports: [CrashReport]) throws(StoreError) -> [CrashReport] {
     if reports.isEmpty { return [] }
     let pool = try pool
@@ -101,14 +101,14 @@ extension ReportStore {
 }
 
 extension StoreCursor {
-  /// The numbers of unstored reports are above the numbers of all events, including later ones.
+  /// The first number for unstored reports, which is higher than the numbers of all events that the store will assign.
   private static let firstUnstored = Int64(1) << 62
 
   package var isUnstored: Bool { sequence >= Self.firstUnstored }
 
   /// Returns the cursor of an unstored report.
   ///
-  /// Its number consists of the 18 digits of the report's time without the century.
+  /// The number consists of the 18 digits of the report's time, without the century.
   static func unstored(_ report: CrashReport, in epoch: StoreEpoch) -> StoreCursor {
     let digits = report.time.utf8.filter { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.dropFirst(2).prefix(
       18)

@@ -4,16 +4,16 @@ import FoundationEssentials
 import GRDB
 
 extension ReportStore {
-  /// Returns the report whose id begins with `prefix`.
+  /// Returns the report whose ID begins with `prefix`.
   ///
-  /// If `prefix` is nil, returns the newest report.
+  /// If `prefix` is nil, the result is the newest report.
   /// - Throws: `StoreError.noSuchReport`, `ambiguous`, `unreadable`, `unavailable`.
   public func report(idPrefix prefix: String?, visibility: Visibility = .all) throws(StoreError) -> StoredReport {
     let (pool, epoch) = try current
     return try Self.translating(path) {
       try pool.read { database in
-        // Ids consist of hexadecimal digits. Any other prefix is refused here, because it could contain a wildcard of
-        // SQL and no id can match it.
+        // Report IDs consist of hexadecimal digits. Reject any other prefix: no ID can match it, and it could contain
+        // an SQL wildcard.
         let prefix = prefix ?? ""
         guard prefix.utf8.allSatisfy(Self.isHexadecimalDigit) else { throw StoreError.noSuchReport(id: prefix) }
         let wanted: StatementArguments = ["uid": visibility.uid, "glob": prefix.lowercased() + "*"]
@@ -22,18 +22,19 @@ extension ReportStore {
           let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM reports \(which)", arguments: wanted) ?? 0
           if count > 1 { throw StoreError.ambiguous(id: prefix, count: count) }
         }
-        // The newest report is the one with the latest crash, which may not be the one that was stored last. Reports
-        // from the spool, and reports that waited for symbols, are stored late.
+        // The newest report is the report of the latest crash, which is not always the report that was stored last.
+        // Reports from the spool and reports that waited for symbols are stored later than other reports.
         let newest = { (bound: String) in
           try Row.fetchOne(
             database,
             sql: "SELECT seq, id, time, json FROM reports \(which)\(bound) ORDER BY time DESC, seq DESC LIMIT 1",
             arguments: wanted)
         }
-        // A wrong clock may have dated a report into the future. This report is returned only if there is no other one.
+        // If a clock was wrong, a report may have a time in the future. This report is returned only if there is no
+        // other report.
         let row = try newest(" AND time <= '\(Self.now)'") ?? newest("")
         guard let row else { throw StoreError.noSuchReport(id: prefix) }
-        // A column of a damaged database may have a value of any type.
+        // In a damaged database, a column may contain a value of any type.
         guard let event = try? EventRow(row: row) else {
           throw StoreError.unreadable(id: String.fromDatabaseValue(row["id"]) ?? "")
         }
@@ -42,21 +43,21 @@ extension ReportStore {
     }
   }
 
-  /// Returns a report and its raw record, both from the same version of the report.
+  /// Returns a report and its raw record, which belong to the same version of the report.
   /// - Throws: The errors of `report`, and `changedMeanwhile`.
   public func reportAndRaw(
     idPrefix prefix: String?, visibility: Visibility = .all
   ) throws(StoreError) -> (cursor: StoreCursor, report: CrashReport, raw: [UInt8]) {
     let stored = try report(idPrefix: prefix, visibility: visibility)
     let raw = try raw(id: stored.id) ?? []
-    // The report must not have been replaced between the two reads.
+    // Check that the report was not replaced between the two reads.
     guard try report(idPrefix: stored.id).cursor == stored.cursor else {
       throw StoreError.changedMeanwhile(id: stored.id)
     }
     return (stored.cursor, try stored.report, raw)
   }
 
-  /// Returns the raw record that the process wrote; nil if the report has none or does not exist.
+  /// Returns the raw record of a report; nil if the report does not exist or has no raw record.
   /// - Throws: `StoreError.unavailable`.
   public func raw(id: String) throws(StoreError) -> [UInt8]? {
     let pool = try pool
@@ -76,25 +77,27 @@ extension ReportStore {
     try eventPage(after: cursor, filter, visibility: visibility, limit: limit).events
   }
 
-  /// A page of events, in order.
+  /// A page of events, in the order of their numbers.
   public struct EventPage: Sendable {
     /// The events on the page that can be read.
     public var events: [StoredReport]
-    /// The number of events on the page that cannot be read.
+    /// The number of events on the page that cannot be read, for example because they are damaged.
     ///
     /// An unreadable event does not prevent reading later events.
     public var unreadable: Int
-    /// The cursor for the next page.
+    /// The cursor at which the next page begins.
     ///
-    /// It is after all events that were examined, so that events that the filter excludes are not examined again.
+    /// The cursor is after all events that the store has examined, so that events that the filter excludes are not
+    /// examined again.
     public var end: StoreCursor
-    /// Whether no further event was stored when the page was read.
+    /// Whether the store had no further event when the page was read.
     public var isLast: Bool
   }
 
   /// Returns the events after `cursor`, in order.
   ///
-  /// The page has at most `limit` events. It has at most `limitBytes` bytes, unless its first event alone is larger.
+  /// The page has at most `limit` events. The page has at most `limitBytes` bytes, unless its first event alone is
+  /// larger.
   /// - Throws: `StoreError.invalidCursor`, `unavailable`.
   public func eventPage(
     after cursor: StoreCursor, _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, limit: Int,
@@ -117,7 +120,7 @@ extension ReportStore {
     }
   }
 
-  /// The default limit for the total size of the reports on one page, in bytes.
+  /// The default value of `limitBytes`, the maximum size of the reports on one page.
   public static let eventPageLimitBytes = 4 << 20
 
   /// Parses a cursor from its string form.
@@ -138,7 +141,7 @@ extension ReportStore {
     }
   }
 
-  /// Returns the number of reports.
+  /// Returns the number of stored reports that the caller may read.
   /// - Throws: `StoreError.unavailable`.
   public func count(visibility: Visibility = .all) throws(StoreError) -> Int {
     let pool = try pool
@@ -147,16 +150,16 @@ extension ReportStore {
     }
   }
 
-  /// Returns the number of reports.
+  /// Returns the number of stored reports that the caller may read.
   ///
-  /// It is read from stored sums, because counting rows takes time for each row.
+  /// The number comes from stored sums, because counting would have to read every row.
   static func count(_ visibility: Visibility, in database: Database) throws -> Int {
     try Int.fetchOne(
       database, sql: "SELECT ifnull(sum(reports), 0) FROM user_shares WHERE :uid IS NULL OR uid = :uid",
       arguments: ["uid": visibility.uid]) ?? 0
   }
 
-  /// Returns the size of the database file, without its write-ahead log.
+  /// Returns the size in bytes of the database file, without the write-ahead log.
   /// - Throws: `StoreError.unavailable`.
   public func sizeBytes() throws(StoreError) -> Int {
     let pool = try pool
@@ -174,7 +177,7 @@ extension ReportStore {
     Timestamp.string(since1970_ns: UInt64(max(0, Date().timeIntervalSince1970) * 1e9))
   }
 
-  /// Whether the string can be the beginning of a group's key.
+  /// Whether the string can be the beginning of a group key.
   static func isKeyPrefix(_ text: String) -> Bool {
     text.utf8.allSatisfy(isHexadecimalDigit) && text.lowercased() == text
   }
@@ -194,9 +197,9 @@ extension ReportStore {
     }
   }
 
-  /// Returns the highest number that was ever assigned to an event.
+  /// Returns the highest number that the store has assigned to an event.
   ///
-  /// Its report may have been replaced since.
+  /// The report of this event may have been replaced.
   static func newestSequence(in database: Database) throws -> Int64 {
     try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'reports'") ?? 0
   }

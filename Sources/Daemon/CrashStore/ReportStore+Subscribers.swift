@@ -1,14 +1,14 @@
 public import CrashProtocol
 import GRDB
 
-// Stores named subscribers and their cursors.
+// Stores the names of subscribers and their cursors.
 extension ReportStore {
-  /// The maximum number of subscribers for one user.
+  /// The maximum number of named subscribers of one user.
   public static let subscriberLimit = 64
 
-  /// Returns the cursor of a subscriber.
+  /// Returns the cursor of a subscriber, and registers a new subscriber.
   ///
-  /// A new subscriber is registered, and its cursor is the newest event.
+  /// The cursor of a new subscriber is the newest event.
   /// - Throws: `StoreError.tooManySubscribers`, `unavailable`.
   public func enter(subscriber name: String, uid: UInt32, at time: String) throws(StoreError) -> StoreCursor {
     return try Self.translating(path) {
@@ -35,10 +35,10 @@ extension ReportStore {
     }
   }
 
-  /// Records that a subscriber has processed every event up to `cursor`.
+  /// Records that a subscriber has processed all events up to `cursor`.
   ///
-  /// If `cursor` is before the recorded cursor, nothing changes.
-  /// - Returns: The subscriber's cursor after the call.
+  /// If `cursor` is before the recorded cursor, the recorded cursor does not change.
+  /// - Returns: The recorded cursor after the call.
   /// - Throws: `StoreError.noSuchSubscriber`, `invalidCursor`, `unavailable`.
   public func acknowledge(
     _ cursor: StoreCursor, subscriber name: String, uid: UInt32, at time: String
@@ -54,7 +54,7 @@ extension ReportStore {
     }
   }
 
-  /// Returns the cursor of a subscriber.
+  /// Returns the recorded cursor of a subscriber.
   /// - Throws: `StoreError.noSuchSubscriber`, `unavailable`.
   public func cursor(ofSubscriber name: String, uid: UInt32) throws(StoreError) -> StoreCursor {
     let (pool, epoch) = try current
@@ -63,7 +63,7 @@ extension ReportStore {
     }
   }
 
-  /// Removes a subscriber.
+  /// Removes a subscriber and its cursor.
   /// - Throws: `StoreError.noSuchSubscriber`, `unavailable`.
   public func forget(subscriber name: String, uid: UInt32) throws(StoreError) {
     try Self.translating(path) {
@@ -98,10 +98,10 @@ extension ReportStore {
     }
   }
 
-  /// Returns how many events were stored after an event number.
+  /// Returns the number of events that were stored after the event with this number.
   ///
-  /// For a caller that may read only one user's events, only existing reports are counted. The event numbers would also
-  /// count the events of other users.
+  /// For a caller who may read only one user's events, only reports that still exist are counted. The event numbers
+  /// cannot be used in this case, because they also count the events of other users.
   private static func events(after sequence: Int64, _ visibility: Visibility, in database: Database) throws -> Int {
     guard let uid = visibility.uid else { return max(0, Int(clamping: try newestSequence(in: database) - sequence)) }
     return try Int.fetchOne(

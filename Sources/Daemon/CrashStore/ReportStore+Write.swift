@@ -3,7 +3,7 @@ import FoundationEssentials
 import GRDB
 import Synchronization
 
-/// The existing row that a new report replaces.
+/// The row of a stored report that a new report replaces.
 private struct OldRow: Decodable, FetchableRecord {
   var seq: Int64
   var uid: Int64
@@ -14,21 +14,23 @@ private struct OldRow: Decodable, FetchableRecord {
 extension ReportStore {
   /// The maximum total size of a report and its raw record, in bytes.
   ///
-  /// If it is exceeded, parts are dropped and counted in the losses of the report.
+  /// If the size is exceeded, parts of the report are dropped and counted in its losses.
   public static let reportLimitBytes = 8 << 20
 
   /// Stores a report, or replaces the report with the same id.
   ///
-  /// A replaced report gets a new cursor and therefore is a new event, so that subscribers receive it again. Nothing
-  /// changes in two cases: the report differs from the stored one only in its timing, or the report was removed earlier
-  /// and is therefore already counted. The report of a restricted process stays restricted, even if crashd had less
-  /// information about the process the second time. Otherwise the user of the process could read it.
+  /// A replaced report gets a new cursor and is a new event, so that subscribers receive it again. The store does not
+  /// change in two cases: the report differs from the stored report only in its timing, or the report was removed
+  /// earlier. The report of a restricted process stays restricted, even if crashd did not know the second time that the
+  /// process is restricted. Otherwise, the user of the process could read the report.
   /// - Parameters:
-  ///   - report: The report.
+  ///   - report: The report to store.
   ///   - raw: The raw record that the process wrote.
-  ///   - expected: The cursor of the report to replace, or nil for any. If the stored report has a different cursor,
+  ///   - expected: The cursor that the stored report must have; nil for any cursor. If the stored report has another
+  ///     cursor,
   ///   the call fails.
-  ///   - ownPID: The pid that the process itself reported. A report that was stored before the process connected
+  ///   - ownPID: The pid in the pid namespace of the process, as the process reported it. A report that was stored
+  ///     before the process connected
   ///   contains this pid.
   /// - Returns: How the store was changed.
   /// - Throws: `StoreError.changedMeanwhile`; `identifierTaken` if a report of another process has the id;
@@ -37,7 +39,7 @@ extension ReportStore {
     _ report: CrashReport, raw: [UInt8], replacing expected: StoreCursor? = nil, knownAs ownPID: Int? = nil
   ) throws(StoreError) -> StoreChange {
     return try Self.translating(path) {
-      // The database file must be in place, because data written to an unlinked file would be lost when crashd ends.
+      // Check that the database file is in its place, because data in a deleted file would be lost when crashd ends.
       if let what = displacement() { throw StoreError.unavailable(path: path, reason: what) }
       let sized = try SizedReport(report, raw: raw, limitBytes: Self.reportLimitBytes)
       let change = try writing.withLock { _ in
@@ -73,8 +75,8 @@ extension ReportStore {
         return .unchanged
       }
       let sequence = try Self.insert(report, json: sized.json, raw: sized.raw, into: database)
-      // A replaced report is not counted again, because it was counted when it was first stored. The count also stays
-      // if a different cause is found later.
+      // Do not count a report that replaces another one, because the crash was counted when its report was first
+      // stored. The count does not change even if the new report has another cause.
       if old == nil {
         try Self.count(.crash, EventCount(report), of: report.process.ownerKey, fairShare, full, in: database)
       }
@@ -83,23 +85,24 @@ extension ReportStore {
     }
   }
 
-  /// Whether the stored report equals the new one, apart from its timing.
+  /// Whether the stored report equals the new report, apart from the timing.
   ///
-  /// An unreadable report is never equal.
+  /// If the stored report cannot be read, the result is false.
   private static func isSame(_ json: Data, _ report: CrashReport) -> Bool {
     guard var old = try? JSONDecoder().decode(CrashReport.self, from: json) else { return false }
     old.timing = report.timing
     return old == report
   }
 
-  /// Inserts a report with the given event number, or with the next number if it is nil.
+  /// Inserts a report with this event number; if the number is nil, with the next number.
   ///
   /// Precondition: the store has no report with this id.
   @discardableResult
   static func insert(
     _ report: CrashReport, json: Data, raw: [UInt8]?, as number: Int64? = nil, into database: Database
   ) throws -> Int64 {
-    // GRDB caches the prepared statement for each connection, because preparing it costs more than running it.
+    // For each connection, GRDB caches the prepared statement, because preparing the statement costs more than running
+    // it.
     try ReportRow(number: number, report: report, json: json).insert(database)
     let sequence = number ?? database.lastInsertedRowID
     let row = try database.cachedStatement(
@@ -107,8 +110,8 @@ extension ReportStore {
         INSERT INTO group_reports (group_key, uid, time, id, build, name, executable, title, bytes, seq)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """)
-    // The bytes of a report are counted for only one of its groups, so that the sum over all groups is correct. A tag
-    // is counted three times, because it is stored in its table and in two indexes.
+    // The bytes of a report are counted in only one of its groups, so that the sum over all groups is correct. The
+    // bytes of a tag are counted three times, because the tag is stored in its table and in two indexes.
     let tags = report.tags
     var bytes = json.count + (raw?.count ?? 0) + tags.reduce(0) { $0 + 3 * ($1.key.utf8.count + $1.value.utf8.count) }
     for group in report.groups {

@@ -5,14 +5,14 @@ import Synchronization
 
 /// Stores reports on disk, in one SQLite database with a write-ahead log.
 ///
-/// Every call may block on the disk. Reads run concurrently with each other and with one write. All methods may be
-/// called from any thread.
+/// Every method may block while it waits for the disk. Reads run concurrently with each other and with one write. All
+/// methods may be called from any thread.
 public final class ReportStore: Sendable {
   /// The path of the database.
   public let path: String
-  /// The open database, with its epoch.
+  /// The open database and its epoch.
   ///
-  /// It is replaced when a corrupt database is set aside.
+  /// The value is replaced when crashd sets a corrupt database aside.
   struct Opened {
     var pool: DatabasePool
     var epoch: StoreEpoch
@@ -21,26 +21,24 @@ public final class ReportStore: Sendable {
 
   enum State {
     case open(Opened)
-    /// The database cannot be opened at the moment, for example because the disk is full.
+    /// The database cannot be opened now, for example because the disk is full.
     ///
-    /// `SetAside` is a database that was set aside and whose contents are not copied yet.
+    /// The associated `SetAside` is a database that was set aside and whose contents were not copied yet.
     case closed(StoreError, SetAside?)
   }
 
   private let state: Mutex<State>
-  /// This lock is held during each write and while the database is replaced.
+  /// A thread holds this lock during each write, and while it replaces the database.
   ///
-  /// Therefore no write goes into a database that was set aside.
+  /// Therefore, no write changes a database that was set aside.
   let writing = Mutex<Void>(())
-  /// Determines whose rows are evicted if there are too many rows.
+  /// Decides which user's rows are evicted if there are too many rows.
   let fairShare: FairShare
   let fullShares = FullShares()
-  /// The groups that may have more reports than the retention policy allows.
+  /// The groups that may have more reports than the retention policy permits.
   let grown = Mutex(GrownGroups())
 
-  /// Opens the database.
-  ///
-  /// If it does not exist, creates it.
+  /// Opens the database, or creates it if it does not exist.
   /// - Throws: `StoreError` `notADatabase`, `corrupt`, `tooNew` or `unavailable`. An existing file is never
   ///   overwritten.
   public convenience init(path: String, fairShare: FairShare = FairShare()) throws(StoreError) {
@@ -55,19 +53,19 @@ public final class ReportStore: Sendable {
 
   /// Whether the database is open.
   ///
-  /// If it is not open, every call fails with `unavailable` until `openAgain` succeeds.
+  /// While it is not open, every call fails with `unavailable`, until `openAgain` succeeds.
   public var isOpen: Bool { if case .open = state.withLock({ $0 }) { true } else { false } }
 
   /// The reason why the database is not open; nil if it is open.
   public var whyClosed: StoreError? { if case .closed(let error, _) = state.withLock({ $0 }) { error } else { nil } }
 
-  /// The epoch is a part of every cursor.
+  /// The epoch of the database, which is a part of every cursor.
   ///
-  /// If the database is not open, this is the epoch `none`.
+  /// If the database is not open, the value is `StoreEpoch.none`.
   public var epoch: StoreEpoch { (try? current.1) ?? .none }
   var pool: DatabasePool { get throws(StoreError) { try current.0 } }
 
-  /// The database and its epoch, read together.
+  /// The open database and its epoch, which belong together.
   var current: (DatabasePool, StoreEpoch) {
     get throws(StoreError) {
       let opened = try opened
@@ -84,32 +82,32 @@ public final class ReportStore: Sendable {
     }
   }
 
-  /// A database that was set aside, and whose contents must still be copied to the new database.
+  /// A database that was set aside and whose contents must still be copied to the new database; nil if there is none.
   var pending: SetAside? {
     if case .closed(_, let aside) = state.withLock({ $0 }) { aside } else { nil }
   }
 
   func replace(by new: State) { state.withLock { $0 = new } }
 
-  /// Replaces the open database.
+  /// Replaces the open database with another database.
   ///
-  /// Reads that already use the old database continue until they end.
+  /// Reads that have begun in the old database continue until they end.
   func replace(by new: Opened) { replace(by: .open(new)) }
 
-  /// Runs a transaction in the currently open database.
+  /// Runs a transaction in the database that is open now.
   ///
-  /// Ordering: the database cannot be replaced during the transaction, so the transaction cannot go into a database
-  /// that was set aside.
+  /// Ordering: the database cannot be replaced during the transaction, so the transaction never changes a database that
+  /// was set aside.
   func write<Value: Sendable>(_ updates: (Database) throws -> Value) throws -> Value {
     try writing.withLock { _ in try pool.write(updates) }
   }
 
-  /// Writes to the currently open database without a transaction.
+  /// Writes to the database that is open now, without a transaction.
   func writeWithoutTransaction<Value: Sendable>(_ updates: (Database) throws -> Value) throws -> Value {
     try writing.withLock { _ in try pool.writeWithoutTransaction(updates) }
   }
 
-  /// Runs a transaction in the currently open database, and passes that database's epoch to `updates`.
+  /// Runs a transaction in the database that is open now, and passes the epoch of this database to `updates`.
   func writeInEpoch<Value: Sendable>(_ updates: (Database, StoreEpoch) throws -> Value) throws -> Value {
     try writing.withLock { _ in
       let (pool, epoch) = try current
@@ -119,12 +117,12 @@ public final class ReportStore: Sendable {
 
   /// Closes the database.
   ///
-  /// Later calls fail with `unavailable`.
+  /// Later calls of any method fail with `unavailable`.
   public func close() throws(StoreError) {
     guard isOpen else { return }
     let pool = try pool
     try Self.translating(path) {
-      // The write-ahead log is merged into the database file, so that the file is complete without it.
+      // Merge the write-ahead log into the database file, so that this file is complete.
       do {
         _ = try pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
       } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {}
@@ -138,11 +136,11 @@ public final class ReportStore: Sendable {
     configuration.maximumReaderCount = 4
     configuration.label = "reports"
     configuration.prepareDatabase { database in
-      // If the machine crashes, the last transactions may be lost, but the database stays intact. SQLite documents this
-      // for WAL mode.
+      // With this setting, a crash of the machine may lose the last transactions, but does not damage the database.
+      // SQLite documents this for databases in WAL mode.
       try database.execute(sql: "PRAGMA synchronous = NORMAL")
-      // This setting allows SQLite to return free pages to the file system. It has no effect on a database that already
-      // has tables.
+      // This setting allows SQLite to return free pages to the file system. The setting has no effect on a database
+      // that already has tables.
       if !database.configuration.readonly { try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
     }
     makePrivately(path)
@@ -162,8 +160,8 @@ public final class ReportStore: Sendable {
       try giveRoom(to: pool)
       return Opened(pool: pool, epoch: epoch, files: StoreFiles(path))
     } catch {
-      // Only the first error is reported, and an error while closing is ignored. It would add no information, because
-      // the database is already unusable.
+      // Report only the first error, and ignore an error of `close`. The second error would add no information, because
+      // the database cannot be used anyway.
       do { try pool.close() } catch _ {}
       throw error
     }
@@ -171,7 +169,7 @@ public final class ReportStore: Sendable {
 
   /// Converts a database that an older crashd created, so that it can return free pages to the file system.
   ///
-  /// A large database is not converted, because the conversion would take too long.
+  /// A large database is not converted, because the conversion would take too much time.
   private static func giveBackPages(of pool: DatabasePool) throws {
     try pool.writeWithoutTransaction { database in
       let mode = try Int.fetchOne(database, sql: "PRAGMA auto_vacuum") ?? 0
@@ -180,25 +178,25 @@ public final class ReportStore: Sendable {
     }
   }
 
-  /// Increases the size of SQLite's page cache and of the write-ahead log.
+  /// Increases the size of SQLite's page cache and the maximum size of the write-ahead log.
   ///
-  /// With the larger cache, rows that a busy writer reads repeatedly stay in memory. With the larger log, it is merged
-  /// into the database less often. Both values are maximum sizes.
+  /// With a larger cache, rows that crashd reads and writes repeatedly stay in memory. With a larger log, SQLite merges
+  /// the log into the database less often. Both values are maximum sizes, which SQLite uses only if necessary.
   private static func giveRoom(to pool: DatabasePool) throws {
     try pool.writeWithoutTransaction { database in
-      // A negative value is a size in KiB.
+      // SQLite interprets a negative value as a size in KiB.
       try database.execute(sql: "PRAGMA cache_size = -\(writerCacheKiB)")
       _ = try Int.fetchOne(database, sql: "PRAGMA wal_autocheckpoint = \(logPages)")
     }
   }
 
   private static let writerCacheKiB = 8_192
-  /// The maximum number of pages in the write-ahead log.
+  /// The number of pages in the write-ahead log after which SQLite merges the log into the database.
   ///
   /// A page has 4 KiB.
   private static let logPages = 2_500
 
-  /// Refuses a database that belongs to another program, and marks an empty database as crashd's.
+  /// Rejects a database that belongs to another program, and marks an empty database as crashd's database.
   private static func claim(_ pool: DatabasePool, path: String) throws {
     try pool.write { database in
       let mark = try Int32.fetchOne(database, sql: "PRAGMA application_id") ?? 0
@@ -209,7 +207,7 @@ public final class ReportStore: Sendable {
     }
   }
 
-  /// Runs `body`, and converts errors of SQLite to `StoreError`.
+  /// Runs `body`, and converts SQLite errors to `StoreError`.
   static func translating<Value>(_ path: String, _ body: () throws -> Value) throws(StoreError) -> Value {
     do {
       return try body()
@@ -223,20 +221,20 @@ public final class ReportStore: Sendable {
   }
 }
 
-// Restricts access to the database files, because reports contain memory of processes. Only the owner may access the
-// files, whatever the directory and the umask allow.
+// Restricts access to the database files, because reports contain the memory of processes. Only the owner may access
+// the files, even if the modes of the directory and the umask permit more.
 extension ReportStore {
-  /// Creates an empty file with mode 0600 if there is none, before SQLite creates it.
+  /// Creates an empty database file with mode 0600 if it does not exist, before SQLite creates it with another mode.
   ///
-  /// SQLite gives its log files the same mode.
+  /// SQLite creates its log files with the mode of the database file.
   static func makePrivately(_ path: String) {
     let number = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    // If the call fails, the file exists already or cannot be created. In the second case, SQLite reports the error
-    // later.
+    // If the call fails, the file already exists or cannot be created. If it cannot be created, SQLite reports the
+    // error later.
     if number >= 0 { Glibc.close(number) }
   }
 
-  /// Restricts the mode of an existing database if the file belongs to crashd's user.
+  /// Restricts the mode of an existing database file, if the file belongs to crashd's user.
   static func keepPrivate(_ path: String) {
     for suffix in ["", "-wal", "-shm"] { _ = unsafe chmod(path + suffix, 0o600) }
   }

@@ -1,22 +1,22 @@
 package import CrashProtocol
 public import CrashReport
 
-/// A report as JSON, with the cursor of its latest event.
+/// A stored report as JSON, with the cursor of its latest event.
 public struct StoredReport: Sendable, Equatable {
   /// The cursor of the report's latest event.
   public var cursor: StoreCursor
-  /// The id of the report.
+  /// The ID of the report.
   public var id: String
   /// The time of the crash.
   public var time: String
-  /// The report as JSON, in the format of the crashd version that stored it.
+  /// The report as JSON, in the format that was used by the version of crashd that stored it.
   package var json: JSONFragment
 
   /// The decoded report.
   /// - Throws: `StoreError.unreadable`.
   public var report: CrashReport {
     get throws(StoreError) {
-      // The id must match, because JSON may contain a key twice with different values.
+      // The IDs must be equal, because damaged JSON may contain a key twice with different values.
       guard let report = try? json.report(), report.id == id else { throw .unreadable(id: id) }
       return report
     }
@@ -28,7 +28,7 @@ public struct StoredReport: Sendable, Equatable {
     self.json = json
   }
 
-  /// Creates the stored form of a report that is not stored yet.
+  /// Creates the form of a stored report for a report that is not stored yet.
   init(unstored report: CrashReport, epoch: StoreEpoch) throws {
     (cursor, id, time) = (.unstored(report, in: epoch), report.id, report.time)
     json = try JSONFragment(report)
@@ -37,10 +37,10 @@ public struct StoredReport: Sendable, Equatable {
 
 /// The effect of storing a report.
 public enum StoreChange: Sendable, Equatable {
-  /// The report is new.
+  /// The store did not have the report, and inserted it.
   case inserted(StoreCursor)
   /// The report replaced an earlier report with the same id.
   case updated(StoreCursor)
-  /// The same report was already stored, so no event was created.
+  /// The store already had the same report, so it created no event.
   case unchanged
 }

@@ -1,8 +1,8 @@
-/// The set of reports that a reader may read.
+/// The reports that a client may read.
 public enum Visibility: Sendable, Hashable {
-  /// All reports.
+  /// The client may read all reports.
   case all
-  /// The reports of processes that ran under this user id.
+  /// The client may read the reports of processes that ran under this user ID.
   case user(UInt32)
 
   var uid: Int64? {

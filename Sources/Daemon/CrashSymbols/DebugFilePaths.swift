@@ -1,22 +1,22 @@
-/// The paths where the debug files of a stripped image may be, in the order in which gdb searches.
+/// The paths at which the debug files of a stripped image may exist, in the order in which gdb tries them.
 ///
-/// crashd opens these paths, and `crashctl doctor` reports which of them exist.
+/// crashd opens the files at these paths, and `crashctl doctor` reports which of them exist.
 public struct DebugFilePaths: Sendable {
-  /// The directory of installed debug files on Debian.
+  /// The directory in which Debian installs debug files.
   public static let standardDirectory = "/usr/lib/debug"
 
-  /// The directory of installed debug files.
+  /// The directory in which the system installs debug files.
   public var directory: String
   /// The path of the image.
   public var imagePath: String
 
-  /// Creates the paths for an image.
+  /// Creates the value for an image.
   public init(directory: String = Self.standardDirectory, imagePath: String) {
     self.directory = directory
     self.imagePath = imagePath
   }
 
-  /// Returns the paths where a debug file may be.
+  /// Returns the paths at which a debug file may exist.
   ///
   /// `link` is the file name in the image's `.gnu_debuglink` section.
   public func paths(buildID: String, link: String?) -> [String] {
@@ -29,21 +29,22 @@ public struct DebugFilePaths: Sendable {
     }
     let folder = imagePath[..<slash]
     paths += ["\(folder)/\(link)", "\(folder)/.debug/\(link)"]
-    // The path of an image that was loaded through `$ORIGIN/../lib` contains `..`. No path below the directory
-    // corresponds to a path with `..`.
+    // If an image was loaded through `$ORIGIN/../lib`, its path contains `..`. There is no path below the directory of
+    // debug files that corresponds to a path with `..`.
     return Self.leadsUp(folder) ? paths : paths + ["\(directory)\(folder)/\(link)"]
   }
 
   /// Whether a path has the component `..`.
   ///
-  /// Appended to a directory, this path may lead out of the directory.
+  /// If a path with `..` is appended to a directory, the result may be outside of the directory.
   public static func leadsUp(_ path: some StringProtocol) -> Bool {
     path.split(separator: "/").contains { $0 == ".." }
   }
 
   /// Whether the string is a single path component.
   ///
-  /// The string comes from the untrusted image, and with a slash it could lead to any directory.
+  /// The check is necessary because the string comes from the untrusted image, and a string with a slash could lead to
+  /// any directory.
   public static func isName(_ text: String) -> Bool {
     !text.isEmpty && text != "." && text != ".." && text.utf8.count <= 255
       && text.utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "/") && $0 != 0x7f }

@@ -1,47 +1,48 @@
-/// The scope at a code address: the variables that hold pointers, and the types that they point to.
+/// The variables in scope at a code address that hold pointers, and the types to which they point.
 ///
-/// The description comes from a sandboxed child process that has parsed an untrusted file. Therefore parsing ends at
-/// the first invalid line, and numbers are never used as addresses in crashd. `cs_scope.h` defines the format.
+/// The description comes from a sandboxed child process that has parsed an untrusted file. Therefore, the parser stops
+/// at the first invalid line, and crashd never uses the numbers as addresses of its own memory. The header `cs_scope.h`
+/// defines the format.
 public struct ScopeDescription: Sendable, Equatable {
   /// A variable or parameter that holds a pointer.
   public struct Variable: Sendable, Equatable {
-    /// The name in the source code.
+    /// The name of the variable in the source code.
     public var name: String
-    /// The DWARF number of the register.
+    /// The DWARF number of the register on which the location of the variable is based.
     public var register: Int
     /// The offset that is added to the value of the register.
     ///
     /// A negative offset is stored in two's complement.
     public var offset: UInt64
-    /// Whether the sum of register and offset is the address of the variable.
+    /// Whether the sum of the register's value and the offset is the address of the variable.
     ///
-    /// If not, the sum is the value of the variable itself.
+    /// If it is not, the sum is the value of the variable itself.
     public var isMemory: Bool
-    /// The index of the type that the variable points to, in ``ScopeDescription/types``.
+    /// The index in ``ScopeDescription/types`` of the type to which the variable points.
     ///
-    /// Nil if that type has no members.
+    /// The index is nil if the type has no members.
     public var type: Int?
   }
 
   /// A type with members.
   public struct Structure: Sendable, Equatable {
-    /// The name in the source code.
+    /// The name of the type in the source code.
     public var name: String
-    /// The members, in the order of the debug information.
+    /// The members of the type, in the order of the debug information.
     public var fields: [Field]
-    /// The size of an instance of a Swift class; nil if unknown.
+    /// The size of an instance, for a Swift class; nil if it is unknown.
     public var size: UInt64?
-    /// The sizes of instances of derived classes, if the image contains them.
+    /// The sizes of instances of derived classes; empty if the image does not contain them.
     public var derivedSizes: [UInt64] = []
   }
 
   /// A member of a type.
   public struct Field: Sendable, Equatable {
-    /// The name in the source code; empty for a base class and for an anonymous union.
+    /// The name of the member in the source code; empty for a base class and for an anonymous union.
     public var name: String
     /// The offset of the member from the start of the type.
     public var offset: UInt64
-    /// The size of the member; 0 if unknown.
+    /// The size of the member in bytes; 0 if it is unknown.
     public var size: UInt64
     /// The kind of value that the member contains.
     public var content: Content
@@ -49,7 +50,7 @@ public struct ScopeDescription: Sendable, Equatable {
 
   /// The kind of value that a member contains.
   public enum Content: Sendable, Equatable {
-    /// Any other value, or a value of an unknown kind.
+    /// A value of any other kind, or of an unknown kind.
     case plain
     /// A pointer to the type at this index in ``ScopeDescription/types``.
     case pointer(Int)
@@ -57,18 +58,18 @@ public struct ScopeDescription: Sendable, Equatable {
     case value(Int)
   }
 
-  /// A Swift class whose name is part of the function's own name, or of the name of a function that it calls or refers
-  /// to.
+  /// A Swift class whose name is contained in the function's own name, or in the name of a function that it calls or
+  /// refers to.
   public struct NamedClass: Sendable, Equatable {
-    /// The name in the source code.
+    /// The name of the class in the source code.
     public var name: String
-    /// The size of an instance.
+    /// The size of an instance in bytes.
     public var size: UInt64
-    /// The sizes of instances of derived classes, if the image contains them.
+    /// The sizes of instances of derived classes; empty if the image does not contain them.
     public var derivedSizes: [UInt64] = []
   }
 
-  /// The variables in scope.
+  /// The variables in scope that hold pointers.
   ///
   /// The variables of the innermost scope come last.
   public var variables: [Variable] = []
@@ -76,22 +77,22 @@ public struct ScopeDescription: Sendable, Equatable {
   public var types: [Structure] = []
   /// The classes that the function refers to.
   ///
-  /// This list does not require debug information.
+  /// Finding these classes does not require debug information.
   public var namedClasses: [NamedClass] = []
-  /// The bytes of code before the address.
+  /// The bytes of code directly before the address.
   ///
-  /// They do not require debug information.
+  /// Reading these bytes does not require debug information.
   public var codeBefore: [UInt8] = []
 
   /// The maximum number of bytes of code before the address.
   public static let codeBytes = 24
 
-  /// The maximum size of a description.
+  /// The maximum size of a description in bytes.
   ///
-  /// It is larger than the limit of crash-analyse itself.
+  /// This size is larger than the limit that crash-analyse itself applies.
   public static let limitBytes = 64 << 10
 
-  /// Parses a description.
+  /// Parses a description in text form.
   ///
   /// Parsing ends at the first invalid line.
   public init(_ bytes: [UInt8]) {

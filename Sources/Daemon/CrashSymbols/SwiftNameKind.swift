@@ -1,10 +1,11 @@
-/// Classifies Swift functions by their short names.
+/// Classifies Swift functions by the short names that the demangler prints.
 ///
-/// Swift's demangler puts words for the kinds of nodes before an entity: `specialized partial apply for closure #1 in
-/// …`. An identifier of the program cannot look like these words, because the demangler puts identifiers with blanks in
-/// backticks.
+/// Swift's demangler prints words for the kinds of nodes in front of an entity, for example `specialized partial apply
+/// for closure #1 in …`. An identifier of the program cannot look like these words, because the demangler prints
+/// identifiers that contain spaces in backticks.
 enum SwiftNameKind {
-  /// The words for functions that only forward to another function, as `SimplifiedUIDemangleOptions` prints them.
+  /// The words for functions that only forward to another function, in the form that `SimplifiedUIDemangleOptions`
+  /// prints.
   private static let thunks = [
     "partial apply for ",  // PartialApplyForwarder, PartialApplyObjCForwarder
     "thunk for ",  // ReabstractionThunk, …Helper, …HelperWithSelf, …HelperWithGlobalActor
@@ -24,7 +25,7 @@ enum SwiftNameKind {
 
   private static let specialized = Array("specialized ".utf8)
 
-  /// Whether a short name belongs to a thunk, specialized or not.
+  /// Whether a short name belongs to a thunk, which may be specialized.
   static func isThunk(short name: String) -> Bool {
     let bytes = Array(name.utf8)
     let entity = bytes.starts(with: specialized) ? bytes.dropFirst(specialized.count) : bytes[...]

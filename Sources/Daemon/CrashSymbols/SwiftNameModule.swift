@@ -1,28 +1,28 @@
-/// Finds the module in a full name from `swift_demangle`.
+/// Finds the module in a full name that `swift_demangle` returned.
 ///
-/// The full name is needed, because the runtime's short name omits the module. The code works on bytes, because it runs
-/// for every frame of every report. Swift's characters would be ten times as slow.
+/// The full name is needed, because the runtime's short name does not contain the module. The code works on bytes,
+/// because it runs for every frame of every report. Code that works on Swift's characters would take ten times as long.
 enum SwiftNameModule {
   /// Returns the module in a full name; nil if the name has no module.
   static func module(ofFull name: String) -> String? {
     let (entity, isBare) = lastEntity(of: Array(Array(name.utf8).dropFirst(specializationBytes(name))))
-    // The types in the name of a reabstraction thunk must not be taken for the entity.
+    // Do not search the name of a reabstraction thunk, because it contains only types and no entity with a module.
     if entity.starts(with: "reabstraction thunk".utf8) { return nil }
     let extensionStart = "(extension in ".utf8
     if entity.starts(with: extensionStart) {
       return text(entity.dropFirst(extensionStart.count).prefix { $0 != UInt8(ascii: ")") })
     }
     guard let dot = entity.firstIndex(of: UInt8(ascii: ".")) else { return isBare ? text(entity) : nil }
-    // Other words may precede the module, as in `static shop.Cart.total()`.
+    // Other words may precede the module, for example `static` in `static shop.Cart.total()`.
     let start = entity[..<dot].lastIndex { !isIdentifier($0) }.map { $0 + 1 } ?? entity.startIndex
     return text(entity[start..<dot])
   }
 
-  /// Returns the number of bytes in the description of a specialization at the beginning of a name.
+  /// Returns the number of bytes that the description of a specialization takes at the beginning of a name.
   ///
-  /// The description ends with the last `> of `. The end cannot be found by counting brackets, because they do not
-  /// match: `[Closure Propagated : f, Argument Types : [[Swift.Int]]>`. `> of ` does not occur after the description of
-  /// the specialization.
+  /// The description ends with the last `> of `. The end cannot be found by counting brackets, because the brackets do
+  /// not match: `[Closure Propagated : f, Argument Types : [[Swift.Int]]>`. The string `> of ` does not occur after the
+  /// description of a specialization.
   private static func specializationBytes(_ name: String) -> Int {
     guard name.contains("specialization <") else { return 0 }
     let bytes = Array(name.utf8)
@@ -31,11 +31,11 @@ enum SwiftNameModule {
     return last.map { $0 + end.count } ?? 0
   }
 
-  /// Returns the entity that a closure, a specialization or a protocol witness belongs to.
+  /// Returns the entity to which a closure, a specialization or a protocol witness belongs.
   ///
-  /// The entity follows after the last " in ", " of " or " for " outside parentheses.
+  /// The entity follows the last " in ", " of " or " for " outside of parentheses.
   ///
-  /// After " in ", the remaining string may be only a module. In this case `isBare` is true.
+  /// After " in ", the rest of the name may be only a module. In this case, `isBare` is true.
   private static func lastEntity(of bytes: [UInt8]) -> (entity: ArraySlice<UInt8>, isBare: Bool) {
     var start = 0
     var isBare = false

@@ -1,12 +1,13 @@
-// Finds lines for code that has no line in the debug information. Compilers assign line 0 to merged calls, to code
-// after a check, and to the instruction at which an async function resumes.
+// Finds source lines for code that has no line in the debug information. Compilers assign line 0 to merged calls, to
+// code after a check, and to the instruction at which an async function resumes.
 extension SymbolCache {
-  /// Returns the same functions as ``frames(at:)``.
+  /// Returns the same functions as ``frames(at:)``, with approximate lines where lines are missing.
   ///
-  /// If a function has no line, the nearest line of the same function is used. Such a line is marked as approximate.
+  /// If a function has no line at the address, the result contains the nearest line of the same function. This line is
+  /// marked as approximate.
   ///
-  /// Complexity: linear in the number of ranges of the function around the address. At most 128 ranges are examined for
-  /// each of the four innermost functions without a line.
+  /// Complexity: linear in the number of the function's address ranges near the address. For each of the four innermost
+  /// functions without a line, the method examines at most 128 ranges.
   public func framesWithNearestLines(at linkAddress: UInt64) -> [SourceFrame] {
     var frames = frames(at: linkAddress)
     guard frames.last?.symbolAddress != nil, frames.contains(where: { $0.line == nil }) else { return frames }
@@ -25,10 +26,10 @@ extension SymbolCache {
     return frames
   }
 
-  /// The maximum number of ranges to examine before the address, and also after it.
+  /// The maximum number of address ranges that are examined before the address, and also after the address.
   private static var reach: UInt32 { 64 }
 
-  /// Returns the place of the function in the nearest range in which the function has a line.
+  /// Returns the place of a function in the nearest address range in which the function has a line.
   private func nearest(to linkAddress: UInt64, of name: UInt32, depth: Int, entry: UInt32) -> SymbolCachePlace? {
     guard let here = rangeNumber(at: linkAddress) else { return nil }
     var best: (distance: UInt64, place: SymbolCachePlace)?
@@ -39,7 +40,7 @@ extension SymbolCache {
         let distance = isForward ? start &- linkAddress : linkAddress &- start
         if let best, best.distance <= distance { break }
         let chain = places(at: start)
-        // This range belongs to another function, so the search in this direction ends.
+        // This range belongs to another function, so the search ends in this direction.
         guard chain.last?.entry == entry else { break }
         guard chain.count >= depth else { continue }
         let place = chain[chain.count - depth]
@@ -64,7 +65,7 @@ extension SymbolCache {
     return isWhole ? places : []
   }
 
-  /// Returns the index of the range that contains an address.
+  /// Returns the index of the address range that contains a link address.
   private func rangeNumber(at linkAddress: UInt64) -> UInt32? {
     guard linkAddress >= sections.base, let offset = UInt32(exactly: linkAddress - sections.base) else { return nil }
     let page = (offset >> SymbolCacheFormat.pageBits) &- sections.firstPage
@@ -76,9 +77,9 @@ extension SymbolCache {
     return next &- 1
   }
 
-  /// Returns the link address at which a range starts.
+  /// Returns the link address at which an address range starts.
   ///
-  /// A binary search finds the page that contains the start.
+  /// The method finds the page of the range's start by binary search.
   private func rangeStart(_ number: UInt32) -> UInt64? {
     guard number < header.rangeCount, header.pageCount > 0, let start = sections.starts[number] else { return nil }
     var (low, high) = (0 as UInt32, header.pageCount - 1)

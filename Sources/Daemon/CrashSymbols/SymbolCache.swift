@@ -1,19 +1,19 @@
-/// Maps addresses to function, file and line.
+/// Maps the addresses of one build of an image to functions, files and lines.
 ///
-/// A cache belongs to one build of one image. A cache file is mapped and searched in place. Opening it reads the whole
-/// file once, to verify its checksum. A lookup takes about 200 instructions. A cache should stay open as long as its
-/// image may crash. All methods may be called from any thread.
+/// The file of a cache is mapped, and is searched without being copied. Opening a cache reads the whole file once, in
+/// order to verify its checksum. A lookup takes about 200 instructions. A cache should stay open while processes use
+/// its image. All methods may be called from any thread.
 ///
-/// The file belongs to crashd, but its bytes are untrusted, because they were derived from an untrusted image. A
-/// damaged or malicious file is refused, or lookups in it return nothing.
+/// The file belongs to crashd, but its contents are untrusted, because they were derived from an untrusted image. A
+/// damaged or malicious file is rejected, or look-ups in it return nothing.
 public struct SymbolCache: Sendable {
   let file: MappedFile
   let header: SymbolCacheHeader
   let sections: SymbolCacheSections
 
-  /// Opens the cache of a build.
+  /// Opens the symbol cache of a build.
   ///
-  /// `buildID` consists of lower-case hexadecimal digits. If it is empty, a cache of any build is accepted.
+  /// `buildID` consists of lower-case hexadecimal digits. If `buildID` is empty, the cache of any build is accepted.
   public init(path: String, buildID: String) throws(SymbolCacheError) {
     do throws(MappedFile.Errno) {
       file = try MappedFile(path: path, limitBytes: SymbolCacheFormat.fileLimitBytes)
@@ -31,35 +31,35 @@ public struct SymbolCache: Sendable {
     }
   }
 
-  /// The build id of the image, in hexadecimal digits; empty if the image has none.
+  /// The build ID of the image, in hexadecimal digits; empty if the image has none.
   public var buildID: String { BuildID.text(header.buildID) }
 
   /// Whether the cache contains lines and inlined functions.
   ///
-  /// If not, it contains only function names.
+  /// If the value is false, the cache contains only function names.
   public var hasDebugInformation: Bool { header.flags.contains(.debugInformation) }
 
-  /// Whether a part of the debug information could not be read.
+  /// Whether a part of the debug information could not be read when the cache was built.
   ///
-  /// Some code then has no lines.
+  /// In this case, some code has no lines.
   public var isIncomplete: Bool { header.flags.contains(.incomplete) }
 
-  /// The name of the separate debug file, as the image states it; nil if it states none.
+  /// The file name of the separate debug file, as the image states it; nil if the image states none.
   ///
-  /// The image is untrusted, so the name must be checked before it is used in a path.
+  /// The image is untrusted, so the caller must check the name before it uses the name in a path.
   public var debugLink: String? { header.debugLink == 0 ? nil : string(header.debugLink) }
 
-  /// The size of the file in bytes.
+  /// The size of the cache file in bytes.
   public var size: Int { file.count }
 
-  /// Whether the cache was built only for certain addresses.
+  /// Whether the cache was built only for some addresses of the image.
   ///
-  /// A complete cache may contain more functions.
+  /// A complete cache of the same image may contain more functions.
   public var isPartial: Bool { header.flags.contains(.partial) }
 
-  /// Returns the functions at a link address, innermost first; empty if unknown.
+  /// Returns the functions at a link address, innermost first; empty if they are unknown.
   ///
-  /// For a return address, the caller must subtract 1, because the call instruction is before that address.
+  /// For a return address, the caller must subtract 1, because the call instruction is before the return address.
   public func frames(at linkAddress: UInt64) -> [SourceFrame] {
     var frames: [SourceFrame] = []
     let isWhole = forEachPlace(at: linkAddress) { place in
@@ -70,9 +70,9 @@ public struct SymbolCache: Sendable {
     return isWhole ? frames : []
   }
 
-  /// Returns the frame for a place, with its strings.
+  /// Returns the frame for a place, with the strings that the place refers to.
   ///
-  /// Returns nil if the cache is damaged there.
+  /// Returns nil if the cache is damaged at the place or its strings.
   func frame(of place: SymbolCachePlace) -> SourceFrame? {
     guard let mangled = string(place.name), let path = string(place.file) else { return nil }
     var frame = SourceFrame(

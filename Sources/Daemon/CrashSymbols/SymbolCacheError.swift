@@ -1,27 +1,28 @@
 import Glibc
 
-/// The reason why a symbol cache was not opened.
+/// The reason why a symbol cache could not be opened.
 ///
-/// In each case, the caller should build the cache again.
+/// For each reason, the caller should build the cache again.
 public enum SymbolCacheError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The file cannot be read.
   ///
-  /// For example, it does not exist, is not a regular file, is empty or is much too large.
+  /// For example, the file does not exist, is not a regular file, is empty or is much too large.
   case unreadable(path: String, errno: Int32)
   /// The file is not a symbol cache.
   case notACache(path: String)
-  /// The file was created by another version of crash-analyse.
+  /// Another version of crash-analyse created the file.
   case otherVersion(path: String, version: UInt32)
-  /// The file is truncated, or its bytes were changed.
+  /// The file is truncated, or its bytes have changed since it was written.
   case damaged(path: String, problem: String)
   /// The file belongs to another build of the image.
   case wrongBuildID(path: String, expected: String, found: String)
 
-  /// A readable message of one line.
+  /// A message for people, which has one line.
   public var description: String {
     switch self {
     case .unreadable(let path, let errno):
-      // strerror accepts every number. It returns a string that the C library owns, and Swift copies the string.
+      // strerror accepts every number. It returns a string that the C library owns, and Swift copies this string
+      // immediately.
       "cannot read symbol cache '\(path)': \(unsafe String(cString: strerror(errno)))"
     case .notACache(let path): "'\(path)' is not a symbol cache"
     case .otherVersion(let path, let version):

@@ -1,9 +1,10 @@
-/// The layout of a symbol cache.
+/// Defines the layout of a symbol cache.
 ///
-/// A cache is one file per build id. It is written once, and after that only mapped and searched.
+/// A cache is a file that belongs to one build ID. The file is written once; after this, it is only mapped and
+/// searched.
 ///
-/// All integers are little-endian, and 32 bits wide unless stated otherwise. The sections follow the header without
-/// gaps, in this order:
+/// All integers are little-endian, and have 32 bits unless stated otherwise. The following sections are stored after
+/// the header without gaps, in this order:
 ///
 /// | section   | item                            | meaning                                                         |
 /// |-----------|---------------------------------|-----------------------------------------------------------------|
@@ -16,20 +17,21 @@
 /// | starts    | one byte a range                | where in its page the range starts                              |
 /// | strings   | UTF-8, each ended by a zero byte | the first is empty; names are linkage names, files absolute paths |
 ///
-/// Page numbers and `entry` are relative to the base in the header. `name` and `file` are byte offsets into the
-/// strings. `location`, `context`, `function` and `parent` (a location) are indexes into their sections, or ``none``. A
-/// parent is stored before its children. Therefore every chain of parents ends. The line in a location is added to the
-/// line in its context. A line or column of 0 is unknown.
+/// Page numbers and the field `entry` are relative to the base address in the header. The fields `name` and `file` are
+/// byte offsets in the section with the strings. The fields `location`, `context`, `function` and `parent` (a location)
+/// are indexes in their sections, or ``none``. A parent is stored before its children in its section. Therefore, a
+/// chain of parents always ends. The complete line number is the sum of the line in a location and the line in its
+/// context. A line or column of 0 means that the line or column is unknown.
 ///
-/// This layout is compact. Two of three ranges start in the same page as their neighbor, and many locations have the
-/// same function, file and parent. If ranges contained complete addresses and locations contained all fields, the file
-/// would be one and a half times as large.
+/// The layout keeps the file small. Two of three address ranges start in the same page as the range before, and many
+/// locations have the same function, file and parent. If each range contained a complete address and each location
+/// contained all fields, the file would be one and a half times as large.
 enum SymbolCacheFormat {
-  /// The bytes `CSSY`, read as a little-endian integer.
+  /// The magic number: the bytes `CSSY`, read as a little-endian integer.
   static let magic: UInt32 = 0x5953_5343
   /// The version of the layout.
   ///
-  /// Every change of the layout increments it. crashd rebuilds caches that have another version.
+  /// A change of the layout must increment the version. crashd rebuilds caches that have another version.
   static let version: UInt32 = 4
   static let none = UInt32.max
 
@@ -40,25 +42,31 @@ enum SymbolCacheFormat {
   static let locationBytes = 8
   static let contextBytes = 16
   static let functionBytes = 16
-  /// The limit exceeds the length of the build ids that linkers create.
+  /// The maximum length of a build ID.
   ///
-  /// For comparison, a SHA-1 build id has 20 bytes.
+  /// The maximum is larger than the build IDs that linkers create.
+  ///
+  /// For example, a SHA-1 build ID has 20 bytes.
   static let buildIDLimitBytes = 64
-  /// The checksum covers all bytes from this offset on, which is after the checksum itself.
+  /// The offset of the first byte that the checksum covers.
+  ///
+  /// The checksum itself is stored before this offset.
   static let checksummedFrom = 16
-  /// The maximum nesting depth of inlined calls.
+  /// The maximum nesting depth of inlined calls that a reader follows.
   ///
-  /// The builder of caches follows at most 200 levels.
+  /// crash-analyse stores at most 200 levels.
   static let chainLimit = 256
-  /// Longer names and paths are truncated to this number of bytes.
-  static let textLimitBytes = 8192
-  /// The maximum size of a cache file.
+  /// The maximum size of names and paths in bytes.
   ///
-  /// It is also the RLIMIT_FSIZE of the builder.
+  /// Longer strings are truncated.
+  static let textLimitBytes = 8192
+  /// The maximum size of a cache file in bytes.
+  ///
+  /// The same number is the RLIMIT_FSIZE of the process that builds the cache.
   static let fileLimitBytes = 256 << 20
 }
 
-/// The header at the beginning of a symbol cache.
+/// The header at the beginning of a cache file.
 ///
 /// | offset | bytes | field                                            |
 /// |--------|-------|--------------------------------------------------|
@@ -98,7 +106,7 @@ struct SymbolCacheHeader: Equatable {
   var functionsOffset: Int { contextsOffset + Int(contextCount) * SymbolCacheFormat.contextBytes }
   var startsOffset: Int { functionsOffset + Int(functionCount) * SymbolCacheFormat.functionBytes }
   var stringsOffset: Int { startsOffset + Int(rangeCount) }
-  /// The sum cannot overflow, because all counts have 32 bits.
+  /// The sum cannot overflow an Int, because all counts have 32 bits.
   var fileBytes: Int { stringsOffset + Int(stringsBytes) }
 }
 
@@ -107,13 +115,13 @@ struct SymbolCacheFlags: OptionSet {
   var rawValue: UInt32
   /// The cache was built from DWARF.
   ///
-  /// It contains lines and inlined functions in addition to names.
+  /// Therefore, it contains lines and inlined functions in addition to function names.
   static let debugInformation = SymbolCacheFlags(rawValue: 1)
   /// A part of the DWARF could not be read, so some code has no lines.
   static let incomplete = SymbolCacheFlags(rawValue: 2)
   /// The cache was built for one crash.
   ///
-  /// It contains only the requested addresses and a little more.
+  /// Therefore, it contains only the requested addresses and some code around them.
   static let partial = SymbolCacheFlags(rawValue: 4)
 }
 
@@ -142,9 +150,9 @@ extension SymbolCacheHeader {
     return bytes
   }
 
-  /// Reads the header.
+  /// Reads the header of a cache file.
   ///
-  /// Returns nil if the file is too short or the build id is too long.
+  /// Returns nil if the file is too short or its build ID is too long.
   init?(of file: MappedFile) {
     guard
       let checksum: UInt64 = file.integer(at: 8), let base: UInt64 = file.integer(at: 16),

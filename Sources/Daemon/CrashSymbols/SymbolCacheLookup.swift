@@ -1,28 +1,28 @@
-/// One function in a chain of inlined functions, as numbers.
+/// One function in a chain of inlined functions, with numbers instead of strings.
 ///
-/// The name and the files are offsets into the strings of the cache.
+/// The numbers of the name and the files are offsets in the cache's section with the strings.
 public struct SymbolCachePlace: Sendable, Equatable {
-  /// The offset of the linkage name.
+  /// The offset of the function's linkage name in the strings.
   public var name: UInt32
-  /// The offset of the function's first byte from the base of the image; `UInt32.max` for an inlined function.
+  /// The offset of the function's first byte from the base address of the image; `UInt32.max` for an inlined function.
   public var entry: UInt32
-  /// The offset of the file's path; 0 if unknown.
+  /// The offset of the source file's path in the strings; 0 if it is unknown.
   public var file: UInt32
-  /// The line number, starting with 1; 0 if unknown.
+  /// The line number, starting with 1; 0 if it is unknown.
   public var line: UInt32
-  /// The column number, starting with 1; 0 if unknown.
+  /// The column number, starting with 1; 0 if it is unknown.
   public var column: UInt32
   /// Whether the function was inlined into the function of the next place in the chain.
   public var isInline: Bool
-  /// The offset of the path of the file that declares the function; 0 if unknown.
+  /// The offset in the strings of the path of the file that declares the function; 0 if it is unknown.
   public var declarationFile: UInt32
-  /// The line number of the function's declaration, starting with 1; 0 if unknown.
+  /// The line number of the function's declaration, starting with 1; 0 if it is unknown.
   public var declarationLine: UInt32
 }
 
-/// The sections of a cache.
+/// The sections of a mapped cache file.
 ///
-/// Every access is checked against the number of items in the section.
+/// Every access checks its index against the number of items in the section.
 struct SymbolCacheSections: Sendable {
   struct Location: BitwiseCopyable {
     var context: UInt32
@@ -52,7 +52,7 @@ struct SymbolCacheSections: Sendable {
   let functions: MappedSection<Function>
   let starts: MappedSection<UInt8>
 
-  /// Returns nil if a section exceeds the file.
+  /// Returns nil if a section would exceed the file.
   init?(of header: SymbolCacheHeader, in file: MappedFile) {
     guard
       let pages: MappedSection<UInt32> = file.section(at: header.pagesOffset, count: header.pageCount),
@@ -73,44 +73,47 @@ struct SymbolCacheSections: Sendable {
   }
 }
 
-// Finds the places of an address, and returns numbers instead of strings. The search runs for every frame of a crash,
-// which may have thousands of frames.
+// Finds the functions at an address, and returns places, which contain numbers instead of strings. The search must be
+// fast, because it runs for every frame of a crash, and a crash may have thousands of frames.
 extension SymbolCache {
-  /// Calls `body` for each place at a link address, innermost first, until `body` returns false.
+  /// Calls `body` for each place at a link address, innermost first, until `body` returns false or there is no further
+  /// place.
   ///
-  /// The search does not allocate memory. To get strings instead of numbers, use ``frames(at:)``.
-  /// - Returns: Whether the chain was complete. An empty chain is not complete.
+  /// The search does not allocate memory. ``frames(at:)`` returns strings instead of numbers.
+  /// - Returns: Whether the whole chain of places could be read. If the chain is empty, the result is false.
   @inline(__always)
   public func forEachPlace(at linkAddress: UInt64, _ body: (SymbolCachePlace) -> Bool) -> Bool {
     guard var index = locationIndex(at: linkAddress) else { return false }
     for _ in 0..<SymbolCacheFormat.chainLimit {
       guard let (place, parent) = place(ofLocation: index), body(place) else { return false }
       if parent == SymbolCacheFormat.none { return true }
-      // A parent must have a smaller index than its child. Otherwise the chain of a damaged file could be a loop.
+      // The index of a parent must be smaller than the index of its child. Otherwise, the chain could be a loop in a
+      // damaged file.
       guard parent < index else { return false }
       index = parent
     }
     return false
   }
 
-  /// Returns the index of the location of the last range that starts at or before the address.
+  /// Returns the index of the location that belongs to the last range which starts at or before the address.
   @inline(__always)
   func locationIndex(at linkAddress: UInt64) -> UInt32? {
     guard linkAddress >= sections.base, let offset = UInt32(exactly: linkAddress - sections.base) else { return nil }
     let page = (offset >> SymbolCacheFormat.pageBits) &- sections.firstPage
-    // If the address is below the first page, the subtraction wraps around. The page number is then too large, and the
-    // lookups return nil.
+    // If the address is below the first page, this subtraction wraps around. The result is then a page number that is
+    // too large, and the look-ups return nil.
     guard
       let low = sections.pages[page], let high = sections.pages[page &+ 1],
       let next = sections.starts.upperBound(
         of: UInt8(truncatingIfNeeded: offset & SymbolCacheFormat.pageMask), from: low, to: high)
     else { return nil }
-    // If no range in this page starts at or before the address, the last range of earlier pages extends to the address.
+    // If no range in this page starts at or before the address, the last range of the earlier pages contains the
+    // address.
     guard next > 0, let index = sections.ranges[next &- 1], index != SymbolCacheFormat.none else { return nil }
     return index
   }
 
-  /// Returns the place of a location, and the index of the location that it was inlined into.
+  /// Returns the place of a location, and the index of the location into which it was inlined.
   @inline(__always)
   private func place(ofLocation index: UInt32) -> (SymbolCachePlace, parent: UInt32)? {
     guard

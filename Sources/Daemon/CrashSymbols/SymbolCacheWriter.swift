@@ -1,20 +1,20 @@
 import Glibc
 
-/// The tables of a symbol cache, before they are written to a file.
+/// The tables of a symbol cache before they are written to a file.
 ///
-/// `SymbolCacheFormat` defines the words of each table.
+/// `SymbolCacheFormat` defines the words of each table row.
 public struct SymbolCacheContents: Sendable {
-  /// The link address to which starts and entries are relative.
+  /// The link address to which the starts of ranges and the entries of functions are relative.
   public var base: UInt64
-  /// The build id of the image; empty if the image has none.
+  /// The bytes of the image's build ID; empty if the image has none.
   public var buildID: [UInt8]
-  /// The ranges, sorted by start.
+  /// The address ranges, sorted by their starts.
   ///
   /// Each range has two words: start and location.
   public var ranges: [UInt32]
   /// The locations.
   ///
-  /// Each location has two words: the context, and line and column.
+  /// Each location has two words: one for the context, and one for line and column.
   public var locations: [UInt32]
   /// The contexts.
   ///
@@ -24,7 +24,7 @@ public struct SymbolCacheContents: Sendable {
   ///
   /// Each function has four words: name, entry, and file and line of the declaration.
   public var functions: [UInt32]
-  /// The strings.
+  /// The strings that other tables refer to by their offsets.
   ///
   /// Each string ends with a zero byte.
   public var strings: [UInt8]
@@ -32,9 +32,9 @@ public struct SymbolCacheContents: Sendable {
   public var hasDebugInformation: Bool
   /// Whether a part of the debug information could not be read.
   public var isIncomplete: Bool
-  /// Whether the tables were built only for certain addresses.
+  /// Whether the tables were built only for some addresses of the image.
   public var isPartial = false
-  /// The name of the separate debug file; empty if the image states none.
+  /// The file name of the separate debug file; empty if the image states none.
   public var debugLink = ""
 
   /// Creates the contents from complete tables.
@@ -54,35 +54,35 @@ public struct SymbolCacheContents: Sendable {
   }
 }
 
-/// Writes a symbol cache into an open file.
+/// Writes a symbol cache to an open file.
 public enum SymbolCacheWriter: Sendable {
   /// The reason why a cache could not be written.
   public enum Failure: Error, Sendable, Equatable {
     /// The tables exceed the maximum size of a cache file.
     ///
-    /// In that case the build gets no cache.
+    /// In this case, the build gets no symbol cache.
     case tooLarge
     /// The call of `write` failed with this errno.
     case write(Int32)
   }
 
-  /// Writes the cache at the current position of the descriptor.
+  /// Writes the cache at the current file position of the descriptor.
   ///
-  /// The caller must rename the file when it is complete.
+  /// The caller must rename the file to its final name when the file is complete.
   public static func write(_ contents: SymbolCacheContents, to descriptor: Int32) throws(Failure) {
     let index = RangeIndex(of: contents.ranges)
     var header = try header(of: contents, index)
     var file = header.encoded
     file.reserveCapacity(header.fileBytes)
     for words in [index.pages, index.locations, contents.locations, contents.contexts, contents.functions] {
-      // Both the machine and the format are little-endian, so the words can be written as bytes.
+      // Both the machine and the format are little-endian, so the words in memory can be written as bytes.
       unsafe words.withUnsafeBytes { unsafe file.append(contentsOf: $0) }
     }
     file.append(contentsOf: index.starts)
     file.append(contentsOf: contents.strings)
     if header.debugLink != 0 { file += Array(contents.debugLink.utf8) + [0] }
     header.checksum = unsafe file.withUnsafeBytes {
-      // The file contains at least the header, which is longer than the part that the checksum does not cover.
+      // The file contains at least the header, which is longer than the part before `checksummedFrom`.
       unsafe XXH64.checksum(of: UnsafeRawBufferPointer(rebasing: $0[SymbolCacheFormat.checksummedFrom...]))
     }
     file.replaceSubrange(0..<SymbolCacheFormat.headerBytes, with: header.encoded)
@@ -107,7 +107,7 @@ public enum SymbolCacheWriter: Sendable {
       rangeCount: UInt32(index.locations.count), locationCount: UInt32(contents.locations.count / 2),
       contextCount: UInt32(contents.contexts.count / 4), functionCount: UInt32(contents.functions.count / 4),
       stringsBytes: UInt32(contents.strings.count), flags: flags, buildID: contents.buildID)
-    // The name of the debug file is stored after the other strings.
+    // The file name of the debug file is stored after the other strings.
     let link = contents.debugLink.utf8.count
     if link > 0, link <= SymbolCacheFormat.textLimitBytes {
       header.debugLink = header.stringsBytes
@@ -121,7 +121,8 @@ public enum SymbolCacheWriter: Sendable {
     var written = 0
     while written < bytes.count {
       let count = unsafe bytes.withUnsafeBytes {
-        // `written` is below the count, so the address lies within the array, and the rest of the array is written.
+        // `written` is below the number of bytes, so the address is within the array, and write reads only the rest of
+        // the array.
         unsafe Glibc.write(descriptor, $0.baseAddress.map { unsafe $0 + written }, bytes.count - written)
       }
       if count < 0 {
@@ -133,13 +134,13 @@ public enum SymbolCacheWriter: Sendable {
   }
 }
 
-/// The three sections of a cache for finding a range by its address.
+/// The sections of a cache that are needed for finding a range by its address.
 struct RangeIndex {
   /// The number of the page in which the first range starts.
   private(set) var firstPage: UInt32 = 0
-  /// For each page, the number of ranges that start before that page.
+  /// For each page, the number of ranges that start before this page.
   ///
-  /// The last item is the number of all ranges. The array is empty if there are no ranges.
+  /// The last item is the total number of ranges. The array is empty if there are no ranges.
   private(set) var pages: [UInt32] = []
   private(set) var locations: [UInt32] = []
   private(set) var starts: [UInt8] = []
@@ -152,7 +153,7 @@ struct RangeIndex {
     let count = ranges.count / 2
     firstPage = ranges[0] >> SymbolCacheFormat.pageBits
     let lastPage = ranges[2 * count - 2] >> SymbolCacheFormat.pageBits
-    // Unsorted ranges get no index. Lookups in the cache then return nothing.
+    // If the ranges are not sorted, they get no index. In this case, look-ups in the cache return nothing.
     guard firstPage <= lastPage else { return }
     pages.reserveCapacity(Int(lastPage - firstPage) + 2)
     locations.reserveCapacity(count)

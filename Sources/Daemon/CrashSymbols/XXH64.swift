@@ -1,7 +1,8 @@
-/// Computes the XXH64 checksum with seed 0.
+/// Computes XXH64 checksums with the seed 0.
 ///
-/// It detects damaged caches, and is about as fast as memory. It does not protect against attackers, who can create a
-/// file with a correct checksum. Therefore readers of a cache also check every index.
+/// The checksum detects damaged caches. Computing it is about as fast as reading memory. The checksum does not protect
+/// against attackers, because an attacker can create a file with a correct checksum. Therefore, the code that reads a
+/// cache also checks every index.
 struct XXH64 {
   private static let primes: (UInt64, UInt64, UInt64, UInt64, UInt64) = (
     0x9e37_79b1_85eb_ca87, 0xc2b2_ae3d_27d4_eb4f, 0x1656_67b1_9e37_79f9, 0x85eb_ca77_c2b2_ae63,
@@ -21,7 +22,7 @@ struct XXH64 {
       offset += 8
     }
     if count - offset >= 4 {
-      // At least four bytes follow at `offset`, so the read stays within the buffer.
+      // At least four bytes remain at `offset`, so the read stays within the buffer.
       let half = unsafe UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
       hash ^= UInt64(half) &* primes.0
       hash = rotate(hash, 23) &* primes.1 &+ primes.2
@@ -36,7 +37,7 @@ struct XXH64 {
     return avalanche(hash)
   }
 
-  /// Processes all complete blocks of 32 bytes with four lanes.
+  /// Processes all complete blocks of 32 bytes, with four accumulators.
   private static func stripes(of bytes: UnsafeRawBufferPointer, offset: inout Int) -> UInt64 {
     var a = primes.0 &+ primes.1
     var b = primes.1
@@ -57,7 +58,7 @@ struct XXH64 {
 
   @inline(__always)
   private static func word(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
-    // The callers ensure that at least eight bytes follow at `offset`.
+    // The callers ensure that at least eight bytes remain at `offset`, so the read stays within the buffer.
     unsafe UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 

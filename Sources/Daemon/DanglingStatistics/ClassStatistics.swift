@@ -1,74 +1,74 @@
 /// The statistics of one class in one build: the counters that crashd increases, and the values that are computed from
 /// them.
 ///
-/// The size of this value does not depend on the number of events. The value can be encoded. Rates and horizons
-/// describe one process of the build.
+/// The size of this value in memory does not depend on the number of events. Rates and horizons are values for one
+/// process of the build.
 public struct ClassStatistics: Sendable, Hashable, Codable {
-  /// The way in which an access was detected.
+  /// The way in which an access to a deallocated object was detected.
   public enum HitKind: String, Sendable, Hashable, Codable, CaseIterable {
-    /// The object was retained.
+    /// The program retained the object.
     case retain
-    /// The object was released.
+    /// The program released the object.
     case release
-    /// A method was called.
+    /// The program called a method of the object.
     case call
-    /// A field that the quarantine had filled was used.
+    /// The program used a field that the quarantine had filled with a poison value.
     case field
     /// The program read or wrote the object's memory, which was on a guard page.
     case access
-    /// The access was detected only when the object was evicted, because the reference count or the contents had
-    /// changed.
+    /// The quarantine detected the access only when it evicted the object, because the reference count or the contents
+    /// had changed.
     case audit
   }
 
-  /// The reason why an object was not quarantined.
+  /// The reason why a deallocated object was not quarantined.
   public enum SkipReason: String, Sendable, Hashable, Codable, CaseIterable {
-    /// The objects of other classes had used up the budget.
+    /// The objects of other classes had used up the memory budget.
     case budget
     /// The object is larger than an instance of its class.
     case size
-    /// Other threads were using the lock-free path.
+    /// Other threads were using the lock-free path of the quarantine.
     case contention
-    /// The class was being added to the list of protected classes, or removed from it.
+    /// The list of protected classes was being changed for this class.
     case changing
   }
 
   /// The name of the class.
   public let className: String
-  /// The id of the build.
+  /// The ID of the build.
   public let build: String
-  /// The rate of deallocations in one process.
+  /// The estimated rate of deallocations of the class in one process.
   public private(set) var deallocations = DeallocationRate()
   /// The number of objects that were quarantined.
   public private(set) var admitted: Double = 0
-  /// The numbers of objects that were not quarantined, by reason.
+  /// The numbers of deallocated objects that were not quarantined, by reason.
   public private(set) var skipped: [SkipReason: Double] = [:]
   /// The numbers of accesses that the quarantine or guard pages caught, by kind.
   public private(set) var hits: [HitKind: Double] = [:]
-  /// The number of times that a handle was used after its object was deallocated.
+  /// How often a handle was used after its object was deallocated.
   public var handleMisses: Double { missesOfHandles ?? 0 }
-  // The value is optional, because data of an earlier version lack this field.
+  // The stored value is optional, because data that an earlier version stored does not contain it.
   private var missesOfHandles: Double?
-  /// The delays of the hits.
+  /// The distribution of the delays of the hits.
   public private(set) var delays = DelayDistribution()
-  /// The call sites of the hits, as groups.
+  /// The groups of the hits, which are call sites.
   public private(set) var coverage = GroupCoverage()
-  /// The evidence with which the budget is divided.
+  /// The evidence about the access rate with which the budget is divided.
   public private(set) var evidence = ClassEvidence()
   /// The number of crashes that were attributed to the class.
   ///
-  /// A freed-object record, or the memory to which a register points, shows the class of a crash.
+  /// The class of a crash comes from a freed-object record, or from the memory to which a register points.
   public private(set) var attributedCrashes: Double = 0
-  /// The number of days in which hits were counted.
+  /// The total number of days in which hits were counted.
   public private(set) var observed_days: Double = 0
-  /// The number of requests that were served on these days, if the service reports requests.
+  /// The number of requests that the service served in this time, if the service reports requests.
   public private(set) var requests: Double = 0
-  /// The bytes of memory for one quarantined object.
+  /// The number of bytes for one quarantined object.
   public var bytesPerSlot: Double
-  /// The number of slots in the queue and in the explorer of one process.
+  /// The number of slots in one process: the slots of the queue and of the explorer.
   public var slots: Double
 
-  /// Makes the statistics of a class without any data.
+  /// Creates the statistics of a class before any observation.
   public init(className: String, build: String, bytesPerSlot: Double, slots: Double) {
     self.className = className
     self.build = build
@@ -76,7 +76,8 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
     self.slots = slots.amount
   }
 
-  /// How long the objects of the class stay in quarantine, at the mean rate of deallocations.
+  /// The probabilities that objects of the class are still in quarantine after a delay, at the mean rate of
+  /// deallocations.
   public var retention: Retention {
     Retention(slots: slots, deallocationsPerSecond: deallocations.mean)
   }
@@ -86,7 +87,7 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
     deallocations.read(count: count, at: time_s)
   }
 
-  /// Adds the numbers of objects that were quarantined and that were skipped since the last call.
+  /// Adds the numbers of objects that were quarantined and that were not quarantined since the last call.
   public mutating func observe(admitted: Double, skipped: [SkipReason: Double]) {
     self.admitted += admitted.amount
     for (reason, count) in skipped { self.skipped[reason, default: 0] += count.amount }
@@ -94,8 +95,8 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
 
   /// Adds a hit with its kind, its delay and its call site.
   ///
-  /// `retention` states how long the process kept objects in quarantine at that time. A hit of an audit has no delay,
-  /// because the time of the access is unknown.
+  /// `retention` contains the probabilities that objects of this process were still in quarantine at that time. A hit
+  /// of kind `audit` has no delay, because the time of its access is unknown.
   public mutating func observeHit(kind: HitKind, delay_s: Double?, group: String, retention: Retention? = nil) {
     hits[kind, default: 0] += 1
     coverage.add(group: group)
@@ -105,7 +106,8 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
 
   /// Records that a handle was used after its object was deallocated.
   ///
-  /// The handle did not access the object. Therefore, this is not a hit and gives no evidence about the quarantine.
+  /// The handle did not access the deallocated object. Therefore, the use is not a hit and gives no evidence about the
+  /// quarantine.
   public mutating func observeHandleMiss() { missesOfHandles = handleMisses + 1 }
 
   /// Adds a crash that was attributed to the class.
@@ -113,8 +115,8 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
 
   /// Ends a period, such as an hour.
   ///
-  /// The length of the period, its requests and its counts are added to the rates and to the evidence for the next
-  /// split.
+  /// The length of the period, its requests and its counts are added to the rates, and to the evidence for the next
+  /// split of the budget.
   public mutating func endPeriod(days: Double, requests: Double, hits: Double, attributedCrashes: Double) {
     observed_days += days.amount
     self.requests += requests.amount
@@ -123,12 +125,12 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
       periods: days)
   }
 
-  /// The assumed distribution of delays, combined with the measured delays.
+  /// The assumed distribution of delays, combined with the delays that were measured.
   public var delayCurve: DelayCurve { DelayCurve(measured: delays.total.seen > 0 ? delays : nil) }
 
   /// Returns the class as a candidate for the next split of the budget.
   ///
-  /// The rate is sampled from the evidence.
+  /// The access rate of the candidate is a random sample from the evidence.
   public func candidate(using generator: inout some RandomNumberGenerator) -> BudgetCandidate {
     candidate(accessRate: evidence.draw(using: &generator))
   }

@@ -2,31 +2,32 @@
 public struct ClassSummary: Sendable, Hashable, Codable {
   /// The name of the class.
   public var className: String
-  /// The id of the build.
+  /// The ID of the build.
   public var build: String
-  /// The average number of deallocations per second.
+  /// The average number of deallocations per second in one process.
   public var deallocationsPerSecond: Double
-  /// The highest rate of deallocations between two readings.
+  /// The highest number of deallocations per second between two readings.
   public var highestDeallocationsPerSecond: Double
-  /// The maximum number of objects in quarantine.
+  /// The maximum number of objects of the class in the quarantine of one process.
   public var slots: Double
-  /// The bytes of memory of the quarantined objects in one process.
+  /// The number of bytes that the quarantined objects take in one process.
   public var bytes: Double
-  /// How long an object stays in quarantine; nil if no objects are deallocated and an object stays forever.
+  /// The mean time for which an object stays in the queue of the quarantine; nil if it is infinite because no objects
+  /// are deallocated.
   public var horizon_s: Double?
-  /// The probability that an access is caught; nil if there are no hits.
+  /// The probability that an access is caught; nil if the class has no hits.
   public var detection: DetectionProbability?
   /// The number of accesses that were caught.
   public var hits: Double
-  /// The number of times that a handle was used after its object was deallocated.
+  /// How often a handle was used after its object was deallocated.
   ///
-  /// These uses are not accesses.
+  /// These uses are not accesses to a deallocated object.
   public var handleMisses: Double
-  /// The estimated number of all accesses whose delay is within the reach of the explorer, whether caught or missed.
+  /// The estimated number of all accesses, caught and missed, whose delay is within the reach of the explorer.
   public var estimatedAccesses: Double
   /// The standard deviation of `estimatedAccesses`.
   public var estimatedAccesses_sd: Double
-  /// The estimated number of accesses that were missed.
+  /// The estimated number of accesses that the quarantine missed.
   public var missed: Double
   /// The number of crashes that were attributed to the class.
   public var attributedCrashes: Double
@@ -42,9 +43,9 @@ public struct ClassSummary: Sendable, Hashable, Codable {
   public var suggestedSlots: Int
   /// The number of call sites with hits.
   public var groups: Int
-  /// The estimated share of accesses from call sites without hits so far.
+  /// The estimated share of accesses from call sites that have no hit yet.
   public var unseenShare: Double
-  /// The number of hits since the first hit of the newest call site.
+  /// The number of hits since the first hit of the last new call site.
   public var runSinceNewGroup: Int
 
   /// Computes all values from the statistics.
@@ -78,7 +79,7 @@ public struct ClassSummary: Sendable, Hashable, Codable {
   }
 }
 
-/// The rate of rare events, with an interval that is valid even if no event occurred.
+/// The rate of rare events, with a confidence interval that is valid even if no event occurred.
 public struct EventRate: Sendable, Hashable, Codable {
   /// The number of events per unit of exposure.
   public var estimate: Double

@@ -32,7 +32,7 @@ struct Crashd: AsyncParsableCommand {
       """,
     version: ProductVersion.line(of: "crashd", commit: commit))
 
-  /// The pointer is valid, because the C string is a constant of the program.
+  /// The pointer is valid, because the C string is a constant in the program's image.
   private static let commit = unsafe String(cString: cs_build_commit())
 
   @Option(help: ArgumentHelp("Directory of the sockets and the spool", valueName: "dir"))
@@ -73,9 +73,9 @@ struct Crashd: AsyncParsableCommand {
   @Flag(help: "Check and print the settings, and exit")
   var checkConfig = false
 
-  /// Exits with the status 2 after a usage error, as the other commands of this project do.
+  /// Runs the command, and exits with the status 2 after a usage error, as the other commands of this project do.
   ///
-  /// ArgumentParser's `main` would exit with 64 (EX_USAGE).
+  /// The method `main` of ArgumentParser would exit with 64 (EX_USAGE).
   static func main() async {
     do {
       var command = try parseAsRoot()
@@ -99,8 +99,9 @@ struct Crashd: AsyncParsableCommand {
     let (config, isCheck, set, options) = (config, checkConfig, set, options)
     let read: @Sendable () throws(SettingsError) -> Settings = { () throws(SettingsError) in
       var reader = SettingsReader()
-      // Determine the file each time, because it may be created while crashd runs. With --check-config on the command
-      // line, systemd's variables are not set. Therefore, the file of the service is tried, too.
+      // Determine the settings file each time the settings are read, because the file may be created while crashd runs.
+      // If an operator runs `crashd --check-config`, the environment variables that systemd sets are missing.
+      // Therefore, the settings file of the systemd service is tried, too.
       let named = config ?? environment["CRASHD_CONFIG"]
       let file = SettingsPlace.file("crashd.yaml", named: named, environment, else: isCheck ? "/etc/crashd" : nil)
       if let file { try reader.read(file: file) }
@@ -115,8 +116,8 @@ struct Crashd: AsyncParsableCommand {
       throw ExitCode(2)
     }
     if checkConfig { return try Self.show(settings) }
-    // A SIGHUP must not end crashd before crashd handles the signal. The signal can be ignored, because the settings
-    // were just read.
+    // Ignore SIGHUP until crashd handles it, because its default action would end crashd. Ignoring a SIGHUP is correct
+    // here, because the settings were just read.
     signal(SIGHUP, SIG_IGN)
     let level = settings.logLevel.flatMap { Logger.Level(rawValue: $0) } ?? .info
     let isJournal = environment["JOURNAL_STREAM"] != nil
@@ -132,7 +133,7 @@ struct Crashd: AsyncParsableCommand {
     }
   }
 
-  /// The options that have the same name as a setting.
+  /// The command-line options that have the same name as a setting.
   private var options: [(name: String, value: String)] {
     var options: [(name: String, value: String)] = []
     if let logLevel { options.append(("log-level", logLevel.rawValue)) }
@@ -143,7 +144,7 @@ struct Crashd: AsyncParsableCommand {
 
   /// Checks and prints the settings.
   ///
-  /// The group is checked, too, because a valid setting may name a group that does not exist on this machine.
+  /// The access group is also checked, because a valid setting may name a group that does not exist on this machine.
   private static func show(_ settings: Settings) throws(ExitCode) {
     do throws(AccessGroup.Problem) { try settings.accessGroup.check() } catch {
       complain("access.group: \(error)")

@@ -3,8 +3,8 @@ import Logging
 
 /// Writes log lines to standard error.
 ///
-/// A line for the journal begins with the level in the format of sd-daemon(3). The line has no time, because the
-/// journal adds a time. Any other line begins with the time.
+/// If standard error is the journal, a line begins with the level in the format of sd-daemon(3). The line contains no
+/// time, because the journal adds the time. Otherwise, a line begins with the time.
 struct StandardErrorLog: LogHandler {
   var logLevel: Logger.Level
   var metadata: Logger.Metadata = [:]
@@ -24,8 +24,8 @@ struct StandardErrorLog: LogHandler {
     let text = "\(event.message)".replacing("\n", with: " ")
     let line = isJournal ? "<\(Self.priority(event.level))>\(text)\n" : "\(Self.time()) \(event.level): \(text)\n"
     let bytes = Array(line.utf8)
-    // Write each line with one call, because the lines of several threads must not mix. write reads `bytes.count`
-    // bytes, which is the size of the array.
+    // Write each line with one call, because otherwise lines of several threads could be mixed. write reads
+    // `bytes.count` bytes, which is the size of the array.
     _ = unsafe write(STDERR_FILENO, bytes, bytes.count)
   }
 
@@ -40,13 +40,13 @@ struct StandardErrorLog: LogHandler {
     }
   }
 
-  /// Returns the local time with date and time zone, because the log may be read on another day and in another time
+  /// Returns the local time with its date and time zone, because the log may be read on another day and in another time
   /// zone.
   private static func time() -> String {
     var now = time_t()
     var parts = unsafe tm()
     var bytes = [CChar](repeating: 0, count: 64)
-    // Each call writes one structure, or at most `bytes.count` bytes, with a zero byte at the end.
+    // Each of these calls writes one structure, or at most `bytes.count` bytes including a zero byte at the end.
     unsafe Glibc.time(&now)
     unsafe localtime_r(&now, &parts)
     let count = unsafe strftime(&bytes, bytes.count, "%Y-%m-%d %H:%M:%S %Z", &parts)

@@ -6,11 +6,12 @@ import LinuxSystem
 ///
 /// The operator sets the group with the setting `access.group`.
 public enum AccessGroup: Sendable, Equatable {
-  /// The group that crashd runs as, if it was made for crashd: its name is crashd, and its ID is below 1000.
+  /// The group with which crashd runs, if this group was created for crashd: its name is crashd, and its ID is below
+  /// 1000.
   case own
-  /// No group.
+  /// No group has access to all crashes.
   case noGroup
-  /// The group of this name.
+  /// The group with this name.
   case named(String)
   /// The group with this group ID.
   case numbered(UInt32)
@@ -23,14 +24,14 @@ public enum AccessGroup: Sendable, Equatable {
 
   /// The group that the package and the units create.
   static let ownName = "crashd"
-  /// The group IDs of system groups.
+  /// The range of the group IDs that system groups have.
   ///
   /// Higher IDs belong to the groups of people. If a user starts crashd, crashd's group has a higher ID.
   private static let systemNumbers: Range<UInt32> = 1..<1_000
   /// The group IDs that mean "no group".
   ///
   /// The kernel reports 65,534 ("nogroup") for a group that has no ID in this user namespace. The kernel reports the
-  /// highest ID if there is no group.
+  /// highest 32-bit number if there is no group.
   private static let noNumbers: Set<UInt32> = [65_534, .max]
   private static let longestName = 256
 
@@ -54,7 +55,7 @@ public enum AccessGroup: Sendable, Equatable {
     }
   }
 
-  /// The string that the setting has for this group.
+  /// The string that selects this group in the setting `access.group`.
   var text: String {
     switch self {
     case .own: "own"
@@ -70,12 +71,12 @@ public enum AccessGroup: Sendable, Equatable {
   /// - Throws: `Problem`.
   public func check() throws(Problem) { _ = try resolve() }
 
-  /// Resolves the group to its group ID.
+  /// Resolves the setting to a group ID.
   ///
   /// crashd resolves the group only once, at its start, because the look-up may wait for a name service.
   /// - Parameters:
   ///   - group: The group that crashd runs as.
-  ///   - names: The source of group names.
+  ///   - names: The database in which the group names are looked up.
   /// - Returns: The group; nil if no group is granted access.
   /// - Throws: `Problem`.
   func resolve(
@@ -93,7 +94,8 @@ public enum AccessGroup: Sendable, Equatable {
       }
       return AccessRule.Group(number: number, name: name)
     case .own:
-      // The group of a user, or root's group, is never the group that was made for crashd. No look-up is needed.
+      // A group of users, or root's group, is never the group that was created for crashd. No look-up in the group
+      // database is needed.
       guard Self.systemNumbers.contains(group) else { return nil }
       do throws(SystemError) {
         guard try names.has(group, Self.ownName) else { return nil }
@@ -104,7 +106,8 @@ public enum AccessGroup: Sendable, Equatable {
 
   /// Whether the group is neither root's group nor the group that stands for unknown groups.
   ///
-  /// Root's group is excluded, because services and containers that dropped only the user root still have this group.
+  /// Root's group is excluded, because a service or a container that dropped only the user ID of root still has this
+  /// group.
   private static func isGroupOfFew(_ number: UInt32) -> Bool {
     if number == 0 || noNumbers.contains(number) { return false }
     // An administrator may have configured another ID for unknown groups than 65,534.

@@ -14,9 +14,9 @@ struct AccessRule: Sendable {
     var name: String
   }
 
-  /// crashd's own user, which can read crashd's files anyway.
+  /// The user ID with which crashd runs; this user can read crashd's files anyway.
   var user: UInt32 = geteuid()
-  /// The group with access to all crashes; nil if only root and crashd's own user have it.
+  /// The group with access to all crashes; nil if only root and crashd's own user have this access.
   var group: Group?
 
   /// The visibility that a peer gets.

@@ -1,10 +1,11 @@
 import Glibc
 import Synchronization
 
-/// Decides which uids share the limits of one user.
+/// Decides which user IDs share one set of limits.
 ///
 /// A user with a range in `/etc/subuid` starts processes under 65,536 uids (`unshare --map-auto`, rootless containers).
-/// All of these uids share the limits of that user. Visibility depends on the uid alone.
+/// All of these uids share the limits of the user who owns the range. The visibility of crashes depends only on the
+/// uid, and not on the ranges.
 final class UserAccounts: Sendable {
   private struct SubordinateRange {
     var first: UInt32
@@ -16,9 +17,10 @@ final class UserAccounts: Sendable {
     /// The ranges, sorted by their first uids.
     var ranges: [SubordinateRange] = []
     var read_ns: UInt64?
-    /// The accounts that were looked up before.
+    /// The accounts that were determined earlier, by uid.
     ///
-    /// The account of a uid must not change, because a permit must be returned to the account that took it.
+    /// The account of a uid must not change while crashd runs, because a permit must be returned to the account that
+    /// took the permit.
     var known: [UInt32: UInt32] = [:]
   }
 
@@ -35,9 +37,9 @@ final class UserAccounts: Sendable {
 
   init(ranges: String, users: String) { (rangesPath, usersPath) = (ranges, users) }
 
-  /// Whether the uid is root or crashd's own user.
+  /// Whether the uid belongs to root or to the user with which crashd runs.
   ///
-  /// Some permits are reserved for these two users.
+  /// Some permits are reserved for root and crashd's own user.
   static func isTrusted(_ uid: UInt32) -> Bool { uid == 0 || uid == geteuid() }
 
   /// The account of a uid: the owner of the range that contains the uid, or the uid itself if no range contains it.
@@ -71,8 +73,9 @@ final class UserAccounts: Sendable {
       guard fields.count == 3, let first = UInt32(fields[1]), let count = UInt32(fields[2]), count > 0 else {
         return nil
       }
-      // Root's ranges belong to its containers, whose limits are separate from root's. An owner that only a name
-      // service can resolve has no uid in the file. The account is then the first uid of the owner's first range.
+      // Ranges that root owns are not assigned to root's account, because root's containers have limits of their own.
+      // An owner that only a name service can resolve has no uid in the file. For an owner without a uid, the account
+      // is the first uid of the owner's first range.
       let owner = (UInt32(fields[0]) ?? names[fields[0]]).flatMap { isTrusted($0) ? nil : $0 }
       let account = owner ?? firsts[fields[0], default: first]
       firsts[fields[0]] = account

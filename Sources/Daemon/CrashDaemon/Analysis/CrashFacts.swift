@@ -8,13 +8,13 @@ struct CrashFacts: Sendable {
   var record: CrashRecord
   /// The pid that the process has in its own pid namespace.
   var pid: Int32
-  /// The reason in an inlined `Swift runtime failure: …` function at the faulting instruction.
+  /// The reason in the name of the inlined function `Swift runtime failure: …` at the faulting instruction.
   var runtimeFailure: String?
   /// The loaded images, with their addresses.
   var images: [RingContents.Image]
   /// The frames of the crashing thread, innermost first.
   var frames: [CrashReport.Frame]
-  /// The instruction at pc; nil if the record does not contain all its bytes.
+  /// The instruction at pc; nil if the record does not contain all bytes of the instruction.
   var instruction: MachineInstruction?
   /// The memory operand that faulted.
   var operand: MemoryOperand?
@@ -22,7 +22,7 @@ struct CrashFacts: Sendable {
   var memory: MemoryWords
   /// Facts about the heap that distinguish a freed block from a block in use.
   var heap: HeapFacts
-  /// The field whose access probably dereferenced a null pointer.
+  /// The field that the program accessed through a pointer that was probably null.
   var field: CrashReport.AccessedField?
   /// The classes that the process protected, in the order of their numbers.
   var protectedClasses: [ProtectedClass] = []
@@ -30,13 +30,14 @@ struct CrashFacts: Sendable {
   var freedRecords: [FreedRecord] = []
   /// The records of freed objects that are still in quarantine and whose address is in a register.
   var held: [FreedRecord] = []
-  /// The classes that the object at `objectInQuestion` may have, according to variables or functions in scope.
+  /// The classes that the object at `objectInQuestion` may have, according to the variables in scope or the code of
+  /// functions.
   var expectedClasses: [ExpectedClass] = []
   /// The code before pc in the image; empty if the code was not read.
   var codeBefore: [UInt8] = []
-  /// The guard page's incident that led to this crash; nil if no guard page caused the crash.
+  /// The guard page's incident that led to this crash; nil if no access to a guard page caused the crash.
   var page: PageEvidence?
-  /// The runtime error message that belongs to this crash; empty if no part of the recorded messages does.
+  /// The runtime error message that belongs to this crash; empty if no recorded message belongs to this crash.
   let message: String
   /// The runtime error messages that were written before the crash.
   let earlierMessages: String
@@ -58,7 +59,7 @@ struct CrashFacts: Sendable {
     let isFault = record.signal == SIGSEGV && record.code > 0
     let address = record.code == 128 ? nil : record.address
     let reports = RuntimeReports(record.message)
-    // Use static functions, because computed properties are available only after all stored properties are set.
+    // Call static functions here, because Swift allows computed properties only after all stored properties are set.
     message = Self.cause(
       in: reports, isStop: Self.isStop(record, pid: pid),
       isTrapWithReason: Self.isTrapWithReason(record, runtimeFailure),
@@ -69,7 +70,7 @@ struct CrashFacts: Sendable {
     }
   }
 
-  /// Whether code stopped the program on purpose, for example by a trap or abort().
+  /// Whether the program stopped itself on purpose, for example with a trap instruction or abort().
   var isStop: Bool { Self.isStop(record, pid: pid) }
 
   private static func isStop(_ record: CrashRecord, pid: Int32) -> Bool {
@@ -82,36 +83,38 @@ struct CrashFacts: Sendable {
 
   /// Whether the crash is a trap instruction for which swiftc emitted a reason.
   ///
-  /// The signal must be the signal of a trap, because another signal at the same address has another cause.
+  /// The signal must be the signal that a trap instruction raises, because another signal at the same address has
+  /// another cause.
   var isTrapWithReason: Bool { Self.isTrapWithReason(record, runtimeFailure) }
 
   private static func isTrapWithReason(_ record: CrashRecord, _ failure: String?) -> Bool {
     failure != nil && (record.signal == SIGILL || record.signal == SIGTRAP) && record.code > 0
   }
 
-  /// Whether the record of this memory fault contains the code location but not the faulting address.
+  /// Whether this is a memory fault whose record contains the code location but not the faulting address.
   var isBareFault: Bool { record.isBare && (record.signal == SIGSEGV || record.signal == SIGBUS) && record.code > 0 }
   var isMemoryFault: Bool { record.signal == SIGSEGV && !record.isBare && [1, 2, 4].contains(record.code) }
-  /// Whether the permissions of the page forbade the access (code 2), or its protection key (code 4).
+  /// Whether the permissions of the page (si_code 2) or its protection key (si_code 4) forbade the access.
   var isDenied: Bool { isMemoryFault && record.code != 1 }
   /// Whether the kernel sent the signal for a general protection fault.
   ///
-  /// In this case, si_addr is 0 and has no meaning. If the faulting address is based on rsp or rbp, the processor
+  /// In this case, si_addr is 0 and is not an address. If the faulting address is based on rsp or rbp, the processor
   /// reports a stack fault instead, and Linux sends SIGBUS.
   var isGeneralProtection: Bool {
     (record.signal == SIGSEGV || record.signal == SIGBUS) && !record.isBare && record.code == 128
   }
   /// Whether software sent the signal (kill, raise, abort or a timer), and not the processor.
   var isSent: Bool { record.code <= 0 }
-  /// Whether `senderPid` is a sender; for other negative values of si_code, the field has another meaning.
+  /// Whether the field `senderPid` contains the pid of a sender; for other negative values of si_code, the field has
+  /// another meaning.
   var hasSender: Bool { Self.senderCodes.contains(record.code) }
   var isSentByOther: Bool { hasSender && record.senderPid != pid }
-  /// Whether the sender is outside the process's pid namespace; the kernel then reports pid 0.
+  /// Whether the sender is outside the process's pid namespace; in this case, the kernel reports pid 0.
   var isSentFromOutside: Bool { isSentByOther && record.senderPid == 0 }
 
-  // The codes are SI_USER, SI_QUEUE and SI_TKILL.
+  // The values of si_code that have a sender: SI_USER, SI_QUEUE and SI_TKILL.
   static let senderCodes: Set<Int32> = [0, -1, -6]
-  // The code is SI_TIMER. si_pid is then the ID of the timer.
+  // The si_code is SI_TIMER; si_pid is then the ID of the timer.
   var isTimer: Bool { record.code == -2 }
 
   /// Whether the program dereferenced a null pointer at a small offset.
@@ -119,12 +122,12 @@ struct CrashFacts: Sendable {
     isMemoryFault && !isFetch && record.address < DiagnosisRule.nullPage && isBaseNull
   }
 
-  // The properties below test bits of the page fault error code of x86-64.
+  // The following properties test bits of the page fault error code of x86-64.
   var isWrite: Bool { record.errorCode & 2 != 0 }
-  /// Whether the fault was an attempt to execute the code at the faulting address.
+  /// Whether the processor faulted when it fetched an instruction from the faulting address.
   ///
-  /// Old processors do not set bit 4 of the error code. Therefore, a faulting address that equals pc is sufficient,
-  /// unless the access is a write, which modifies code.
+  /// Old processors do not set bit 4 of the error code. Therefore, it is sufficient that the faulting address equals
+  /// pc, unless the access is a write: code can write to its own address.
   var isFetch: Bool { record.errorCode & 16 != 0 || record.address == pc && !isWrite }
   var access: String { isFetch ? "jump to" : isWrite ? "write to" : "read of" }
 
@@ -132,16 +135,17 @@ struct CrashFacts: Sendable {
   var stackPointer: UInt64 { register(7) }
   var address: String { Address(record.address).description }
 
-  /// Whether the faulting address is where the stack would have grown next.
+  /// Whether the faulting address is near the stack pointer, where the stack would have grown next.
   var isNearStackPointer: Bool {
     let below = stackPointer &- record.address
     let above = record.address &- stackPointer
     return stackPointer != 0 && (below <= 65_536 || above < 4_096)
   }
 
-  /// Whether the fault lies below the recorded stack, with no readable memory between them, as in a guard page.
+  /// Whether the faulting address is below the recorded stack, with no readable memory between them, as in the stack's
+  /// guard page.
   ///
-  /// This includes functions with a large frame, which move the stack pointer far into the guard page.
+  /// A function with a large frame is included, although it moves the stack pointer far into the guard page.
   var isBelowStack: Bool {
     let start = record.stackStart
     let reach: UInt64 = 65_536
@@ -149,12 +153,13 @@ struct CrashFacts: Sendable {
       && stackPointer <= start && start &- stackPointer <= reach
   }
 
-  /// Whether unwinding reached the thread's first function, which requires a correct stack pointer.
+  /// Whether unwinding reached the thread's first function, which is only possible if the stack pointer is correct.
   var isStackWhole: Bool { record.unwindStop == 0 }
 
   func begins(with instruction: [UInt8]) -> Bool { record.instruction.starts(with: instruction) }
 
-  /// Whether a non-canonical address may explain a general protection fault; false if all are canonical.
+  /// Whether a non-canonical address may explain a general protection fault; false if all addresses of the operand are
+  /// canonical.
   var mayBeNonCanonical: Bool {
     // A nonzero error code means that the fault concerns a segment or an interrupt.
     guard record.errorCode == 0 else { return false }
@@ -178,7 +183,8 @@ struct CrashFacts: Sendable {
     return CleanText.clean("terminated by a C++ exception of type \(exceptionType)\(text)")
   }
 
-  /// The demangled exception type, from the symbol of its type_info name; the type's name alone is not a symbol.
+  /// The demangled exception type, from the symbol of its type_info name; the recorded type name alone is not a
+  /// complete symbol.
   var exceptionType: String {
     guard Self.isShort(record.exceptionType) else { return CleanText.line(record.exceptionType) }
     let name = Demangler.full("_ZTS" + record.exceptionType)
@@ -196,7 +202,7 @@ struct CrashFacts: Sendable {
     return substitutions <= 8
   }
 
-  /// The kind of the crash, which is the first part of the group's key.
+  /// The kind of the crash, which is the first part of the key of the crash group.
   var kind: String {
     if isSentByOther { return "signal from outside" }
     switch record.signal {
@@ -211,14 +217,15 @@ struct CrashFacts: Sendable {
 
   var operandAddress: UInt64? { operand?.address(record.registers) }
 
-  /// Whether a register of the operand is null or a small number, or whether the instruction is unknown.
+  /// Whether a register of the operand is null or a small number; true if the instruction is unknown.
   var isBaseNull: Bool {
     guard let operand, !isFetch else { return true }
     let numbers = [operand.base, operand.index].compactMap { $0 }
     return numbers.isEmpty || numbers.contains { register($0) < DiagnosisRule.nullPage }
   }
 
-  /// The return address that a `ret` reads; nil for another instruction, or if the record lacks that part of the stack.
+  /// The return address that the `ret` instruction at pc reads from the stack; nil for another instruction, or if the
+  /// record lacks that part of the stack.
   var returnTarget: UInt64? {
     guard let instruction, instruction.kind == .ret else { return nil }
     return instruction.target?.value(record.registers, memory)

@@ -4,9 +4,9 @@ import Glibc
 
 /// The original fault, if a handler of the program caught its signal and re-raised it.
 ///
-/// faulthandler, glog and many loggers re-raise signals. In this case, the record describes the call of `raise`. For
-/// that handler, the kernel pushed a signal frame onto the stack. The callers of the signal frame are the frames of the
-/// fault.
+/// faulthandler, glog and many loggers catch a signal, log it, and raise the signal again. In this case, the record
+/// describes the call of `raise` and not the fault. When the fault started that handler, the kernel pushed a signal
+/// frame onto the stack. The frames below the signal frame are the frames of the fault.
 struct FirstFault: Sendable {
   /// The record that the shield's handler would have written at the first fault.
   var record: CrashRecord
@@ -15,7 +15,7 @@ struct FirstFault: Sendable {
 
   /// Finds the first fault.
   ///
-  /// Returns nil if the program did not send itself the signal, or if the stack has no signal frame of an earlier
+  /// Returns nil if the process did not send the signal to itself, or if the stack has no signal frame of an earlier
   /// fault.
   init?(_ record: CrashRecord, pid: Int32) {
     guard CrashFacts.senderCodes.contains(record.code), record.senderPid == pid else { return nil }
@@ -44,7 +44,7 @@ struct FirstFault: Sendable {
       first.errorCode = context.errorCode
       first.trapNumber = context.trapNumber
       first.faultAddress = context.faultAddress
-      // The record contains the code bytes at the call of `raise`, but not at the first fault.
+      // The record contains the code bytes at the call of `raise`, but not the code bytes at the first fault.
       first.instruction = []
       first.frames.removeFirst(number)
       first.frameHead = max(0, record.frameHead - number)
@@ -63,10 +63,11 @@ struct FirstFault: Sendable {
 }
 
 extension FirstFault {
-  /// Covers a handler that returned before the re-raised signal was delivered, because the signal was blocked.
+  /// Handles a program's handler that returned before the re-raised signal was delivered, because the signal was
+  /// blocked.
   ///
-  /// In this case, the record has the registers of the fault, and the kernel still has the number of the processor's
-  /// exception.
+  /// In this case, the record has the registers of the fault, and the kernel still has the exception number of the
+  /// processor.
   private static func pending(_ record: CrashRecord) -> CrashRecord? {
     #if arch(x86_64)
       var first = record
@@ -84,9 +85,11 @@ extension FirstFault {
   }
 
   #if arch(x86_64)
-    /// Decides by the instruction alone, because some kernels do not keep the number of the exception.
+    /// Decides from the instruction alone whether it raised the fault, because some kernels do not keep the exception
+    /// number.
     ///
-    /// These instructions always fault: a trap, an access to the first page, and an access to a non-canonical address.
+    /// Three kinds of instructions always fault: a trap, an access to the first page, and an access to a non-canonical
+    /// address.
     private static func bySelf(_ first: inout CrashRecord) -> Bool {
       guard let instruction = InstructionDecoder_x86_64.decode(first.instruction),
         first.registers.indices.contains(RegisterNames.pc)
@@ -114,7 +117,7 @@ extension FirstFault {
 extension RingContents {
   /// Returns the record that the rules read.
   ///
-  /// If a handler of the program re-raised the signal, this is the record of the first fault. Otherwise, `record` is
-  /// returned unchanged.
+  /// If a handler of the program re-raised the signal, this is the record of the first fault. Otherwise, the function
+  /// returns `record` unchanged.
   func seen(_ record: CrashRecord) -> CrashRecord { FirstFault(record, pid: identity.pid)?.record ?? record }
 }

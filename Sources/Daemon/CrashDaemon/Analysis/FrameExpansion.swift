@@ -12,8 +12,8 @@ struct FrameExpansion<Symbols: SymbolLookup> {
     var frames: [CrashReport.Frame] = []
     /// The reason in the name of the inlined function `Swift runtime failure: …` at the innermost frame.
     ///
-    /// Where code traps, swiftc inlines a function without code whose name contains the reason. This function is not a
-    /// frame of the result.
+    /// At an address where code traps, swiftc inlines a function without code whose name contains the reason. The
+    /// result does not contain a frame for this function.
     var runtimeFailure: String?
     /// The number of frames that the record omits.
     var omitted: Int?
@@ -33,8 +33,9 @@ struct FrameExpansion<Symbols: SymbolLookup> {
 
   /// - Parameters:
   ///   - images: The images of the ring.
-  ///   - symbols: Symbolicates the images.
-  ///   - limitBytes: The maximum size of the strings in one thread's frames, which come from untrusted files.
+  ///   - symbols: Symbolicates addresses in the images.
+  ///   - limitBytes: The maximum size of all strings in one thread's frames. There is a limit because the strings come
+  ///     from untrusted files.
   init(images: [RingContents.Image], symbols: Symbols, limitBytes: Int) {
     self.limitBytes = limitBytes
     self.images = Dictionary(images.map { ($0.index, $0) }) { first, _ in first }
@@ -58,7 +59,7 @@ struct FrameExpansion<Symbols: SymbolLookup> {
       if chain.isEmpty { chain = [SourceFrame(mangled: "")] }
       for source in chain {
         let isFull = bytes > limitBytes
-        // Above the limit, a frame has only its address.
+        // After the strings reach the limit, further frames have only their addresses.
         let expanded = expand(frame, isFull ? SourceFrame(mangled: "") : source, in: image)
         bytes += Self.bytes(expanded)
         result.frames.append(expanded)
@@ -72,7 +73,7 @@ struct FrameExpansion<Symbols: SymbolLookup> {
 
   /// Clears the in-app mark of functions without a file if their module belongs to a dependency.
   ///
-  /// A module belongs to a dependency if the file of another function of the module does.
+  /// A module is treated as a dependency if the source file of another function of the module belongs to a dependency.
   private static func disownDependencies(in frames: inout [CrashReport.Frame]) {
     let nameless = frames.indices.filter { frames[$0].isOwn && frames[$0].file == nil && !frames[$0].mangled.isEmpty }
     guard !nameless.isEmpty else { return }
@@ -84,7 +85,7 @@ struct FrameExpansion<Symbols: SymbolLookup> {
     }
   }
 
-  /// The line of a frame; nil if the function has no line.
+  /// The source line of a frame; nil if the function has no line of its own.
   ///
   /// A thunk has a line only for its entry, and this line has no column.
   private static func ownLine(of source: SourceFrame) -> Int? {

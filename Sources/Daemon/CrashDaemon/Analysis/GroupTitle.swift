@@ -1,9 +1,9 @@
 import CrashReport
 import CrashRing
 
-/// The beginning of a group's title.
+/// The beginning of a crash group's title.
 ///
-/// It describes the cause in the same words for each crash of the group.
+/// This beginning describes the cause in the same words for each crash of the group.
 enum GroupTitle {
   private static let limit = 80
 

@@ -1,33 +1,33 @@
 import CrashReport
 import CrashSymbols
 
-/// Groups crashes by their kind and the simplified names of their three topmost in-app functions.
+/// Groups crashes by their kind and by the simplified names of their three topmost in-app functions.
 ///
-/// The key does not contain lines, addresses, build ids and reasons. Therefore, debug builds, release builds and later
-/// builds of a program have the same key (`make grouping` measures this). A stripped program has no names, so its key
-/// contains build ids and offsets.
+/// The key of a group does not contain lines, addresses, build IDs or reasons. Therefore, the same crash has the same
+/// key in debug builds, release builds and later builds of a program; `make grouping` measures this. A stripped program
+/// has no function names, so its key contains build IDs and offsets.
 ///
-/// There are two more keys. The coarse key is for truncated stacks and contains only the kind and the topmost name. The
-/// exact key contains build ids and offsets, so that only crashes of one build have the same exact key.
+/// Each crash has two more keys. The coarse key is for truncated stacks and contains only the kind and the topmost
+/// name. The exact key contains build ids and offsets, so that only crashes of one build have the same exact key.
 enum Grouping {
   static let frameCount = 3
-  /// The version of the keys.
+  /// The version of the algorithm that computes the keys.
   ///
-  /// A change that gives some crash another key must increment the version. `crashctl reanalyse --all` updates stored
+  /// A change that gives any crash another key must increment the version. `crashctl reanalyse --all` updates stored
   /// reports.
   ///
-  /// Version 2 made these changes:
-  /// - Operators keep their names.
-  /// - Specialized thunks, and callers that other builds may lack, are omitted.
+  /// Version 2 made the following changes:
+  /// - Names of operator functions are no longer removed.
+  /// - Specialized thunks, and callers that may be missing in other builds, are omitted.
   /// - `$main` is an entry point even if it throws.
-  /// - Errors at top level have separate groups.
+  /// - Errors that are thrown at top level have separate groups.
   static let version = 2
 
   /// Returns the group of a crash.
   ///
   /// `message` is the runtime error message. The message distinguishes errors that were thrown at top level, because
-  /// all of them have the same location. `what` replaces the kind at the beginning of the title. `what` is not a part
-  /// of the keys, because not every crash of a group shows this cause.
+  /// all of these errors have the same crash location. `what` replaces the kind at the beginning of the title. `what`
+  /// is not a part of the keys, because not every crash of a group shows the cause in `what`.
   static func group(
     of thread: CrashReport.CrashedThread, kind: String, process: String, images: [CrashReport.Image] = [],
     message: String = "", what: String? = nil
@@ -40,15 +40,16 @@ enum Grouping {
     let title = "\(what ?? kind) in \(place)" + caller(names, thread.frames)
     let places = places(thread.frames, images)
     let parts: [String]
-    // After a jump into data, the first frame has no name in any build. The group then depends on its caller.
+    // After a jump into data, the first frame has no name in any build. In this case, the group depends on the caller
+    // of the first frame.
     let isNameless = own.first?.mangled.isEmpty == true
     let caller = isNameless && own.first == thread.frames.first ? own.dropFirst().first : nil
     if isNameless && caller.map({ $0.mangled.isEmpty || isEntryPoint($0.mangled) }) ?? true {
-      // The program is stripped. Its only names are names of system functions, which other programs call, too. Offsets
-      // distinguish the crashes of such a program, but only within one build.
+      // The program is stripped of its symbols. The only names in its stack are names of system functions, which other
+      // programs call, too. Offsets distinguish the crashes of a stripped program, but only within one build.
       parts = [process] + names + self.places(own, images)
     } else if significant(own).isEmpty {
-      // The stack has no in-app frame, and may have no names at all.
+      // The stack has no in-app frame, and the stack may have no function names at all.
       parts = [process] + names
     } else {
       parts = names
@@ -58,7 +59,7 @@ enum Grouping {
       exact: key([kind] + places), coarse: key([kind] + parts.prefix(1)), version: version)
   }
 
-  /// The caller of a C function, for the title; empty for other functions.
+  /// The caller of a C function, for the group's title; empty for functions in other languages.
   ///
   /// The title contains the caller, because several callers may share a C function.
   private static func caller(_ names: [String], _ frames: [CrashReport.Frame]) -> String {
@@ -72,9 +73,10 @@ enum Grouping {
     String(SHA256.hexadecimal(parts.joined(separator: " | ")).prefix(16))
   }
 
-  /// The locations of the faulting instruction and of the topmost in-app frames.
+  /// The offsets of the faulting instruction and of the topmost in-app frames in their images.
   ///
-  /// The instruction alone is not sufficient. In a debug build, every trap is in the same function of the runtime.
+  /// The instruction alone is not sufficient. In a debug build, every trap is in the same function of the Swift
+  /// runtime.
   private static func places(_ frames: [CrashReport.Frame], _ images: [CrashReport.Image]) -> [String] {
     var seen: Set<Address> = []
     let physical = frames.filter { !$0.isAsync && seen.insert($0.address).inserted }
@@ -90,7 +92,8 @@ enum Grouping {
 
   /// Returns the group of an unreported exit.
   ///
-  /// An unreported exit has no frames. Its key consists of the program and the kind of exit.
+  /// An unreported exit is an exit without a crash record, so it has no frames. The key of an unreported exit consists
+  /// of the program and the kind of exit.
   static func group(ofSilent death: SilentDeath, process: String, build: String) -> CrashReport.Group {
     let parts = ["silent death", death.title, process]
     return CrashReport.Group(
@@ -98,7 +101,7 @@ enum Grouping {
       coarse: key([parts[0], process]), version: version)
   }
 
-  /// The names for the key: the names of in-app frames.
+  /// The function names for the key: the names of in-app frames.
   ///
   /// If there are no in-app frames, all names are used.
   static func names(_ frames: [CrashReport.Frame]) -> [String] {
@@ -110,7 +113,7 @@ enum Grouping {
     var names: [String] = []
     var entryPoint: String?
     var last: String?
-    // A recursive function may have many frames. Use its name only once.
+    // A recursive function may have many frames. The key contains the name of a recursive function only once.
     for frame in frames where !frame.mangled.isEmpty && frame.mangled != last {
       last = frame.mangled
       if Demangler.isThunk(frame.mangled) { continue }
@@ -124,15 +127,15 @@ enum Grouping {
       }
       if names.count == frameCount { break }
     }
-    // Use the name of the entry point only if there is no other name.
+    // Use the name of the program's entry point only if no other name is available.
     return names.isEmpty ? entryPoint.map { [$0] } ?? [] : names
   }
 
   /// Whether a caller may be present in one build of a program and absent in another build.
   ///
-  /// An optimized closure often ends with a tail call, which leaves no frame. A merged function has the name of another
-  /// function. `__deallocating_deinit` either calls or inlines `deinit`, and `__allocating_init` either calls or
-  /// inlines `init`. The name of the crashing function is always used.
+  /// An optimized closure often ends with a tail call, which leaves no frame. A merged function has the name of only
+  /// one of the functions that were merged. `__deallocating_deinit` either calls or inlines `deinit`, and
+  /// `__allocating_init` either calls or inlines `init`. The name of the crashing function is always used.
   private static func isUncertain(caller frame: CrashReport.Frame, _ name: String) -> Bool {
     name.contains("closure in ") || name.hasSuffix(".__deallocating_deinit") || name.contains(".__allocating_init(")
       || Demangler.isMerged(frame.mangled)
@@ -141,13 +144,13 @@ enum Grouping {
   static func isEntryPoint(_ mangled: String) -> Bool {
     if mangled == "main" || mangled.hasSuffix("_main") { return true }
     if mangled.hasPrefix("async_Main") || mangled.hasPrefix("__swift_async_main") { return true }
-    // swiftc emits this function for @main. The function may be async, may throw, and may be specialized.
+    // swiftc emits a function with this name for @main. The function may be async, may throw, and may be specialized.
     return mangled.contains("5$main") && Demangler.simplified(mangled).hasSuffix(".$main()")
   }
 
   /// The module and the name of a function, without the parts that differ between builds.
   static func simplified(_ frame: CrashReport.Frame) -> String {
-    // Keys use the simplified name, which may be empty.
+    // Keys use the simplified name, which is empty for some functions.
     let isNameless = !frame.function.isEmpty && Demangler.isNameless(frame.mangled)
     let text = frame.function.isEmpty ? frame.mangled : frame.function
     let name = isNameless ? "" : withoutGenerics(GroupingText.simplified(text))
@@ -156,8 +159,9 @@ enum Grouping {
 
   /// Removes the text between matching angle brackets.
   ///
-  /// The function reads the name only once, because the name may come from an untrusted file and may be long. A bracket
-  /// after a name opens generic arguments. Elsewhere, a bracket is a part of an operator's name, such as `<^>`.
+  /// The loop reads the name only once, because the name may come from an untrusted file and may be long. A bracket
+  /// after a name opens generic arguments. A bracket in another position is a part of an operator's name, such as
+  /// `<^>`.
   static func withoutGenerics(_ name: String) -> String {
     var kept: [UInt8] = []
     var openings: [Int] = []

@@ -1,10 +1,10 @@
 import CrashReport
 
 extension [CrashReport.Frame] {
-  /// Returns the frames, with a line for the innermost in-app frame.
+  /// Returns the frames, and adds a source line to the innermost in-app frame if its line is missing.
   ///
-  /// If this frame has no line, it gets the line in the runtime error message. swiftc merges the calls of `fatalError`
-  /// in a function and assigns line 0 to them, but the message contains the original line.
+  /// The line is taken from the runtime error message. swiftc merges the calls of `fatalError` in a function and
+  /// assigns line 0 to them, but the message contains the original line.
   func withLine(of place: RuntimeReports.SourcePlace?) -> [CrashReport.Frame] {
     guard let place, let number = firstIndex(where: { $0.isOwn }),
       self[number].line == nil || self[number].isLineApproximate == true,

@@ -1,10 +1,10 @@
 import CrashReport
 
-/// Shortens the messages of the runtime and of glibc for a sentence.
+/// Shortens the messages of the runtime and of glibc, so that a sentence can contain them.
 enum MessageText {
   private static let sentenceLimit = 200
 
-  /// The first line of a message, without a full stop; `…` replaces the rest of a longer message.
+  /// The first line of a message, without a full stop; `…` replaces the rest if the message is too long.
   static func line(_ text: String) -> String {
     let lines = text.split(whereSeparator: \.isNewline)
     var clean = CleanText.line(lines.first.map(String.init) ?? "")
@@ -19,7 +19,7 @@ enum MessageText {
     let shorter = line.replacing(
       /^.*?(?:Fatal error|Precondition failed|Assertion failed)(?::\s*)?/, with: "", maxReplacements: 1)
     if !shorter.isEmpty { return shorter }
-    // After the prefix, the message is empty or consists of spaces.
+    // In these messages, only colons and spaces follow the prefix if the program gave no message.
     while let last = line.last, last == ":" || last.isWhitespace { line.removeLast() }
     return line
   }
@@ -44,7 +44,7 @@ enum MessageText {
 
   /// Whether assert() wrote the message.
   ///
-  /// Such a message begins with the program's name.
+  /// A message of assert() begins with the program's name.
   static func isAssertion(_ text: String) -> Bool {
     guard !isHeapMessage(text) else { return false }
     return text.contains(": Assertion `")
@@ -52,7 +52,7 @@ enum MessageText {
   }
 }
 
-/// The name of a signal, for sentences.
+/// The names of signals, for use in sentences.
 enum SignalText {
   static func name(_ signal: Int32) -> String { SignalNames.name(of: Int(signal)) }
 }

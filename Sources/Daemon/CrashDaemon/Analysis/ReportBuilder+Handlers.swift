@@ -3,7 +3,7 @@ import CrashRing
 import CrashSymbols
 
 extension ReportBuilder {
-  /// The program's signal handlers that replaced the shield's handlers; nil if the program replaced none.
+  /// The program's signal handlers that replaced the shield's handlers; nil if the program replaced none of them.
   var replacedHandlers: [CrashReport.ReplacedHandler]? {
     contents.replacedHandlers.isEmpty ? nil : contents.replacedHandlers.map(replacedHandler)
   }
@@ -24,7 +24,8 @@ extension ReportBuilder {
 }
 
 extension ReportBuilder {
-  /// The program's handler that caught the signal of the first fault and re-raised it; nil if no handler did.
+  /// The program's handler that caught the signal of the first fault and re-raised this signal; nil if no handler did
+  /// so.
   func raisedAgain(slot: Int) -> CrashReport.RaisedAgain? {
     guard let record = contents.records.first(where: { $0.slot == slot }),
       let first = FirstFault(record, pid: contents.identity.pid)

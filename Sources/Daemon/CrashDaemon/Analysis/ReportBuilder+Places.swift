@@ -2,24 +2,24 @@ import CrashReport
 import CrashRing
 import CrashSymbols
 
-// Selects the addresses of a crash for which crashd requests more from the images than names and lines.
+// Selects the addresses of a crash for which crashd requests variables, classes or code in addition to names and lines.
 extension ReportBuilder {
-  /// An address in a function whose variables or named classes can show the type of an object.
+  /// An address in a function whose variables, or the classes that its code names, can show the type of an object.
   struct Place {
     var image: RingContents.Image
     var linkAddress: UInt64
     /// Whether this is the faulting address.
     ///
-    /// The record contains all registers only for this address. Debug information may then describe the variables in
-    /// registers, and the code before the address may show from where a register was loaded.
+    /// The record contains all registers only for this address. Therefore, debug information can describe the variables
+    /// in registers, and the code before the address can show from where a register was loaded.
     var hasScope: Bool
   }
 
-  /// The address where the first crashed thread dereferenced a null pointer or used a block that is not the expected
-  /// object.
+  /// The addresses to describe: the address where the first crashed thread dereferenced a null pointer or used a block
+  /// that is not the expected object.
   ///
-  /// In the second case, the result also contains callers in Swift code. The fault itself may be in the runtime, or in
-  /// code that names no class.
+  /// If the thread used such a block, the result also contains the addresses of callers in Swift code. The callers are
+  /// needed because the fault itself may be in the runtime, or in code that names no class.
   var placesToDescribe: [Place] {
     guard let record = latestFirst.first, let frame = record.frames.first, frame.isExact else { return [] }
     let facts = thread(record).facts
@@ -28,7 +28,8 @@ extension ReportBuilder {
     guard needsClasses || needsCode || facts.isNullAccess else { return [] }
     var places: [Place] = []
     for (number, frame) in record.frames.prefix(needsClasses ? Self.frameLimit : 1).enumerated() where !frame.isAsync {
-      // A stack scan found this frame. Stop here, because this frame and the following frames may not be callers.
+      // A stack scan found this frame. Stop at this frame, because this frame and all frames after it may not be
+      // callers.
       guard frame.trust != .scan else { break }
       guard let image = contents.images.first(where: { $0.index == frame.image }), !image.buildID.isEmpty,
         // Skip the libraries of the runtime, whose internal types are not classes of the program.
@@ -52,7 +53,7 @@ extension ReportBuilder {
     return facts.objectInQuestion != nil && facts.expectedClasses.isEmpty
   }
 
-  /// The maximum number of frames to search, and the maximum number of addresses to describe.
+  /// The maximum number of frames that are searched, and the maximum number of addresses that are described.
   private static var frameLimit: Int { 8 }
   private static var placeLimit: Int { 3 }
 }

@@ -9,9 +9,9 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   let contents: RingContents
   let process: ProcessFacts
   let symbols: Symbols
-  /// The environment and the resource use of the process.
+  /// The environment and the resource usage of the process.
   var context: ProcessContext
-  /// The variables in scope at the first crash; nil if crashd did not request them.
+  /// The variables in scope at the address of the first crash; nil if crashd did not request them.
   var scope: ScopeDescription?
   /// The classes whose names occur in the functions of the call stack.
   var namedClasses: [ScopeDescription.NamedClass] = []
@@ -21,7 +21,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   var hasAllClasses = false
   /// The accessed field that an earlier analysis found.
   ///
-  /// This field is used if the evidence for it no longer exists.
+  /// This field is used if the evidence for the field no longer exists.
   var earlierField: CrashReport.AccessedField?
   /// The diagnosis of an earlier analysis.
   var earlierDiagnosis: CrashReport.Diagnosis?
@@ -30,13 +30,15 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   /// The earlier non-fatal incidents, and the number of further incidents; see `noteHistory`.
   var incidents: [CrashReport.PastIncident] = []
   var incidentsOmitted = 0
-  /// Caches the symbolicated frames of the first record.
+  /// Caches the symbolicated frames of the first crash record.
   ///
-  /// They are needed three times: to select the scope, to request classes, and to write the report.
+  /// The cache is useful because the frames are needed three times: to select the scope, to request classes, and to
+  /// write the report.
   private let expanded = ExpandedFrames<Symbols>()
 
-  /// The maximum size of the strings in the frames of one report, which is far below the message size that clients
-  /// accept.
+  /// The maximum size of the strings in all frames of one report.
+  ///
+  /// The size is far below the message size that clients accept.
   static var frameLimitBytes: Int { 8 << 20 }
 
   init(_ contents: RingContents, process: ProcessFacts, symbols: Symbols) {
@@ -56,8 +58,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     if let earlier = earlierDiagnosis, isBetter(earlier, than: diagnosis) { diagnosis = earlier }
     if diagnosis.cause == .dangling {
       diagnosis.className = main.facts.danglingClass
-      // Keep the expected class of an earlier analysis if there is no new one. The image with the code that names the
-      // class may have been removed.
+      // Keep the expected class of an earlier analysis if this analysis found no class. The image whose code names the
+      // class may have been removed since the earlier analysis.
       diagnosis.expectedClass =
         diagnosis.className == nil ? main.facts.expectedClass(by: diagnosis.rule) ?? diagnosis.expectedClass : nil
     }
@@ -117,9 +119,10 @@ struct ReportBuilder<Symbols: SymbolLookup> {
 
   /// Whether the earlier diagnosis is better than the new diagnosis.
   ///
-  /// In the meantime, the image may have been removed. The evidence from its variables and functions is then missing.
+  /// The image of the program may have been removed since the earlier analysis. In this case, the new analysis lacks
+  /// the evidence from the image's variables and functions.
   private func isBetter(_ earlier: CrashReport.Diagnosis, than diagnosis: CrashReport.Diagnosis) -> Bool {
-    // The earlier diagnosis may contain the class that the code expects.
+    // The earlier diagnosis may contain the expected class, which the new diagnosis cannot determine.
     if diagnosis.cause == .dangling, earlier.rule == diagnosis.rule { return scope == nil && namedClasses.isEmpty }
     guard diagnosis.cause != .dangling || diagnosis.rule == DiagnosisRule.reuseByCode else { return false }
     switch earlier.rule {
@@ -130,11 +133,11 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     }
   }
 
-  /// The records of the threads that crashed, starting with the crash that the process did not survive.
+  /// The crash records, starting with the crash that the process did not survive.
   ///
-  /// These records are in the order of their crashes, but the thread that ended the process comes first, if it is
-  /// known. The records of earlier crashes follow. If a handler of the program re-raised a signal, the record describes
-  /// the original fault.
+  /// The records are in the order in which the threads crashed. However, if the thread that ended the process is known,
+  /// its record comes first. The records of earlier crashes, which the process survived, follow. If a handler of the
+  /// program re-raised a signal, the record describes the original fault.
   var latestFirst: [CrashRecord] {
     let records = contents.records.map(contents.seen).sorted { $0.sequence < $1.sequence }
     let fatal = records.filter { $0.sequence >= contents.survived }
@@ -142,9 +145,9 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       + records.filter { $0.sequence < contents.survived }
   }
 
-  /// Adds the reasons why names are missing, and why lines of in-app frames are missing.
+  /// Adds to the report why function names are missing, and why lines of in-app frames are missing.
   ///
-  /// The frames of other images never have lines.
+  /// Frames that are not in-app never have lines.
   private func noteGaps(in report: inout CrashReport) {
     var (nameless, own): (Set<String>, Set<String>) = ([], [])
     for thread in report.threads {
@@ -167,7 +170,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     latestFirst.first.map { DiagnosisRule.explain(thread($0).facts) } ?? []
   }
 
-  /// The frame that the sentence names: the first in-app function.
+  /// The frame that the diagnosis names: the first in-app function.
   ///
   /// If there is no in-app function, it is the first named function outside the Swift runtime and the compiler's code.
   private static func place(in frames: [CrashReport.Frame]) -> CrashReport.Frame? {
@@ -179,9 +182,9 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       }
   }
 
-  /// The sampled threads that did not crash afterwards.
+  /// The sampled threads for which no crash was recorded after the sample.
   ///
-  /// This includes a thread whose earlier crash the process survived.
+  /// A thread whose earlier crash the process survived is included.
   private var others: [ThreadRecord] {
     let crashed = Set(contents.records.filter { $0.sequence >= contents.survived }.map(\.tid))
     return contents.threads.filter { !crashed.contains($0.tid) }
@@ -242,7 +245,7 @@ extension ReportBuilder {
     return (thread, facts)
   }
 
-  /// Returns the facts of a record.
+  /// Returns the facts about a crash record for the diagnosis rules.
   private func facts(
     of record: CrashRecord, runtimeFailure: String? = nil, frames: [CrashReport.Frame] = []
   ) -> CrashFacts {
@@ -265,7 +268,8 @@ extension ReportBuilder {
     return expansion(shares: contents.records.count).frames(of: walk).frames
   }
 
-  /// Assigns one half of the string limit to all crashed threads together, and the other half to all other threads.
+  /// Assigns one half of the limit for strings to all crashed threads together, and the other half to all other threads
+  /// together.
   func expansion(shares: Int) -> FrameExpansion<Symbols> {
     FrameExpansion(images: contents.images, symbols: symbols, limitBytes: Self.frameLimitBytes / 2 / max(1, shares))
   }
@@ -290,7 +294,7 @@ extension ReportBuilder {
 
   func signal(_ record: CrashRecord) -> CrashReport.Signal {
     let isFault = [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP].contains(record.signal) && record.code > 0
-    // With SI_KERNEL (128), the signal has no address, and the field is 0.
+    // If si_code is SI_KERNEL (128), the signal has no address, and the field si_addr is 0.
     let hasAddress = isFault && record.code != 128
     let isSent = CrashFacts.senderCodes.contains(record.code)
     return CrashReport.Signal(
@@ -309,7 +313,7 @@ extension ReportBuilder {
   }
 }
 
-/// Caches the frames of the last record for all steps of building a report.
+/// Caches the frames of the last symbolicated record for all steps that build the report.
 private final class ExpandedFrames<Symbols: SymbolLookup>: Sendable {
   typealias Result = FrameExpansion<Symbols>.Result
 

@@ -1,19 +1,19 @@
 import CrashReport
 
-/// The messages of the Swift runtime, divided into the message of the crash and the earlier messages.
+/// The messages of the Swift runtime, divided into the message of the crash and the messages before it.
 ///
-/// The runtime appends messages as long as the process runs. For example, a warning about a leaked continuation may
-/// precede a trap by days.
+/// The runtime appends messages during the whole life of the process. For example, a warning about a leaked
+/// continuation may precede a trap by days.
 struct RuntimeReports: Sendable, Equatable {
   /// The last message; empty if the last message is a warning.
   var last: String
-  /// Whether the last message is one that ends the process.
+  /// Whether the last message is of a kind that ends the process.
   var isFatal: Bool
-  /// All earlier messages.
+  /// All messages before the last message.
   var earlier: String
 
   init(_ text: String) {
-    // A message may have several lines. The last message begins at its first line and ends at the end of the text.
+    // A message may have several lines. The last message begins at its first line and ends at the end of `text`.
     let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     let start = lines.lastIndex(where: Self.beginsFatal)
     if let start {
@@ -43,7 +43,7 @@ struct RuntimeReports: Sendable, Equatable {
 
   /// The prefixes of the standard library's fatal messages, which may follow a file and a line.
   private static let fatalWords = ["Fatal error", "Precondition failed", "Assertion failed"]
-  /// The beginnings of other messages that end the process.
+  /// The beginnings of the other messages with which the runtime ends the process.
   private static let fatalBeginnings = [
     "Could not cast value of type ", "Fatal access conflict detected", "Incorrect actor executor assumption",
     "Object 0x", "Attempted to read an unowned reference", "Attempted to retain object",
@@ -107,8 +107,8 @@ extension CrashFacts {
     if frames.isEmpty { return reports.last }
     for frame in frames.prefix(reportingReach) {
       if reportingFunctions.contains(where: frame.mangled.contains) { return reports.last }
-      // If frames have no names, the function that stopped the program is unknown. In this case, only a fatal message
-      // is used.
+      // If the frames have no names, it is unknown which function stopped the program. In this case, the result is a
+      // fatal message or empty.
       if frame.mangled.isEmpty, !isImage(frame, "libc.so") {
         return reports.isFatal || isImage(frame, "libswift") ? reports.last : ""
       }
@@ -123,7 +123,7 @@ extension CrashFacts {
     return lines.isEmpty ? nil : lines
   }
 
-  /// The number of innermost frames in which a function that reports a message is searched.
+  /// The number of innermost frames in which crashd searches for a function that reports a message.
   private static let reportingReach = 12
 
   private static func isImage(_ frame: CrashReport.Frame, _ name: String) -> Bool {

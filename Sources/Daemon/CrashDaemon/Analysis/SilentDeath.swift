@@ -4,7 +4,7 @@ import Glibc
 
 /// An unreported exit: the process ended abnormally without a crash record.
 ///
-/// Other evidence shows the reason.
+/// Other evidence, such as the exit status or the OOM kill counter, shows the reason.
 struct SilentDeath: Sendable {
   var death: CrashReport.Death
   var diagnosis: CrashReport.Diagnosis
@@ -14,13 +14,14 @@ struct SilentDeath: Sendable {
   /// The signals with which operators and service managers stop a healthy program.
   private static let stops: Set<Int32> = [SIGTERM, SIGINT, SIGHUP]
   private static let memoryConfidence = 0.9
-  /// The confidence if other processes of the same control group were killed at the same time.
+  /// The confidence that the OOM killer killed the process, if other processes of the same control group were killed at
+  /// the same time.
   private static let sharedConfidence = 0.5
   private static let crashSignals: Set<Int32> = [SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE, SIGSYS]
 
   /// Whether the end of the process can be an unreported exit.
   ///
-  /// This check does not read the ring, because most processes end normally.
+  /// The check does not read the ring, because most processes end normally and reading the ring would be expensive.
   static func isPossible(_ ended: EndedProcess, hasCrashed: Bool) -> Bool {
     switch ended.end {
     case .goesOn: return false
@@ -28,16 +29,16 @@ struct SilentDeath: Sendable {
     case .status(let status):
       let signal = status & 0x7f
       guard signal != 0, !stops.contains(signal) else { return false }
-      // A process that crashed and then ended by a crash signal ended because of this crash, even if handlers ran in
-      // between.
+      // If a process crashed and then ended with a crash signal, it ended because of this crash, even if handlers ran
+      // in between.
       return !(hasCrashed && crashSignals.contains(signal))
     }
   }
 
   /// Evaluates how a process ended.
   ///
-  /// Returns nil if the process still runs, exited by itself, or was stopped. Also returns nil if there is no evidence
-  /// of an abnormal end.
+  /// Returns nil if the process still runs, exited by itself, or was stopped by an operator or a service manager. Also
+  /// returns nil if there is no evidence of an abnormal end.
   /// - Parameters:
   ///   - ended: The process, and how it ended.
   ///   - losses: The numbers of lost records that the ring contains.
@@ -48,8 +49,8 @@ struct SilentDeath: Sendable {
     switch ended.end {
     case .goesOn: return nil
     case .unknown:
-      // Require evidence, because most processes end normally. An OOM kill in the control group is not evidence,
-      // because the kernel may have killed another process of the group.
+      // Require evidence of a crash, because most processes end normally. An OOM kill in the control group is not
+      // evidence, because the kernel may have killed another process of the control group.
       guard (losses["torn"] ?? 0) > 0 else { return nil }
     case .status(let status):
       death.signal = Int(status & 0x7f)
@@ -62,7 +63,7 @@ struct SilentDeath: Sendable {
     self.init(death, losses: losses)
   }
 
-  /// Evaluates evidence that was stored in a report before.
+  /// Evaluates evidence that an earlier analysis stored in a report.
   init(_ death: CrashReport.Death, losses: [String: Int]) {
     self.death = death
     guard let signal = death.signal.flatMap({ Int32(exactly: $0) }) else {
@@ -80,7 +81,7 @@ struct SilentDeath: Sendable {
     if death.afterCrash == true { diagnosis.sentence = diagnosis.sentence.dropLast() + ", after it had crashed." }
   }
 
-  /// The rules for unreported exits, with their evidence.
+  /// The rules for unreported exits, with the evidence that each rule read.
   func explanation(losses: [String: Int]) -> [CrashReport.RuleOutcome] {
     let unit = death.unitResult.map { "the unit's result: \($0)" } ?? "how the unit ended is unknown"
     let candidates = "processes that the OOM kills can have hit: \(death.oomCandidates ?? 0)"
@@ -126,7 +127,7 @@ struct SilentDeath: Sendable {
         : "\(title)."
       return (
         title,
-        // Without a counter of OOM kills, the reason is less certain, so the confidence is lower.
+        // If the control group has no counter of OOM kills, the reason is uncertain, so the confidence is lower.
         CrashReport.Diagnosis(
           cause: .init("killed"), sentence: sentence, rule: "silent-kill",
           confidence: isDoubtful ? sharedConfidence : death.oomKills == nil ? 0.8 : 1)

@@ -19,7 +19,7 @@ struct OpenCaches: SymbolLookup {
   var asked: [String: Set<UInt64>] = [:]
   var caches: [String: SymbolCache] = [:]
   var gaps: [String: SymbolGap] = [:]
-  /// The names that crashd must not demangle, because demangling them failed or took too long.
+  /// The function names that crashd must not demangle, because demangling failed or took too long.
   var unreadable: Set<String> = []
 
   /// The names of the functions at the requested addresses.
@@ -32,9 +32,10 @@ struct OpenCaches: SymbolLookup {
 
   var buildIDs: Set<String> { Set(asked.keys) }
 
-  /// Whether all these addresses were requested.
+  /// Whether all addresses in `wanted` were requested when the caches were opened.
   ///
-  /// A cache for one crash covers only the requested addresses, and crashd checked only the names at these addresses.
+  /// A cache that was built for one crash covers only the requested addresses, and crashd checked only the names at
+  /// these addresses.
   func cover(_ wanted: [String: Set<UInt64>]) -> Bool {
     wanted.allSatisfy { buildID, addresses in
       guard let known = asked[buildID] else { return false }
@@ -43,12 +44,12 @@ struct OpenCaches: SymbolLookup {
   }
 
   func frames(buildID: String, linkAddress: UInt64) -> [SourceFrame] {
-    // Return no names for other addresses, because crashd did not check these names.
+    // Return no names for addresses that were not requested, because crashd did not check the names there.
     guard asked[buildID]?.contains(linkAddress) == true, let cache = caches[buildID] else { return [] }
     return cache.framesWithNearestLines(at: linkAddress).map { frame in
       guard unreadable.contains(frame.mangled) else { return frame }
       var shown = frame
-      // The prefix makes every demangler reject the name.
+      // This prefix makes every demangler reject the name.
       shown.mangled = "?" + frame.mangled
       return shown
     }
@@ -58,9 +59,10 @@ struct OpenCaches: SymbolLookup {
 }
 
 extension CrashRecord.Frame {
-  /// The address in the image that is symbolicated.
+  /// The address in the image for which the name is looked up.
   ///
-  /// A return address follows its call. The address one byte before it is used, because this byte belongs to the call.
+  /// A return address is the address after the call instruction. Therefore, the result is the address one byte before
+  /// the return address, which belongs to the call.
   func linkAddress(in image: RingContents.Image) -> UInt64 {
     (isExact ? pc : pc &- 1) &- image.bias
   }
@@ -69,8 +71,8 @@ extension CrashRecord.Frame {
 extension RingContents {
   /// The link addresses of all frames in the ring, by build id.
   ///
-  /// These are the frames in records, in the stacks of guard pages and the quarantine, in earlier incidents, and of
-  /// replaced handlers.
+  /// These are the frames in crash records, in the stacks of guard pages and the quarantine, in earlier incidents, and
+  /// of replaced handlers.
   var addressesOfFrames: [String: Set<UInt64>] {
     let images = Dictionary(images.map { ($0.index, $0) }) { first, _ in first }
     var addresses: [String: Set<UInt64>] = [:]

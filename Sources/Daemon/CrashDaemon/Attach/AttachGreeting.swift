@@ -6,15 +6,15 @@ import LinuxSystem
 
 /// Checks the first message of a process (its hello), which contains the descriptors of the ring and of the images.
 enum AttachGreeting {
-  /// Checks the content of a hello and maps the ring.
+  /// Checks the contents of a hello and maps the ring.
   /// - Parameters:
   ///   - message: The hello.
   ///   - peer: The credentials of the process, from the kernel.
   ///   - pidfd: The pidfd of the process; nil if the kernel does not provide pidfds.
   ///   - number: The number of the process's connection.
-  ///   - census: Counts the ring; nil if rings are not counted.
+  ///   - census: Counts the mapped rings; nil if rings are not counted.
   /// - Returns: The process, and the files of its images.
-  /// - Throws: `AttachRefusal`. Releasing the message closes its descriptors.
+  /// - Throws: `AttachRefusal`. When the message is released, its descriptors are closed.
   static func check(
     _ message: AttachSocket.Message, from peer: Peer, pidfd: Descriptor?, number: UInt64, census: RingCensus?
   ) throws(AttachRefusal) -> (AttachedProcess, [ImageFile]) {
@@ -24,7 +24,7 @@ enum AttachGreeting {
     let ring: RingSource
     do {
       ring = try RingSource(memory: memory)
-      // The ring is a sealed memfd. Closing its descriptor cannot block.
+      // The ring is a sealed memfd. Therefore, closing its descriptor cannot block.
       memory.closeAtOnce()
     } catch {
       throw AttachRefusal(error)
@@ -49,14 +49,14 @@ struct Surroundings: Sendable {
   var startTime: UInt64?
   var pidfdInode: UInt64?
   var image: ProcessImage?
-  /// Whether the kernel would refuse to give the connecting user a core dump of the process.
+  /// Whether the kernel would refuse to give the user that connected a core dump of the process.
   var isRestricted = false
   var context = ProcessContext()
 
-  /// Reads the facts.
+  /// Reads the facts about a process.
   ///
-  /// If the parent has already reaped the process, the result has only the pidfd's inode. The pid may belong to another
-  /// process by now.
+  /// If the parent has already reaped the process, the result contains only the pidfd's inode. In this case, the pid
+  /// may already belong to another process.
   static func of(_ peer: Peer, _ pidfd: Descriptor?) -> Surroundings {
     let unknown = ProcessContext(machine: MachineFacts.here)
     guard let pidfd else { return Surroundings(context: unknown) }
@@ -72,7 +72,8 @@ struct Surroundings: Sendable {
       startTime: stat?.startTime, pidfdInode: pidfdInode, image: ProcessImage.of(pid: pid, pidfd),
       isRestricted: ProcessOwner.isRestricted(owner, stat, user: peer.uid),
       context: groups.map { ProcessContext(machine: MachineFacts.here, cgroups: $0) } ?? unknown)
-    // Check this after the reads. If the process still exists, the pid belonged to it during all reads.
+    // Check after all reads that the process still exists. If it does, the pid belonged to this process during all
+    // reads.
     return cd_process_exists(pidfd.number) ? found : Surroundings(pidfdInode: pidfdInode, context: unknown)
   }
 }
@@ -96,7 +97,7 @@ extension ProcessFacts {
 /// For a dumpable process, the owner is the effective user. Otherwise, the owner is root (of the process's user
 /// namespace). The directory of the process itself always belongs to the effective user. A process is not dumpable if
 /// it was started with set-user-id or file capabilities, has changed its user, or has called `prctl(PR_SET_DUMPABLE,
-/// 0)`. crashd asks the kernel for the owner, because it does not trust what the library in the process reports.
+/// 0)`. crashd asks the kernel for the owner, because crashd does not trust reports of the library in the process.
 enum ProcessOwner {
   static func of(pid: Int32) -> UInt32? {
     var status = stat()
@@ -108,8 +109,8 @@ enum ProcessOwner {
   ///
   /// - Parameters:
   ///   - owner: The owner of the process's files; nil if `/proc` hides the process.
-  ///   - stat: The state of the process, which must be read after the owner. The files of an exiting process always
-  ///     belong to root, so their owner has no meaning.
+  ///   - stat: The state of the process, which must be read after the owner was read. The files of an exiting process
+  ///     always belong to root, so their owner does not show whether the process was dumpable.
   ///   - user: The user that connected.
   /// - Returns: Whether the core dump is refused; false if this cannot be determined.
   static func isRestricted(_ owner: UInt32?, _ stat: ProcessStat?, user: UInt32) -> Bool {
@@ -118,11 +119,11 @@ enum ProcessOwner {
   }
 }
 
-/// The systemd unit of a process.
+/// Finds the systemd unit of a process.
 enum ProcessUnit {
-  /// The name of the innermost `….service` in systemd's hierarchy.
+  /// The name of the innermost `….service` in the control group hierarchy of systemd.
   ///
-  /// The hierarchy is the line `0::PATH` for cgroup v2, and the line `name=systemd` for cgroup v1.
+  /// The line of this hierarchy begins with `0::` for cgroup v2, and contains `name=systemd` for cgroup v1.
   static func parse(_ text: String) -> String? {
     let named = ControlGroup.list(text).filter { $0.controllers.isEmpty || $0.controllers == "name=systemd" }
     for group in named.sorted(by: { $0.controllers.utf8.count > $1.controllers.utf8.count }) {

@@ -5,9 +5,9 @@ import CrashRing
 struct AttachRefusal: Error, Equatable {
   var status: cs_attach_status
   var reason: String
-  /// Whether the program has overwritten its ring.
+  /// Whether crashd refuses the process because the program has overwritten its ring.
   ///
-  /// crashd cannot read a crash from this ring.
+  /// In this case, crashd cannot read a crash from the ring.
   var isLoss = false
 
   static func malformed(_ reason: String) -> AttachRefusal { AttachRefusal(status: .malformed, reason: reason) }
@@ -18,7 +18,7 @@ struct AttachRefusal: Error, Equatable {
     self.reason = reason
   }
 
-  /// Makes a refusal from a defect of the ring.
+  /// Makes a refusal from the defect that was found in a ring.
   init(_ error: RingError) {
     switch error {
     case .unsealed: self.init(status: .unsealed, reason: error.description)
@@ -38,8 +38,8 @@ extension cs_attach_status {
   static let limit = CS_ATTACH_STATUS_LIMIT
 }
 
-// The magic number is the string "CSATTCH" and a zero byte, read as a little-endian number. It is repeated here because
-// Swift does not import UINT64_C.
+// The magic number is the string "CSATTCH" and a zero byte, read as a little-endian number. The number is repeated here
+// because Swift does not import the C macro UINT64_C.
 let attachMagic: UInt64 = 0x0048_4354_5441_5343
 
 /// The first message of a process, after its content was checked.
@@ -47,7 +47,7 @@ struct AttachHello: Equatable {
   /// For each descriptor after the first, the index of its image in the ring's image table.
   var images: [Int]
 
-  /// Checks a message.
+  /// Checks the contents of a message.
   /// - Parameters:
   ///   - message: The bytes of the message.
   ///   - descriptorCount: The number of descriptors in the message.
@@ -56,10 +56,11 @@ struct AttachHello: Equatable {
   init(message: [UInt8], descriptorCount: Int, isTruncated: Bool) throws(AttachRefusal) {
     let size = MemoryLayout<cs_attach_hello>.size
     guard message.count == size else { throw .malformed("the hello has \(message.count) bytes, expected \(size)") }
-    // If the message is truncated, descriptors were lost. No bytes were lost, because the size was checked and the
-    // receive buffer is larger.
+    // If the message is truncated, only descriptors were lost. No bytes were lost, because the message's size was
+    // checked and the receive buffer is larger than this size.
     if isTruncated { throw .limit("descriptors of the hello were lost: crashd has too many open descriptors") }
-    // The message has exactly the size of the structure, and any bytes are a valid cs_attach_hello.
+    // The size was checked: the message has exactly the size of the structure, and any bytes are a valid
+    // cs_attach_hello.
     let hello = unsafe message.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_attach_hello.self) }
     guard hello.magic == attachMagic else { throw .malformed("the hello does not begin with CSATTCH") }
     guard hello.version == CS_ATTACH_VERSION else {
@@ -85,7 +86,8 @@ struct AttachHello: Equatable {
     let count = Int(hello.image_count)
     let images = unsafe message.withUnsafeBytes { bytes in
       (0..<count).map { index in
-        // index is below CS_ATTACH_IMAGE_LIMIT, which is the length of the array at this offset of the checked message.
+        // `index` is below CS_ATTACH_IMAGE_LIMIT, which is the length of the array that begins at this offset of the
+        // checked message.
         Int(unsafe bytes.loadUnaligned(fromByteOffset: Self.imagesOffset + 2 * index, as: UInt16.self))
       }
     }
@@ -112,7 +114,7 @@ enum AttachReply {
     reply.flags = UInt32(CS_ATTACH_TAKES_INCIDENTS)
     let text = cut(text, to: Int(CS_ATTACH_TEXT_LIMIT_BYTES))
     reply.text_bytes = UInt32(text.count)
-    // `cut` shortened the text to the size of the array into which it is copied.
+    // `cut` has shortened the text to at most the size of `reply.text`.
     unsafe withUnsafeMutableBytes(of: &reply.text) { unsafe $0.copyBytes(from: text) }
     return unsafe withUnsafeBytes(of: reply) { unsafe Array($0) }
   }

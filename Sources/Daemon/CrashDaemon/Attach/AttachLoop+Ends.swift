@@ -22,8 +22,8 @@ extension AttachLoop {
     guard let process = connection.process else { return }
     process.control.end()
     memory.hangUp(number)
-    // Announce the process even if `isAnnounced` is set. The pipeline may have ignored the earlier wake-up because of
-    // the limit of empty wake-ups.
+    // Announce the process to the pipeline even if `isAnnounced` is already set. The pipeline may have ignored the
+    // earlier wake-up because of the limit of empty wake-ups.
     process.hasEnded.store(true, ordering: .releasing)
     configuration.events.yield(.announced(process))
     if connection.isSuperseded {
@@ -31,25 +31,25 @@ extension AttachLoop {
       return tell(EndedProcess(process: process, end: .goesOn))
     }
     if let ended = endings.begin(process, pidfd: connection.pidfd, token: number | 1) { return tell(ended) }
-    // The process may have replaced its program (`execve`) before it ended. In this case, the ended program is the new
-    // one, and its hello may still be queued.
+    // The process may have replaced its program (`execve`) before it ended. In this case, the program that ended is the
+    // new one, and its hello may still be queued.
     takeWaiting()
     if let ended = endings.look(at: number | 1) { tell(ended) }
   }
 
-  /// Sends the end of a process to the pipeline, with the counter of its control group.
+  /// Sends the end of a process to the pipeline, with the OOM kill counter of its control group.
   mutating func tell(_ ended: EndedProcess) {
     var ended = ended
     ended.memory = memory.end(ended.process.number, wasKilled: ended.end.signal == SIGKILL)
     configuration.events.yield(.ended(ended))
   }
 
-  /// Handles a second hello of a process, which has replaced its program.
+  /// Handles a second hello of a process, which shows that the process has replaced its program (`execve`).
   ///
   /// The earlier connections of the process belong to its former program. A child process that was not created by
-  /// `fork` may hold these connections open. Without this function, crashd would report the end of the process for the
-  /// former program, too.
-  /// - Returns: The name under which the ring is already stored, and the stored names that belong to the former
+  /// `fork` may hold these connections open. Without this function, crashd would report the end of the process once
+  /// more for the former program.
+  /// - Returns: The name under which systemd already stores the ring, and the stored names that belong to the former
   ///   program.
   mutating func supersede(_ facts: ProcessFacts) -> (kept: String?, stale: [String]) {
     var names: (kept: String?, stale: [String]) = (nil, [])
@@ -79,7 +79,7 @@ extension AttachLoop {
   /// Whether a process has not ended and is not being killed.
   func isWell(_ number: UInt64) -> Bool {
     guard let connection = connections[number], let pidfd = connection.pidfd, !pidfd.isReadable else { return false }
-    // If /proc does not show the state of an existing process, assume that the process runs.
+    // If /proc does not show the state of an existing process, this function assumes that the process runs.
     return ProcessStat.read(pid: connection.peer.pid, of: pidfd)?.isBeingKilled != true
   }
 }

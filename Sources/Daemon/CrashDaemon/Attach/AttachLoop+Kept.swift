@@ -2,11 +2,12 @@ import CrashRing
 import Glibc
 import LinuxSystem
 
-// Hands attached processes over from one crashd to the next. Between the two, systemd stores the descriptors.
+// Hands attached processes over from one crashd to the next crashd. Between the stop of one crashd and the start of the
+// next, systemd stores the descriptors.
 extension AttachLoop {
-  /// Resumes the attached processes of an earlier crashd.
+  /// Resumes the attached processes that an earlier crashd stored in systemd.
   ///
-  /// A pidfd shows whether its process ended while no crashd ran. All other facts are in the ring.
+  /// A pidfd shows whether its process ended while no crashd ran. The ring contains all other facts about the process.
   mutating func takeKept() {
     for kept in configuration.kept {
       configuration.heartbeat.beat()
@@ -40,8 +41,8 @@ extension AttachLoop {
       switch trials?.begin(kept.name) ?? .look {
       case .look:
         accepted(kept.socket, keptName: kept.name)
-        // `accepted` reads the hello. If the hello crashes crashd, `end` is not called, and the count stays in the
-        // file. systemd then passes the connection to the next crashd.
+        // `accepted` reads the hello. If reading the hello crashes crashd, `end` is not called, and the count stays in
+        // the file. systemd then passes the connection to the next crashd.
         trials?.end(kept.name)
       case .skip: _ = leave(kept)
       case .giveUp:
@@ -52,9 +53,9 @@ extension AttachLoop {
     }
   }
 
-  /// Leaves a hello unread for a later crashd, and hangs up the connection.
+  /// Leaves a hello unread for a later crashd, and closes the connection for the process.
   ///
-  /// If the live process crashes later, it detects that its connection has no reader.
+  /// If the process crashes later, it detects that its connection has no reader, and writes its ring to the spool.
   /// - Returns: The peer.
   private func leave(_ kept: KeptConnection) -> Peer {
     let peer = (try? UnixSocket.peer(of: kept.socket.descriptor.number)) ?? Peer(pid: 0, uid: geteuid())
@@ -66,7 +67,7 @@ extension AttachLoop {
 
   /// Stores a process's descriptors in systemd for the next crashd.
   ///
-  /// systemd does not store a descriptor twice. A ring that is already stored keeps its name.
+  /// systemd does not store a second copy of a descriptor. Therefore, a ring that is already stored keeps its name.
   func keep(_ process: AttachedProcess, _ pidfd: Descriptor?, under name: String?) {
     guard let store = configuration.store else { return }
     process.keptName = name
@@ -76,7 +77,7 @@ extension AttachLoop {
     store.keep(process, pidfd: pidfd, as: name)
   }
 
-  /// Removes a stored connection after its hello was read or its deadline has passed.
+  /// Removes a stored connection from systemd after crashd read its hello or its deadline passed.
   mutating func forgetConnection(_ number: UInt64) {
     guard let name = connections[number]?.keptName else { return }
     connections[number]?.keptName = nil

@@ -1,30 +1,30 @@
 import LinuxSystem
 
-// Reads the resource use of processes: when they attach, at intervals, and when they crash.
+// Reads the resource usage of processes: when they attach, at intervals, and when they crash.
 extension AttachLoop {
-  /// The schedule of readings.
+  /// The schedule for reading the resource usage of processes.
   struct Readings {
     var last_ns: UInt64 = 0
     var next_ns: UInt64 = 0
     /// The numbers of the connections whose processes the current round has not read yet.
     var left: [UInt64] = []
 
-    /// The maximum number of readings in one turn of the loop.
+    /// The maximum number of processes whose resource usage is read in one iteration of the loop.
     ///
-    /// A message from a process waits at most for this number of readings.
+    /// A message from a process has to wait until at most this number of readings is complete.
     static let perTurn = 64
     static let period_ns: UInt64 = 10_000_000_000
-    /// The minimum period for each attached process.
+    /// The minimum interval between two rounds of readings, per attached process.
     ///
-    /// One reading takes about 50 µs, so readings use at most about a thousandth of the attach thread's time.
+    /// One reading takes about 50 µs, so the readings use at most about a thousandth of the attach thread's time.
     static let periodPerProcess_ns: UInt64 = 50_000_000
-    /// The minimum period for each attached process while a control group is at its memory limit.
+    /// The minimum interval between two rounds, per attached process, while a control group is at its memory limit.
     ///
-    /// Readings then use at most about a fortieth of the attach thread's time.
+    /// With this interval, the readings use at most about a fortieth of the attach thread's time.
     static let hurryPerProcess_ns: UInt64 = 2_000_000
   }
 
-  /// Reads the resource use of a new process, and starts the slow reads of `/proc`.
+  /// Reads the resource usage of a new process, and starts the slow reads of `/proc`.
   func readFirst(_ process: AttachedProcess, _ pidfd: Descriptor?) {
     guard let pidfd else { return }
     process.readings.measure(process.facts, pidfd)
@@ -36,7 +36,7 @@ extension AttachLoop {
     process.readings.readLater(process.facts, pidfd, of: account, configuration.settings.current.privacy)
   }
 
-  /// Reads the resource use of a process that is in its crash handler.
+  /// Reads the resource usage of a process that is in its crash handler.
   func readAtCrash(_ number: UInt64) {
     guard let connection = connections[number], let process = connection.process, let pidfd = connection.pidfd else {
       return
@@ -44,9 +44,9 @@ extension AttachLoop {
     process.readings.measure(process.facts, pidfd, isOfCrash: true)
   }
 
-  /// Reads the resource use of all processes, if the next reading is due.
+  /// Reads the resource usage of all processes, if the next round of readings is due.
   ///
-  /// After a SIGKILL, crashd has only the last reading of the process.
+  /// The readings are needed because crashd cannot read a process any more after a SIGKILL.
   mutating func readDue() {
     let now = Moment.monotonic_ns()
     if readings.left.isEmpty {
@@ -66,7 +66,7 @@ extension AttachLoop {
     readings.next_ns = now + max(Readings.period_ns, UInt64(connections.count) * Readings.periodPerProcess_ns)
   }
 
-  /// Schedules the next readings earlier after a control group reached its memory limit.
+  /// Schedules the next readings earlier, because a control group reached its memory limit.
   ///
   /// The kernel may kill a process of the group soon.
   mutating func readSoon() {
@@ -74,7 +74,7 @@ extension AttachLoop {
       readings.next_ns, readings.last_ns + UInt64(connections.count) * Readings.hurryPerProcess_ns)
   }
 
-  /// The time until the next reading; nil if no process is attached.
+  /// The time until the next round of readings; nil if no process is attached.
   func timeToReading_ns(at now_ns: UInt64) -> UInt64? {
     guard connections.values.contains(where: { $0.process != nil && $0.pidfd != nil }) else { return nil }
     return readings.left.isEmpty && readings.next_ns > now_ns ? readings.next_ns - now_ns : 0

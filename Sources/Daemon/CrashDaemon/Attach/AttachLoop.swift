@@ -11,13 +11,14 @@ enum PipelineEvent: Sendable {
   case announced(AttachedProcess)
   /// The process recorded incidents.
   case recordedIncidents(AttachedProcess)
-  /// The connection of the process is closed, and crashd knows how the process ended or that the process goes on.
+  /// The connection of the process is closed, and crashd knows either how the process ended or that the process still
+  /// runs.
   ///
-  /// This event follows the process's last `announced`.
+  /// This event follows the last `announced` event of the process.
   case ended(EndedProcess)
   /// New files are in the spool directory; nil if the pipeline must list the directory.
   case spooled([String]?)
-  /// A request of the watchdog, which checks that the pipeline still handles events.
+  /// A request of the watchdog, which uses it to check that the pipeline still handles events.
   case asked
   /// Asks the pipeline to resume the continuation after it has handled all earlier events.
   case settled(CheckedContinuation<Void, Never>)
@@ -33,15 +34,15 @@ struct AttachLoop {
     var ledger: Ledger
     var events: AsyncStream<PipelineEvent>.Continuation
     var census = RingCensus()
-    /// Stores rings in systemd while crashd does not run.
+    /// Stores rings in systemd, which keeps them while crashd does not run.
     var store: DescriptorStore?
-    /// Processes that an earlier crashd stored.
+    /// The processes that an earlier crashd stored in systemd.
     var kept: [KeptProcess] = []
-    /// Connections without a read hello that an earlier crashd stored.
+    /// The connections that an earlier crashd stored in systemd before it read their hellos.
     var keptConnections: [KeptConnection] = []
-    /// Counts the attempts to read hellos that crash crashd; nil if the attempts are not counted.
+    /// Counts how often crashd crashed while it read a hello; nil if these attempts are not counted.
     var trials: (any HelloBook)?
-    /// The plans that are in force.
+    /// The protection plans that are in force.
     var board = ProtectionBoard()
     /// The last-crash notices for processes.
     var lastCrashes = LastCrashBox()
@@ -52,12 +53,12 @@ struct AttachLoop {
   }
 
   struct Connection {
-    /// The socket; nil if the process attached to an earlier crashd and has not reconnected yet.
+    /// The socket of the connection; nil if the process attached to an earlier crashd and has not reconnected yet.
     var socket: AttachSocket?
     var peer: Peer
-    /// The account whose limits apply.
+    /// The account whose limits apply to the process.
     var account: UInt32
-    /// The time when the hello must have arrived.
+    /// The time at which crashd closes the connection if no hello has arrived.
     var deadline_ns: UInt64
     var process: AttachedProcess?
     var pidfd: Descriptor?
@@ -71,15 +72,17 @@ struct AttachLoop {
     var control = ControlQueue()
   }
 
-  // These are tokens of the poller. Token 0 is the wake-up. A connection has an even token for its socket, and the next
-  // odd token for its pidfd.
+  // The following constants are tokens of the poller. Token 0 belongs to the wake-up descriptor. A connection has an
+  // even token for its socket, and the next odd token for its pidfd.
   private static let listenerToken: UInt64 = 1
   private static let spoolToken: UInt64 = 2
   private static let memoryToken: UInt64 = 3
   private static let firstToken: UInt64 = 4
   private static let messagesPerTurn = 32
   private static let acceptsPerTurn = 64
-  /// This limit is higher than the maximum length of the listener's queue.
+  /// The maximum number of connections that are accepted at once.
+  ///
+  /// It is higher than the maximum length of the listener's queue.
   private static let acceptsAtOnce = 2_048
   private static let pause_ms: Int32 = 100
 
@@ -91,15 +94,15 @@ struct AttachLoop {
   private var rate: AttachRate
   var nextToken = Self.firstToken
   private var isListening = false
-  /// The time at which crashd accepts connections again after it had no free descriptor.
+  /// The time at which crashd accepts connections again after it had no free descriptor for one.
   ///
-  /// If it accepted earlier, the poller would report the same connection repeatedly.
+  /// If crashd tried again immediately, the poller would report the same waiting connection repeatedly.
   private var listensAgain_ns: UInt64 = 0
   /// The version of the board whose plans were sent last.
   var boardVersion: UInt64 = 0
-  /// The schedule for reading the resource use of processes.
+  /// The schedule for reading the resource usage of processes.
   var readings = Readings()
-  /// The memory rules that were applied last.
+  /// The memory rules that the loop applied last.
   var memoryRules: [MemoryRule] = []
 
   init(_ configuration: Configuration, poller: Poller) throws(SystemError) {
@@ -118,7 +121,8 @@ struct AttachLoop {
   /// Runs the loop until a command stops it.
   mutating func run(commands: () -> [AttachServer.Command]) throws(SystemError) {
     takeKept()
-    // List the files that were in the spool before this start. Accept connections first; `spooled` explains why.
+    // List the files that were already in the spool before crashd started. Before this, accept connections; the comment
+    // of `spooled` explains the order.
     takeWaiting()
     configuration.events.yield(.spooled(nil))
     // Commands may have arrived before the loop began.
@@ -134,7 +138,7 @@ struct AttachLoop {
           configuration.events.yield(.settled(continuation))
         case .stop:
           try settleAll()
-          // Announce every ring once more, because a wake-up may have been lost.
+          // Announce every ring to the pipeline once more, because the wake-up of a process may have been lost.
           for connection in connections.values { connection.process.map(announce) }
           for ended in endings.lookAll() { tell(ended) }
           // If systemd stores the descriptors, the next crashd handles the processes whose end is not known yet.
@@ -170,7 +174,7 @@ struct AttachLoop {
     settle(nil)
   }
 
-  /// Reads the connections of one process now.
+  /// Reads the connections of one process now, including those that the poller has not reported yet.
   ///
   /// If the pid is nil, all connections are read.
   private mutating func settle(_ pid: Int32?) {
@@ -187,8 +191,8 @@ struct AttachLoop {
 
   /// Reads the names of new spool files.
   ///
-  /// A process that crashes while it connects also leaves its ring in the spool. Accept connections first, because the
-  /// pipeline must receive the process before the process's file.
+  /// A process that crashes while it connects also leaves its ring in the spool. Therefore, accept connections first:
+  /// the pipeline must receive the process before the file of this process.
   private mutating func spooled() {
     let news = configuration.spool.read()
     if news.overflowed || !news.names.isEmpty { takeWaiting() }
@@ -219,8 +223,8 @@ extension AttachLoop {
       case 0: accepted(AttachSocket(descriptor: Descriptor(owning: number)))
       case EINTR, ECONNABORTED: continue
       case EMFILE, ENFILE, ENOMEM, ENOBUFS:
-        // The connection stays in the queue, and the poller would report it again immediately. Therefore, stop
-        // accepting for some time.
+        // The connection stays in the listener's queue, and the poller would report it again immediately. Therefore,
+        // crashd stops accepting connections for some time.
         configuration.ledger.refuse("connection", from: Peer(pid: 0, uid: geteuid()), because: SystemError.text(code))
         poller.remove(configuration.listener)
         isListening = false
@@ -236,8 +240,8 @@ extension AttachLoop {
     configuration.heartbeat.beat()
     let number = nextToken
     nextToken += 2
-    // Store the connection first. The connection is no longer in the listener's queue and would be lost if crashd ended
-    // now.
+    // Store the connection in systemd first. The connection is no longer in the listener's queue, so it would be lost
+    // if crashd ended now.
     let name = keptName ?? configuration.store?.keep(connection: socket.descriptor, number: number)
     do {
       let peer = try UnixSocket.peer(of: socket.descriptor.number)
@@ -275,7 +279,7 @@ extension AttachLoop {
 
   func refuse(_ socket: AttachSocket, _ peer: Peer, _ refusal: AttachRefusal, as kind: String = "attach") {
     configuration.ledger.refuse(kind, from: peer, because: refusal.reason)
-    // Ignore a failure. A peer that cannot receive the reply detects that the socket is closed.
+    // Ignore a failure to send the reply. A peer that cannot receive the reply detects that the socket is closed.
     _ = socket.send(AttachReply.bytes(status: refusal.status, text: refusal.reason))
   }
 
@@ -305,7 +309,7 @@ extension AttachLoop {
     for _ in 0..<Self.messagesPerTurn {
       guard let connection = connections[number], let socket = connection.socket else { return }
       do {
-        // The hello of a stored connection stays in the socket until crashd has stored its descriptors.
+        // The hello of a stored connection stays in the socket until crashd has stored the descriptors of the hello.
         guard
           let message = try socket.receive(
             isPeek: connection.keptName != nil, of: connection.peer.uid)
@@ -315,8 +319,9 @@ extension AttachLoop {
         } else if let process = connection.process {
           handle(message, of: process, number)
         } else {
-          // A later turn reads the other messages of the process. If this hello is read while a connection is being
-          // closed, it must not close another connection.
+          // Return after the hello. A later iteration of the loop reads the other messages of the process. The reason
+          // is that this function may run while a connection is being closed, and must then not close another
+          // connection.
           return greet(message, number, connection, socket)
         }
       } catch {
@@ -351,7 +356,7 @@ extension AttachLoop {
   }
 
   func announce(_ process: AttachedProcess) {
-    // release: pairs with the pipeline, which clears the flag before it reads the ring. The pipeline therefore reads
+    // release: pairs with the pipeline, which clears the flag before it reads the ring. Therefore, the pipeline reads
     // everything that the process wrote before it sent the message.
     if !process.isAnnounced.exchange(true, ordering: .acquiringAndReleasing) {
       configuration.events.yield(.announced(process))
@@ -363,7 +368,7 @@ extension AttachLoop {
   ) {
     do throws(AttachRefusal) {
       try checkLimits(connection.peer)
-      // The hang-up of the socket also reports the end of the process, but a forked child may hold the socket open.
+      // The hang-up of the socket also reports the end of the process, but not if a forked child holds the socket open.
       let pidfd = try? UnixSocket.process(of: socket.descriptor.number, pid: connection.peer.pid)
       let (process, images) = try AttachGreeting.check(
         message, from: connection.peer, pidfd: pidfd, number: number, census: configuration.census)
@@ -374,8 +379,8 @@ extension AttachLoop {
         forgetConnection(number)
         _ = try? socket.receive(of: connection.peer.uid)
       }
-      // A process that has already crashed cannot read the reply. The process is attached nevertheless, because crashd
-      // has its ring.
+      // A process that has already crashed cannot read the reply to its hello. The process is attached nevertheless,
+      // because crashd has its ring.
       let plan = configuration.board.plan(of: ServiceKey(process.facts))
       let isWithheld = configuration.settings.current.noMemory.hold(for: process.facts)
       if plan != nil || isWithheld {
@@ -390,7 +395,7 @@ extension AttachLoop {
       readFirst(process, pidfd)
       if let events = process.facts.memory { memory.join(number, events) }
       configuration.events.yield(.attached(process, images))
-      // Announce the process now, because it may have crashed before it attached.
+      // Announce the process to the pipeline now, because the process may have crashed before it attached.
       announce(process)
     } catch {
       refuse(socket, connection.peer, error)
@@ -402,7 +407,7 @@ extension AttachLoop {
   private mutating func checkLimits(_ peer: Peer) throws(AttachRefusal) {
     let limits = configuration.limits
     let (uid, account) = (peer.uid, limits.account(of: peer.uid))
-    // Count without a copy. There may be thousands of connections, and each attach counts them.
+    // Count the connections without copying them. There may be thousands of connections, and each attach counts them.
     let all = limits.places(limits.processes, for: uid)
     guard connections.values.count(where: { $0.process != nil }) < all else {
       throw .limit("\(all) processes are attached")

@@ -1,7 +1,7 @@
 /// Limits how often the processes of a user may attach, with a token bucket.
 ///
-/// Root has no limit. No crash is lost if a process is refused: a process that crashes unattached writes its ring to
-/// the spool.
+/// Root has no limit. No crash is lost if crashd refuses a process: when a process that is not attached crashes, it
+/// writes its ring to the spool.
 struct AttachRate {
   private struct Bucket {
     var attaches: Double
@@ -11,9 +11,9 @@ struct AttachRate {
   private let perMinute: Int
   private var buckets: [UInt32: Bucket] = [:]
   private static let minute_ns = 60_000_000_000.0
-  /// The maximum number of users in `buckets`.
+  /// The maximum number of accounts in `buckets`.
   ///
-  /// A user with a full bucket does not need an entry.
+  /// An account whose bucket is full does not need an entry.
   private static let limit = 4_096
 
   init(perMinute: Int) { self.perMinute = max(1, perMinute) }
@@ -37,8 +37,8 @@ struct AttachRate {
 
   private mutating func forgetSome(at now_ns: UInt64) {
     buckets = buckets.filter { now_ns &- $0.value.time_ns < UInt64(Self.minute_ns) }
-    // Within a minute, only one user with many uids can attach under so many uids. Another limit applies to the number
-    // of its processes.
+    // Remove all buckets. Within a minute, only a user with many uids can attach under more uids than this limit. The
+    // limit on the number of attached processes still applies to this user.
     if buckets.count > Self.limit { buckets.removeAll() }
   }
 }

@@ -5,12 +5,12 @@ import Synchronization
 
 /// Owns the attach socket and the thread that serves it.
 ///
-/// Commands are passed to this thread.
+/// Other threads send commands to this thread.
 final class AttachServer: Service {
   enum Command: Sendable {
     /// Reads the connections of a process now.
     ///
-    /// Resumes the continuation when all earlier messages of the process are in the pipeline.
+    /// Resumes the continuation when the pipeline has received all earlier messages of the process.
     case settle(pid: Int32, CheckedContinuation<Void, Never>)
     case stop
   }
@@ -56,7 +56,7 @@ final class AttachServer: Service {
     }
   }
 
-  /// Wakes the attach thread, which then runs one turn of its loop.
+  /// Wakes the attach thread, which then runs one iteration of its loop.
   func nudge() { poller.wake() }
 
   /// Waits until all messages that a process has sent so far are in the pipeline.

@@ -28,7 +28,7 @@ struct ProcessFacts: Sendable {
   /// The environment of the process, as it was at the attach.
   var context = ProcessContext()
 
-  /// Whether both values describe the same process.
+  /// Whether both values describe the same kernel process.
   ///
   /// Two processes never have the same pid and start time, and never the same pidfd inode.
   func isSameProcess(as other: ProcessFacts) -> Bool {
@@ -39,9 +39,10 @@ struct ProcessFacts: Sendable {
 }
 
 extension ProcessFacts {
-  /// Sets the time bounds.
+  /// Sets the bounds for times in the ring.
   ///
-  /// A stored report does not need bounds, because crashd checked its times before it stored the report.
+  /// A stored report does not need bounds, because crashd checked its times before it stored the report for the first
+  /// time.
   fileprivate func bounded(isStored: Bool) -> ProcessFacts {
     var facts = self
     if facts.times == nil { facts.times = isStored ? TimeBounds() : .attached(startTime: startTime) }
@@ -51,8 +52,8 @@ extension ProcessFacts {
 
 /// Counts the rings that crashd holds, because each ring needs a descriptor.
 ///
-/// These are the rings of attached processes, of ended processes whose exit status is not known yet, and of processes
-/// that crashd is analyzing.
+/// The census counts the rings of attached processes, of ended processes whose exit status is not known yet, and of
+/// processes that crashd is analyzing.
 final class RingCensus: Sendable {
   private let held = Mutex<[UInt32: Int]>([:])
 
@@ -84,33 +85,33 @@ struct RingSource: Sendable {
   /// Returns how much of the process's memory its records currently contain.
   func memoryMode() -> RingContents.MemoryFacts.Mode { mapping.memoryMode() }
 
-  /// Whether the process sends a wake-up to crashd when it records incidents.
+  /// Whether the process wakes crashd when it records incidents.
   ///
-  /// An older version of the library does not send these wake-ups.
+  /// Older versions of the library do not send these wake-ups.
   func announcesIncidents() -> Bool { mapping.announcesIncidents() }
 
   /// Whether the library in the process accepts the last-crash notice.
   func takesLastCrash() -> Bool { mapping.takesLastCrash() }
 
-  /// The result of the last self-test of the guards; nil if the process has not run the test.
+  /// The result of the last self-test of the guards; nil if the process has not run the self-test.
   func guardSelfTest() -> GuardSelfTest? { mapping.guardSelfTest() }
 
   /// Reads the identity of the process and its images.
   func introduction() -> (identity: RingContents.Identity, images: [RingContents.Image]) { mapping.introduction() }
 
-  /// The stamp of the ring, which changes whenever a record changes.
+  /// The stamp of the ring, which differs from an earlier stamp if a record has changed.
   func stamp() -> RingStamp { mapping.stamp(usedBy: descriptor.number) }
 
-  /// Keeps the pages that `body` reads resident until `body` returns.
+  /// Keeps the pages of the ring that `body` reads in memory until `body` returns.
   ///
-  /// Releasing the pages after each reading would be expensive.
+  /// Without this function, each reading would release the pages, which is expensive.
   func withPages<Value>(_ body: () async -> Value) async -> Value {
     mapping.keepPages()
     defer { mapping.letGoOfPages() }
     return await body()
   }
 
-  /// Releases the pages while `body` runs.
+  /// Releases the pages of the ring from memory while `body` runs.
   ///
   /// Precondition: the caller runs inside `withPages`.
   func withoutPages<Value>(_ body: () async -> Value) async -> Value {
@@ -119,18 +120,18 @@ struct RingSource: Sendable {
     return await body()
   }
 
-  /// Reads only the non-fatal incidents, and the classes and images that these incidents need.
+  /// Reads only the non-fatal incidents of the ring, and the classes and images that these incidents refer to.
   func observations() -> (incidents: [Incident], classes: [ProtectedClass], images: [RingContents.Image]) {
     mapping.observations(usedBy: descriptor.number)
   }
 
-  /// Maps a memfd that a process sent.
+  /// Maps the ring in a memfd that a process sent.
   init(memory descriptor: Descriptor) throws(RingError) {
     mapping = try RingMapping(descriptor: descriptor.number)
     self.descriptor = descriptor
   }
 
-  /// Reads a spool file.
+  /// Maps the ring in a spool file.
   init(file descriptor: Descriptor) throws(RingError) {
     mapping = try RingMapping(spoolFile: descriptor.number)
     self.descriptor = descriptor
@@ -147,32 +148,32 @@ final class AttachedProcess: Sendable {
   let attachTime = Moment.now()
   /// The times that the process reported for its crashes and incidents.
   let crashTimes = CrashTimes()
-  /// The readings of the process's resource use.
+  /// The readings of the process's resource usage.
   let readings = ProcessReadings()
-  /// The attach thread sets this flag at a wake-up.
+  /// The attach thread sets this flag when the process sends a wake-up.
   ///
-  /// The pipeline clears it before it reads the ring.
+  /// The pipeline clears the flag before it reads the ring.
   ///
   /// Because of the flag, the pipeline's queue contains at most one event for each process, even if the process sends
   /// many wake-ups.
   let isAnnounced = Atomic(false)
   /// The same flag as `isAnnounced`, but for wake-ups that announce incidents.
   let hasNewIncidents = Atomic(false)
-  /// Set after the socket was closed or the process has ended.
+  /// The attach thread sets this flag after the socket was closed or the process ended.
   ///
-  /// From then on, crashd treats the ring as complete.
+  /// After the flag is set, crashd treats the ring as complete.
   let hasEnded = Atomic(false)
   /// The answers of the process to crashd's control messages.
   let control = ControlOutcome()
   /// The name under which systemd stores the descriptors.
   private let kept = Mutex<String?>(nil)
   private let census: RingCensus?
-  /// Whether the ring comes from a stored report, which no longer contains withheld memory.
+  /// Whether the ring comes from a stored report, from which withheld memory was removed.
   let isStored: Bool
 
-  /// The environment of the process, with its resource use at the last crash.
+  /// The environment of the process, with its resource usage at the last crash.
   var context: ProcessContext { readings.added(to: facts.context) }
-  /// The environment of the process, with its last known resource use.
+  /// The environment of the process, with its last known resource usage.
   var endContext: ProcessContext { readings.added(to: facts.context, isOfCrash: false) }
 
   var keptName: String? {

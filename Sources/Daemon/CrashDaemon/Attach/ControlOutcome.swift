@@ -3,15 +3,15 @@ import Synchronization
 
 /// Records whether a process has applied its plan.
 ///
-/// The attach thread writes the outcome. Calls of clients read it.
+/// The attach thread writes the outcome, and calls of clients read it.
 final class ControlOutcome: Sendable {
-  /// A part of a plan.
+  /// A part of a plan, to which one message of the plan belongs.
   enum Subject: Sendable, Equatable {
     case protection
     case guards
   }
 
-  /// The current state.
+  /// The current outcome of a plan.
   struct State: Sendable, Equatable {
     /// The plan that was sent to the process; nil if there is no plan.
     var plan: ControlPlan?
@@ -19,7 +19,7 @@ final class ControlOutcome: Sendable {
     var isComplete = true
     /// Whether the process has ended, or receives no further messages.
     var isOver = false
-    /// The number of classes that the process has set as the plan requires.
+    /// The number of classes whose protection the process has set as the plan requires.
     var done = 0
     /// The reasons of the process's refusals, by class.
     var refused: [String: String] = [:]
@@ -51,7 +51,7 @@ final class ControlOutcome: Sendable {
     var waiters: [UInt64: Waiter] = [:]
     var nextWaiter: UInt64 = 0
 
-    /// Removes and returns the waiters whose plan is reached.
+    /// Removes and returns the waiters whose plan the process has answered completely.
     mutating func ready() -> [Waiter] {
       let ready = waiters.filter { state.hasReached($0.value.plan) }
       for number in ready.keys { waiters[number] = nil }
@@ -69,12 +69,12 @@ final class ControlOutcome: Sendable {
     change { state in
       if isLast { state.isComplete = true }
       if kind == .CS_CONTROL_WITHHOLD {
-        // Ignore a refusal, because crashd discards the memory in any case.
+        // Ignore a refusal to withhold memory, because crashd discards the memory in any case.
       } else if kind == .CS_CONTROL_GUARDS {
         let isDone = answer.result == cs_control_result.CS_CONTROL_DONE.rawValue
         state.guardsRefused = isDone ? nil : ControlAnswer.word(answer.result)
       } else if kind == .CS_CONTROL_SWEEP, state.plan?.budgetBytes == nil {
-        // The plan contains no classes. A process without a quarantine has therefore refused nothing.
+        // The plan contains no classes. Therefore, a process without a quarantine has nothing to refuse.
       } else if answer.result == cs_control_result.CS_CONTROL_DONE.rawValue {
         if !subject.isEmpty { state.done += 1 }
       } else {
@@ -93,7 +93,7 @@ final class ControlOutcome: Sendable {
         if guarded.state.hasReached(plan) { return true }
         guarded.nextWaiter += 1
         let number = guarded.nextWaiter
-        // Create the alarm while the lock is held. Even an alarm that fires immediately then finds its waiter.
+        // Create the alarm while the lock is held, so that even an alarm that fires immediately finds its waiter.
         let alarm = Task { [weak self] in
           try await Task.sleep(for: .milliseconds(timeout_ms))
           self?.giveUp(number)

@@ -6,7 +6,7 @@ import CShimRing
 struct ControlQueue {
   private struct Message {
     var number: UInt32
-    /// The number of the round to which the message belongs.
+    /// The number of the round to which the message belongs; each new plan starts a round.
     var round: UInt32
     var subject: String
     var kind: cs_control_kind
@@ -16,9 +16,9 @@ struct ControlQueue {
   private static let window = Int(CS_CONTROL_UNANSWERED_LIMIT)
 
   private(set) var plan: ControlPlan?
-  /// Whether crashd must not store any of the process's memory.
+  /// Whether crashd must not store any memory of the process.
   ///
-  /// This is not part of the plan, because all processes of a program have the same plan.
+  /// The rule is not part of the plan, because all processes of a program have the same plan.
   private(set) var isWithheld = false
   private var waiting: ArraySlice<Message> = []
   private var unanswered: [UInt32: Message] = [:]
@@ -28,7 +28,7 @@ struct ControlQueue {
   /// The number of messages that can be sent now.
   var firstCount: Int { min(waiting.count, Self.window - min(unanswered.count, Self.window)) }
 
-  /// Replaces the plan.
+  /// Replaces the plan of the process.
   ///
   /// Unsent messages of the former plan are dropped, because the new plan contains all settings.
   mutating func take(_ plan: ControlPlan?, isWithheld: Bool = false, outcome: ControlOutcome) {
@@ -60,7 +60,8 @@ struct ControlQueue {
   mutating func send(to socket: AttachSocket) {
     while unanswered.count < Self.window, let message = waiting.first {
       let bytes = ControlPlan.message(message.kind, number: message.number, payload: message.payload)
-      // The socket is full. The process frees space when it reads a message, and its answer continues the sending.
+      // The socket's buffer is full. The process frees space when it reads a message. When its answer arrives, crashd
+      // sends the next messages.
       guard socket.send(bytes) else { return }
       waiting.removeFirst()
       unanswered[message.number] = message

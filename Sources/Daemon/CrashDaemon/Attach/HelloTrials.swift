@@ -1,11 +1,11 @@
 import Glibc
 import LinuxSystem
 
-/// Records which hello crashd is about to read.
+/// Records which hello crashd is about to read, so that a later crashd can detect a hello that crashes crashd.
 protocol HelloBook: Sendable {
-  /// Call this function before a hello is read.
+  /// Must be called before crashd reads a hello.
   mutating func begin(_ name: String) -> HelloTrials.Verdict
-  /// Call this function after the hello was read.
+  /// Must be called after crashd read the hello.
   mutating func end(_ name: String)
 }
 
@@ -14,22 +14,25 @@ protocol HelloBook: Sendable {
 ///
 /// A hello that crashes crashd several times stays unread until another version of crashd runs.
 ///
-/// crashd writes the count of a hello to a file before it reads the hello, and removes the count afterwards. crashd
-/// reads one hello at a time. If crashd crashed, the file therefore contains the hello that it was reading.
+/// Before crashd reads a hello, it writes the hello's count to a file. After the hello was read, crashd removes the
+/// count. crashd reads one hello at a time. Therefore, after a crash of crashd, the file contains the hello that crashd
+/// was reading.
 struct HelloTrials: HelloBook {
   enum Verdict: Equatable {
     case look
-    /// crashd has crashed too often while it read this hello.
+    /// crashd has crashed too often while it read this hello, so it must not read the hello again.
     ///
     /// The hello stays unread in systemd's descriptor store.
     case skip
-    /// There are too many unread hellos.
+    /// There are too many hellos that must not be read.
     ///
-    /// This hello is removed from systemd's descriptor store.
+    /// crashd removes this hello from systemd's descriptor store.
     case giveUp
   }
 
-  /// The maximum number of attempts to read a stored hello, without the attempt before the hello was stored.
+  /// The maximum number of attempts to read a stored hello.
+  ///
+  /// The attempt of the crashd that stored the hello is not included.
   static let limit = 3
   /// The maximum number of unread hellos that stay in the descriptor store.
   static let skipLimit = 16
@@ -43,9 +46,9 @@ struct HelloTrials: HelloBook {
   private var counts: [String: Int] = [:]
   private var skipped = 0
 
-  /// Reads the counts that an earlier crashd wrote for these connections.
+  /// Reads the counts that an earlier crashd wrote for the given connections.
   ///
-  /// The counts of another executable file, such as the version before an upgrade, are ignored.
+  /// Counts that another executable file of crashd wrote, such as the version before an upgrade, are ignored.
   init(
     path: String, kept names: Set<String>, program: String = Self.ownProgram(),
     tell: (@Sendable (SystemError) -> Void)? = nil
@@ -90,14 +93,14 @@ struct HelloTrials: HelloBook {
 
   private mutating func write() {
     if counts.isEmpty {
-      // Remove the file, because a missing file means that there are no counts.
+      // Remove the file, because a missing file means that all counts are zero.
       _ = unsafe unlink(path)
       return
     }
     let list = counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)\n" }.joined()
     do throws(SystemError) { try SmallFile.replace(path, by: "\(program)\n\(list)") } catch {
-      // If the counts cannot be written, read the hellos without counts. Remove the old file, because its counts would
-      // increase at each start although crashd does not crash.
+      // If the counts cannot be written, crashd still reads the hellos. Remove the old file, because otherwise its
+      // counts would increase at each start although crashd did not crash.
       _ = unsafe unlink(path)
       counts = [:]
       if !isTold { tell?(error) }

@@ -7,12 +7,12 @@ import Synchronization
 struct LastCrashNotice: Sendable, Equatable {
   private static let sentenceLimitBytes = Int(CS_CONTROL_NAME_LIMIT_BYTES)
 
-  /// The time, the id and the sentence of the report; zero and empty if the program has not crashed before.
+  /// The time, the ID and the sentence of the crash report; zero and empty if the program has not crashed before.
   var time_ns: UInt64 = 0
   var id = ""
   var sentence = ""
 
-  /// Makes the notice from a report.
+  /// Makes the notice from the program's last crash report.
   ///
   /// If the report is nil, the program has not crashed before, and the notice is empty.
   init(_ report: ReportSummary?) {
@@ -24,7 +24,7 @@ struct LastCrashNotice: Sendable, Equatable {
     sentence = Self.cut(CleanText.line(report.sentence))
   }
 
-  /// The control message to the process.
+  /// The control message that carries the notice to the process.
   var message: ControlPlan.Message {
     let fields = cs_control_last_crash(
       time_ns: time_ns, id_bytes: UInt32(id.utf8.count), sentence_bytes: UInt32(sentence.utf8.count))
@@ -48,9 +48,9 @@ struct LastCrashNotice: Sendable, Equatable {
   }
 }
 
-/// Passes notices from the pipeline to the attach thread.
+/// Passes last-crash notices from the pipeline to the attach thread.
 ///
-/// The pipeline reads the notices from the store, and the attach thread sends them to processes.
+/// The pipeline reads the crash reports from the store, and the attach thread sends the notices to processes.
 final class LastCrashBox: Sendable {
   private struct State {
     var notices: [UInt64: LastCrashNotice] = [:]

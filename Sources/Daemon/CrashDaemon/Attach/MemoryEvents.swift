@@ -12,21 +12,22 @@ struct MemoryEvents: Sendable, Equatable {
   /// The value of the counter when the process attached.
   var oomKills: Int
 
-  /// Finds the counter of the first control group of a process that has such a counter.
+  /// Finds the OOM kill counter of a process: the counter of its first control group that has one.
   /// - Parameters:
   ///   - text: The content of `/proc/PID/cgroup`.
-  ///   - read: Reads a file.
-  /// - Returns: The counter; nil if no control group of the process has one.
+  ///   - read: Reads a file with this path; returns nil if this fails.
+  /// - Returns: The counter; nil if no control group of the process has a counter.
   static func of(cgroups text: String, read: (String) -> String?) -> MemoryEvents? {
     for found in ControlGroup.list(text) {
-      // A path outside of crashd's cgroup namespace begins with `/..`.
+      // A path that begins with `/..` is outside of crashd's cgroup namespace.
       guard !found.path.utf8.split(separator: UInt8(ascii: "/")).contains(where: { $0.elementsEqual("..".utf8) }) else {
         continue
       }
       let group = found.path == "/" ? "" : String(found.path)
       let files: [String]
       if found.controllers.isEmpty {
-        // The file with the suffix `.local` counts only the kills in the group itself, and not in the groups below it.
+        // The file with the suffix `.local` counts only the OOM kills in the group itself, and not those in its child
+        // groups.
         files = ["", "/unified"].flatMap { root in
           ["memory.events.local", "memory.events"].map { "/sys/fs/cgroup\(root)\(group)/\($0)" }
         }
@@ -64,8 +65,8 @@ struct MemoryEvents: Sendable, Equatable {
 
 /// A line of `/proc/PID/cgroup`, which has the form `HIERARCHY:CONTROLLERS:PATH` (cgroups(7)).
 ///
-/// The code splits the line by bytes, because a path may contain any bytes. Splitting by bytes is also faster than
-/// splitting by characters, and each attach parses these lines.
+/// The code splits the line at bytes and not at characters, because a path may contain any bytes. Splitting at bytes is
+/// also faster, and crashd parses these lines at each attach.
 struct ControlGroup {
   /// The controllers; empty for the hierarchy of version 2.
   var controllers: Substring

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The evidence about one ended process from the OOM kill counter of its control group.
+/// The evidence from a control group's OOM kill counter about one ended process.
 struct MemoryShare: Sendable, Equatable {
   /// The path of the control group.
   var cgroup: String
@@ -8,23 +8,23 @@ struct MemoryShare: Sendable, Equatable {
   var kills: Int
   /// The number of processes that these OOM kills may have killed, including this process.
   ///
-  /// These processes were killed, or their exit status is not known yet.
+  /// Each of these processes was killed, or its exit status is not known yet.
   var candidates = 1
   /// Whether one of the OOM kills is attributed to this process.
   var isVictim = false
 }
 
-/// Decides which killed processes the OOM killer killed, by the counters of their control groups.
+/// Decides which killed processes the OOM killer killed, with the OOM kill counters of their control groups.
 ///
-/// The counter of a group counts the OOM kills of all its processes. The kernel increments the counter before it kills.
-/// Each process therefore has a baseline, which is the counter's value when the process was last found running. An OOM
-/// kill may have killed the process only if it was counted after the baseline and before the hang-up of the connection.
-/// Each OOM kill kills at most one process.
+/// The counter of a control group counts the OOM kills of all processes in the group. The kernel increments the counter
+/// before it kills the process. Therefore, each process has a baseline: the counter's value when the process was last
+/// found running. An OOM kill may have killed the process only if it was counted after the baseline and before the
+/// hang-up of the connection. Each OOM kill kills at most one process.
 struct MemoryGroups {
   private struct Member {
     var group: String
     var baseline: Int
-    /// The value of the counter when the connection closed; nil while the connection is open.
+    /// The value of the OOM kill counter when the connection closed; nil while the connection is open.
     var atHangUp: Int?
 
     /// The OOM kills that may have killed this process; nil while its connection is open.
@@ -40,16 +40,18 @@ struct MemoryGroups {
 
   private struct Group {
     var events: MemoryEvents
-    /// The last value of the counter, and the time at which this value was first read.
+    /// The last value of the counter, and the time at which crashd first read this value.
     var count: Int
     var time_ns: UInt64
     var members: Set<UInt64> = []
     var killed: [Killed] = []
   }
 
-  /// The time after which a process that still runs is not the victim of a counted OOM kill.
+  /// The time after a counted OOM kill.
   ///
-  /// The kernel kills the victim within microseconds after it increments the counter.
+  /// A process that still runs after this time was not the victim.
+  ///
+  /// The limit is safe because the kernel kills the victim within microseconds after it increments the counter.
   static let settling_ns: UInt64 = 100_000_000
   /// How long crashd reads a group's counter more often after the counter has increased.
   private static let attention_ns: UInt64 = 10_000_000_000
@@ -63,11 +65,11 @@ struct MemoryGroups {
   /// - Parameter count: Reads the counter in the file of a group; returns nil if the file no longer exists.
   init(count: @escaping @Sendable (String) -> Int? = MemoryEvents.count(at:)) { self.count = count }
 
-  /// The paths of the counter files of all groups that have processes.
+  /// The paths of the counter files of all control groups that have attached processes.
   var paths: [String] { Array(groups.keys) }
 
-  /// Adds an attached process.
-  /// - Returns: Whether the process is the first process of its group.
+  /// Adds an attached process to its control group.
+  /// - Returns: Whether the process is the first attached process of its group.
   mutating func join(_ number: UInt64, _ events: MemoryEvents, at now_ns: UInt64) -> Bool {
     let isFirst = groups[events.path] == nil
     var group = groups[events.path] ?? Group(events: events, count: events.oomKills, time_ns: now_ns)
@@ -80,8 +82,8 @@ struct MemoryGroups {
 
   /// Reads the counter of a group.
   ///
-  /// OOM kills that were counted at least `settling_ns` ago did not kill the processes that still run. The baselines of
-  /// these processes are increased.
+  /// OOM kills that were counted at least `settling_ns` ago did not kill the processes that still run, so the function
+  /// increases the baselines of these processes.
   /// - Parameters:
   ///   - path: The path of the group's counter file.
   ///   - now_ns: The current time.
@@ -103,10 +105,11 @@ struct MemoryGroups {
     return mayMove(path, at: now_ns)
   }
 
-  /// Whether the baseline of a process in the group may still increase, because the process was not found running after
-  /// the last OOM kill.
+  /// Whether the baseline of a process in the group may still increase, because crashd has not found the process
+  /// running since the last OOM kill.
   ///
-  /// The result is false after `attention_ns`, because a victim that waits for a disk may exit late.
+  /// The result is false after `attention_ns`. A victim that waits for a disk may exit later than this, and crashd must
+  /// not read the counter often until then.
   func mayMove(_ path: String, at now_ns: UInt64) -> Bool {
     guard let group = groups[path], now_ns < group.time_ns + Self.attention_ns else { return false }
     return group.members.contains { number in
@@ -119,7 +122,8 @@ struct MemoryGroups {
 
   func contains(_ path: String) -> Bool { groups[path] != nil }
 
-  /// Reads the counter when a connection is closed, because the group may be removed with its last process.
+  /// Reads the OOM kill counter when a connection is closed, because the kernel may remove the group with its last
+  /// process.
   mutating func hangUp(_ number: UInt64, at now_ns: UInt64) {
     guard let member = members[number], member.atHangUp == nil, var group = groups[member.group] else { return }
     if let now = count(member.group), now > group.count { (group.count, group.time_ns) = (now, now_ns) }
@@ -127,9 +131,9 @@ struct MemoryGroups {
     groups[member.group] = group
   }
 
-  /// Handles the end of a process and attributes a kill to it.
+  /// Handles the end of a process, and attributes an OOM kill to it if the counter allows this.
   /// - Parameters:
-  ///   - number: The number of the process's connection. Call `hangUp` for this number before.
+  ///   - number: The number of the process's connection. The caller must have called `hangUp` for this number.
   ///   - wasKilled: Whether the process ended by SIGKILL.
   /// - Returns: The evidence from the counter of the group; nil if the process belongs to no group.
   mutating func end(_ number: UInt64, wasKilled: Bool) -> MemoryShare? {
@@ -152,7 +156,7 @@ struct MemoryGroups {
     if groups[path]?.members.isEmpty == true { groups[path] = nil } else { forgetOldDeaths(path) }
   }
 
-  /// Forgets killed processes if their OOM kills cannot have killed any remaining process.
+  /// Forgets killed processes whose OOM kills cannot have killed any of the remaining processes.
   private mutating func forgetOldDeaths(_ path: String) {
     guard let group = groups[path], !group.killed.isEmpty else { return }
     let first = group.members.compactMap { members[$0]?.baseline }.min() ?? group.count

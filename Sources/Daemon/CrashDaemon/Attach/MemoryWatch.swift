@@ -2,15 +2,17 @@ import CLinux
 import Glibc
 import LinuxSystem
 
-/// Watches the OOM kill counters of the control groups that have processes.
+/// Watches the OOM kill counters of the control groups that have attached processes.
 ///
 /// The watch uses inotify if the kernel supports it, and otherwise polls the counters.
 struct MemoryWatch {
-  /// The polling interval of counters that inotify does not watch.
+  /// The polling interval for counters that inotify does not watch.
   ///
-  /// The interval is longer if there are many counters.
+  /// If there are many counters, the interval is longer; see `periodPerGroup_ns`.
   private static let period_ns: UInt64 = 1_000_000_000
-  /// The minimum interval for each counter, which limits polling to about a thousandth of the attach thread's time.
+  /// The minimum polling interval per counter.
+  ///
+  /// This interval limits polling to about a thousandth of the attach thread's time.
   private static let periodPerGroup_ns: UInt64 = 16_000_000
 
   private(set) var groups: MemoryGroups
@@ -21,7 +23,7 @@ struct MemoryWatch {
   private var watches: [String: Int32] = [:]
   /// The groups whose counter increased recently.
   ///
-  /// Their counters must be read again.
+  /// The counters of these groups must be read again.
   private var risen: Set<String> = []
   private var next_ns: UInt64?
 
@@ -62,19 +64,19 @@ struct MemoryWatch {
     return share
   }
 
-  /// The time until `look` is due; nil if it is due only after the descriptor becomes readable.
+  /// The time until `look` is due; nil if `look` is not due before the descriptor becomes readable.
   func timeout_ns(at now_ns: UInt64) -> UInt64? { next_ns.map { $0 <= now_ns ? 0 : $0 - now_ns } }
 
   /// Reads the counters after the inotify descriptor became readable.
   mutating func changed(isWell: (UInt64) -> Bool) {
     var bytes = [UInt8](repeating: 0, count: 4_096)
-    // read writes at most `bytes.count` bytes, which is the size of the array. Discard the events and read the counters
-    // of all groups, because changes are rare.
+    // read writes at most `bytes.count` bytes, which is the size of the array. The code discards the events and reads
+    // the counters of all groups, because changes are rare.
     while let number = descriptor?.number, unsafe read(number, &bytes, bytes.count) > 0 {}
     look(at: Array(watches.keys), isWell)
   }
 
-  /// Reads the counters of the groups that are due.
+  /// Reads the OOM kill counters of the groups whose next reading is due.
   mutating func look(isWell: (UInt64) -> Bool) {
     guard let next = next_ns, next <= Moment.monotonic_ns() else { return }
     look(at: groups.paths.filter { watches[$0] == nil || risen.contains($0) }, isWell)

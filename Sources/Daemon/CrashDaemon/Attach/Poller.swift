@@ -40,7 +40,8 @@ struct Poller: Sendable {
   /// Any thread may call this function.
   func wake() {
     var one: UInt64 = 1
-    // write reads the eight bytes of `one`. The error EAGAIN means that a wake-up is already pending.
+    // write reads the eight bytes of `one`, which is valid during the call. The error EAGAIN means that a wake-up is
+    // already pending.
     _ = unsafe write(alarm.number, &one, MemoryLayout<UInt64>.size)
   }
 

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import LinuxSystem
 
-/// The reason why a process's connection was closed, as far as the kernel reports it.
+/// The reason why a process's connection was closed, if the kernel reports the reason.
 enum ProcessEnd: Sendable, Equatable {
   /// The process has not ended, but replaced its program or closed the connection.
   case goesOn
@@ -17,13 +17,13 @@ enum ProcessEnd: Sendable, Equatable {
     return status & 0x7f
   }
 
-  /// Determines how the process of a pidfd ended; nil if this is not known yet.
+  /// Determines how the process of a pidfd ended; nil if the kernel does not report this yet.
   ///
-  /// The kernel reports the exit status after the parent has reaped the process. If the parent never reaps it, the
-  /// process stays a zombie. A process that may trace the zombie can read the status from `/proc`.
+  /// The kernel reports the exit status after the parent has reaped the process. If the parent never reaps the process,
+  /// the process stays a zombie. A process that may trace the zombie can read the status from `/proc`.
   static func of(pidfd: Descriptor, pid: Int32) -> ProcessEnd? {
     var status: Int32 = 0
-    // The call writes one number.
+    // The call writes one number, to `status`.
     switch unsafe cd_process_end(pidfd.number, &status) {
     case 0: return .status(status)
     case EAGAIN: return nil
@@ -34,8 +34,8 @@ enum ProcessEnd: Sendable, Equatable {
 
   private static func zombie(_ pidfd: Descriptor, _ pid: Int32) -> ProcessEnd? {
     guard let stat = ProcessStat.read(pid: pid, of: pidfd), stat.state == "Z" else { return nil }
-    // The kernel shows the exit status 0 if crashd may not trace the process. This applies to root in a container, and
-    // to processes with more privileges than crashd's user.
+    // If crashd may not trace the process, the kernel shows the exit status 0. crashd may not trace a process if crashd
+    // runs as root in a container, or if the process has more privileges than crashd's user.
     guard stat.exitStatus != 0 else { return nil }
     return .status(stat.exitStatus)
   }

@@ -4,7 +4,7 @@ import LinuxSystem
 struct EndedProcess: Sendable {
   var process: AttachedProcess
   var end: ProcessEnd
-  /// The evidence from the counter of the process's control group; nil if there is no evidence.
+  /// The evidence from the OOM kill counter of the process's control group; nil if there is no evidence.
   var memory: MemoryShare?
 }
 
@@ -13,9 +13,9 @@ struct ProcessEndings {
   private struct Ending {
     var process: AttachedProcess
     var pidfd: Descriptor
-    /// The account whose limits apply.
+    /// The account whose limits apply to the process.
     var account: UInt32 = 0
-    /// How the process ended, if this was already known when the connection closed.
+    /// How the process ended; nil if this was not known when the connection closed.
     var end: ProcessEnd?
 
     func ended(_ end: ProcessEnd) -> EndedProcess { EndedProcess(process: process, end: end) }
@@ -31,27 +31,28 @@ struct ProcessEndings {
     self.limits = limits
   }
 
-  /// Handles a closed connection.
+  /// Handles the closed connection of a process.
   /// - Parameters:
   ///   - process: The process of the connection.
   ///   - pidfd: The pidfd of the process, which is watched under `token`; nil if the kernel does not provide pidfds.
-  ///   - token: The token that the poller reports for the pidfd.
-  /// - Returns: How the process ended, if a later hello cannot change this; nil if `look(at:)` returns the end later.
+  ///   - token: The token with which the poller reports the pidfd.
+  /// - Returns: How the process ended, if this is already known and a later hello cannot change it. Otherwise nil;
+  ///   `look(at:)` then returns the result later.
   mutating func begin(_ process: AttachedProcess, pidfd: Descriptor?, token: UInt64) -> EndedProcess? {
     guard let pidfd else { return EndedProcess(process: process, end: .unknown) }
     let peer = process.facts.peer
     var ending = Ending(process: process, pidfd: pidfd, end: ProcessEnd.of(pidfd: pidfd, pid: peer.pid))
-    // The kernel closes the descriptors of an exiting process before the process is a zombie. If the process is not
-    // exiting, it has only closed the connection.
+    // The kernel closes the descriptors of an exiting process before the process becomes a zombie. Therefore, a process
+    // that is not exiting has only closed the connection.
     if ending.end == nil, let stat = ProcessStat.read(pid: peer.pid, of: pidfd), !stat.isExiting {
-      // Check again, because the process may have ended after the first check.
+      // Check the end again, because the process may have ended after the first check.
       ending.end = ProcessEnd.of(pidfd: pidfd, pid: peer.pid)
       if ending.end == nil && !pidfd.isReadable {
         poller.remove(pidfd)
         return ending.ended(.goesOn)
       }
     }
-    // Each user has a separate limit, because a user's parent processes may never reap their children.
+    // Each user has a limit of its own, because the parent processes of a user may never reap their children.
     let account = limits.account(of: peer.uid)
     let count = counts[account, default: 0]
     guard
@@ -71,7 +72,7 @@ struct ProcessEndings {
 
   /// Handles a second hello of a process, which has replaced its program.
   ///
-  /// The earlier endings of the process belong to the former program.
+  /// Earlier endings of this process belong to its former program.
   mutating func supersede(_ facts: ProcessFacts) -> [EndedProcess] {
     let tokens = endings.filter { $0.value.process.facts.isSameProcess(as: facts) }.keys
     return tokens.sorted().compactMap { finish($0, .goesOn) }
@@ -79,7 +80,7 @@ struct ProcessEndings {
 
   /// Handles a token of the poller.
   ///
-  /// Returns the process and how it ended, as soon as this is known.
+  /// Returns the process and how it ended; nil if this is not known yet.
   mutating func look(at token: UInt64) -> EndedProcess? {
     guard let ending = endings[token] else { return nil }
     guard let end = ending.end ?? ProcessEnd.of(pidfd: ending.pidfd, pid: ending.process.facts.peer.pid) else {
@@ -97,7 +98,7 @@ struct ProcessEndings {
     return ending.ended(end)
   }
 
-  /// Removes and returns the processes whose end is known now.
+  /// Removes and returns the processes for which the kernel now reports how they ended.
   ///
   /// If `pid` is not nil, only processes with this pid are checked.
   mutating func lookAll(pid: Int32? = nil) -> [EndedProcess] {
@@ -105,7 +106,7 @@ struct ProcessEndings {
     return tokens.sorted().compactMap { look(at: $0) }
   }
 
-  /// Removes and returns all other processes with an unknown end.
+  /// Removes and returns all processes whose end is still unknown.
   ///
   /// The parents of these processes have not reaped them.
   mutating func giveUp() -> [EndedProcess] {
@@ -113,9 +114,10 @@ struct ProcessEndings {
     return endings.values.map { $0.ended(.unknown) }
   }
 
-  /// Waits for the hang-up of the pidfd if the pidfd is readable.
+  /// Watches only the hang-up of the pidfd if the pidfd is already readable.
   ///
-  /// The pidfd stays readable until the parent reaps the process. The poller would report a readable pidfd repeatedly.
+  /// The pidfd is readable from the end of the process until the parent reaps the process. Without this function, the
+  /// poller would report the readable pidfd repeatedly.
   private func awaitParent(_ pidfd: Descriptor, _ token: UInt64) {
     if pidfd.isReadable { poller.awaitHangUp(pidfd, token: token) }
   }

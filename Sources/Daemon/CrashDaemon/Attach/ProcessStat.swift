@@ -25,14 +25,14 @@ struct ProcessStat: Equatable {
 
   /// Reads `/proc` for the process of a pidfd.
   ///
-  /// Returns nil if the process was reaped, because its pid may then belong to another process.
+  /// Returns nil if the parent has reaped the process, because its pid may then belong to another process.
   static func read(pid: Int32, of pidfd: Descriptor) -> ProcessStat? {
     let stat = read(pid: pid)
-    // Check this after the read. If the process still exists, the pid belonged to it during the read.
+    // Check after the read that the process still exists. If it does, the pid belonged to this process during the read.
     return cd_process_exists(pidfd.number) ? stat : nil
   }
 
-  /// Reads `/proc` for a pid; nil if the process or `/proc` does not exist.
+  /// Reads `/proc` for a pid; nil if the process does not exist or `/proc` is not mounted.
   static func read(pid: Int32) -> ProcessStat? {
     SmallFile.text(at: "/proc/\(pid)/stat").flatMap(parse)
   }
@@ -41,7 +41,8 @@ struct ProcessStat: Equatable {
   ///
   /// NAME may contain any characters, including parentheses.
   static func parse(_ text: String) -> ProcessStat? {
-    // Search for the byte, because the last bytes of a name and the parenthesis may form one character.
+    // Search for the byte and not for the character, because the last bytes of a name and the parenthesis may form one
+    // character.
     guard let end = text.utf8.lastIndex(of: UInt8(ascii: ")")) else { return nil }
     // The rest consists of ASCII numbers and letters with one space between them, and of a line end.
     let fields = text.utf8[text.utf8.index(after: end)...]
@@ -61,7 +62,8 @@ struct ProcessImage: Equatable, Sendable {
   /// Identifies the program file of a process; nil if crashd may not read the link, or if the process has ended.
   static func of(pid: Int32, _ pidfd: Descriptor) -> ProcessImage? {
     var facts = cd_file_facts()
-    // The call writes one structure. It does not call the file system of the program, which may never answer.
+    // The call writes one structure, to `facts`. The call does not access the file system of the program, which may
+    // never answer.
     guard unsafe cd_process_look_at_program(pid, &facts) == 0, cd_process_exists(pidfd.number) else { return nil }
     return ProcessImage(device: facts.device, inode: facts.inode)
   }

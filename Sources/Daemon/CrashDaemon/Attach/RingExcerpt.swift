@@ -4,7 +4,7 @@ import LinuxSystem
 
 /// A ring without its empty parts.
 ///
-/// The store stores the excerpt with a report, so that crashd can analyze the crash again.
+/// The store saves the excerpt with a report, so that crashd can analyze the crash again.
 ///
 /// The format begins with the string `CSRAW1`, two zero bytes, and the ring's size (8 bytes). Pieces follow. Each piece
 /// consists of its offset (8 bytes), its size (8 bytes) and its bytes. All numbers are little-endian. All bytes of the
@@ -15,8 +15,8 @@ enum RingExcerpt {
 
   /// Reads the used parts of a ring's file.
   ///
-  /// The used parts are the header, the used entries of the image and class tables, the parts between these tables, and
-  /// the used slots and threads. The used slots and threads end at the first unused slot or thread.
+  /// The used parts are the header, the used entries of the image and class tables, the bytes between these tables, and
+  /// the used slots and threads. The used slots and threads end at the first unused one.
   /// - Parameters:
   ///   - descriptor: The descriptor of the ring's file.
   ///   - withoutMemory: Whether the memory of the program is omitted.
@@ -38,7 +38,8 @@ enum RingExcerpt {
     for (first, end, size) in [(slots, threads, slot), (threads, MemoryLayout<cs_ring>.size, thread)] {
       for offset in stride(from: first, to: end, by: size) {
         var element = try bytes(of: descriptor, from: offset, to: offset + size)
-        // A slot or thread begins with its state, which is zero if it is unused. Slots and threads are used in order.
+        // A slot or thread begins with its state, which is zero if the slot or thread is unused. Slots and threads are
+        // used in order.
         guard element.prefix(8).contains(where: { $0 != 0 }) else { break }
         if withoutMemory, size == slot { unsafe edit(&element) { unsafe cs_ring_slot_withhold($0) } }
         packed += pieces(element, at: offset)
@@ -47,9 +48,10 @@ enum RingExcerpt {
     return packed
   }
 
-  /// The used parts of the tables.
+  /// The used parts of the image and class tables.
   ///
-  /// The unused parts are holes of the file. Reading the holes would take as long as reading the rest of the file.
+  /// The unused parts of the tables are holes of the file. Reading the holes would take as long as reading the rest of
+  /// the file.
   private static func tables(of header: [UInt8], before slots: Int) -> [Range<Int>] {
     func place<Layout>(_ field: PartialKeyPath<Layout>) -> Int {
       guard let offset = MemoryLayout<Layout>.offset(of: field) else {
@@ -70,7 +72,7 @@ enum RingExcerpt {
 
   /// Changes the structure at the start of `bytes`.
   ///
-  /// If the file is truncated, `bytes` becomes empty.
+  /// If `bytes` is too short for the structure because the file is truncated, `bytes` becomes empty.
   private static func edit<Structure>(_ bytes: inout [UInt8], _ change: (UnsafeMutablePointer<Structure>?) -> Void) {
     guard bytes.count >= MemoryLayout<Structure>.size else {
       bytes = []
@@ -88,7 +90,7 @@ enum RingExcerpt {
     var code: Int32 = 0
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: end - start) { buffer, initialized in
       while initialized < end - start {
-        // pread writes at most the number of bytes that remain in the buffer.
+        // pread writes at most the number of bytes that remain in the buffer after the bytes that were read before.
         let count = unsafe pread(
           descriptor, buffer.baseAddress?.advanced(by: initialized), end - start - initialized,
           off_t(start + initialized))
@@ -107,7 +109,7 @@ enum RingExcerpt {
   /// Packs a ring without the blocks that contain only zeros.
   static func pack(_ ring: [UInt8]) -> [UInt8] { start + pieces(ring, at: 0) }
 
-  /// Packs bytes into pieces.
+  /// Packs bytes into the pieces of an excerpt.
   ///
   /// The first byte has the offset `offset` in the ring.
   private static func pieces(_ ring: [UInt8], at offset: Int) -> [UInt8] {
@@ -129,12 +131,12 @@ enum RingExcerpt {
 
   private static let zeros = [UInt8](repeating: 0, count: block)
 
-  /// Whether the block at `start` contains only zeros.
+  /// Whether the block that begins at `start` contains only zeros.
   ///
   /// Precondition: `start` is before the end of the bytes.
   private static func isZero(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Bool {
     guard let base = bytes.baseAddress else { return true }
-    // Both buffers contain the compared bytes, because the last block ends at the end of the buffer.
+    // Both buffers contain all compared bytes, because the last block ends at the end of the buffer at the latest.
     return unsafe zeros.withUnsafeBytes { zeros in
       guard let zero = zeros.baseAddress else { return true }
       return unsafe memcmp(base + start, zero, min(block, bytes.count - start)) == 0

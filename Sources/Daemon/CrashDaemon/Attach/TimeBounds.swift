@@ -7,23 +7,23 @@ import Synchronization
 
 /// The bounds of a time that a process reported.
 ///
-/// The bounds come from the kernel and from crashd's clock.
+/// The bounds come from the kernel and from crashd's own clock.
 ///
-/// The process writes the times into its ring, and its clock may have been wrong. crashd replaces an impossible time by
-/// the time at which it first read the record. Without this replacement, a report with a time in the future would
-/// always be the newest report, and a report with a time in the far past would be pruned immediately.
+/// The process writes the times into its ring, and its clock may have been wrong. crashd replaces an impossible time
+/// with the time at which it first read the record. Without this replacement, a report with a future time would always
+/// be the newest report. A report with a time far in the past would be pruned immediately.
 struct TimeBounds: Sendable, Equatable {
-  /// The earliest possible CLOCK_BOOTTIME; nil if the time may be before the last boot.
+  /// The earliest possible time in CLOCK_BOOTTIME; nil if the time may be before the last boot.
   ///
   /// The value is the start of the process, or 0 if the start is unknown.
   var earliestBoot_ns: UInt64?
   /// The time of the spool file's last change, from the kernel; nil for a ring that is not in a file.
   var changed_ns: UInt64?
 
-  /// The earliest accepted time is 2023-01-01, because no program used this shield before.
+  /// The earliest accepted time is 2023-01-01, because no program used this shield earlier.
   static let floor_ns: UInt64 = 1_672_531_200_000_000_000
-  /// The tolerance, because the kernel counts the start of a process in ticks, and because small clock corrections
-  /// occur.
+  /// The tolerance of all bounds, because the kernel counts the start of a process in ticks, and because the clock may
+  /// be corrected slightly.
   private static let slack_ns: UInt64 = 1_000_000_000
 
   /// The values of both clocks, read at the same time.
@@ -36,16 +36,16 @@ struct TimeBounds: Sendable, Equatable {
 
   /// Returns the bounds for an attached process.
   ///
-  /// `startTime` is in ticks of the kernel since boot; nil if it is unknown.
+  /// `startTime` is the start of the process in kernel ticks since boot; nil if it is unknown.
   static func attached(startTime: UInt64?) -> TimeBounds {
     let ticks = UInt64(clamping: max(1, sysconf(Int32(_SC_CLK_TCK))))
     let (product, isTooLarge) = (startTime ?? 0).multipliedReportingOverflow(by: 1_000_000_000 / ticks)
     return TimeBounds(earliestBoot_ns: isTooLarge ? 0 : product)
   }
 
-  /// Returns the bounds for a file.
+  /// Returns the bounds for the times in a spool file.
   ///
-  /// A file on a file system in memory was written after the last boot.
+  /// A file on a file system in memory must have been written after the last boot.
   static func file(_ descriptor: Descriptor) -> TimeBounds {
     guard let status = try? descriptor.status() else { return TimeBounds() }
     let seconds = UInt64(clamping: status.st_ctim.tv_sec)
@@ -55,7 +55,7 @@ struct TimeBounds: Sendable, Equatable {
       changed_ns: isTooLarge ? nil : changed &+ UInt64(clamping: status.st_ctim.tv_nsec))
   }
 
-  /// Returns the possible wall-clock times, relative to the current clock.
+  /// Returns the range of possible wall-clock times, computed with the current clocks.
   func range(at now: Clocks) -> ClosedRange<UInt64> {
     var earliest = Self.floor_ns
     if let earliestBoot_ns {
@@ -68,7 +68,7 @@ struct TimeBounds: Sendable, Equatable {
 
   /// Returns the claimed time if it is possible.
   ///
-  /// Otherwise, returns the time of the file's last change. If that time is impossible, too, returns the current time.
+  /// Otherwise, returns the time of the file's last change. If that time is also impossible, returns the current time.
   func possible(_ claimed_ns: UInt64, at now: Clocks) -> UInt64 {
     let range = range(at: now)
     if range.contains(claimed_ns) { return claimed_ns }
@@ -77,9 +77,9 @@ struct TimeBounds: Sendable, Equatable {
   }
 }
 
-/// Remembers the times that one process reported.
+/// Remembers the corrected times of the crashes and incidents that one process reported.
 ///
-/// A later reading then uses the same corrected times as the first.
+/// Therefore, a later reading of the ring uses the same corrected times as the first reading.
 final class CrashTimes: Sendable {
   private struct Known {
     var records: [Int: (generation: UInt64, claimed_ns: UInt64, time_ns: UInt64)] = [:]
@@ -87,9 +87,9 @@ final class CrashTimes: Sendable {
   }
 
   private let known = Mutex(Known())
-  /// The maximum number of incidents.
+  /// The maximum number of incidents whose times are remembered.
   ///
-  /// It covers all incidents of a ring, and incidents whose entries were reused.
+  /// The number covers all incidents of a ring, and incidents whose entries in the ring were reused.
   private static let incidentLimit = 1_024
 
   /// Replaces impossible times in the contents of a ring.
@@ -131,7 +131,7 @@ final class CrashTimes: Sendable {
 extension CrashReport {
   /// Copies the times of the report that this report replaces.
   ///
-  /// These times were checked when the former report was stored.
+  /// The times in the former report were checked when crashd stored it.
   mutating func keepTimes(of old: CrashReport) {
     time = old.time
     noteUptime()

@@ -3,9 +3,9 @@ import DanglingStatistics
 
 /// The statistics of the classes of one service, for each build.
 struct ClassBook: Codable, Sendable {
-  /// The maximum number of entries.
+  /// The maximum number of entries in the statistics.
   ///
-  /// If there are more, the entries with the fewest hits are evicted.
+  /// If there are more entries, the entries with the fewest hits are evicted.
   static let limit = 512
 
   private struct Key: Hashable, Codable {
@@ -16,19 +16,19 @@ struct ClassBook: Codable, Sendable {
   private struct Entry: Codable {
     var key: Key
     var statistics: ClassStatistics
-    /// The number of deallocations in one process, averaged over the processes of the build.
+    /// The number of deallocations of the class in one process, averaged over the processes of the build.
     var deallocations = 0.0
-    /// The number of hits since the end of the last period.
+    /// The number of hits since the last period ended.
     var hits = 0.0
     var attributed = 0.0
-    /// The time of the last reading of the class, in seconds since 1970.
+    /// The time at which crashd last read counters of the class, in seconds since 1970.
     var seen_s: Double
   }
 
   private var entries: [Entry] = []
   private var periodStart_s: Double?
 
-  /// All statistics, sorted by class and then by build.
+  /// The statistics of all classes, sorted by class and then by build.
   var all: [ClassStatistics] {
     entries.map(\.statistics).sorted { ($0.className, $0.build) < ($1.className, $1.build) }
   }
@@ -42,7 +42,7 @@ struct ClassBook: Codable, Sendable {
     return latest.mapValues(\.statistics)
   }
 
-  /// Adds the counts of a class that one process has made since the last reading of the process.
+  /// Adds the counts of a class by which the counters of one process have increased since crashd last read them.
   /// - Parameters:
   ///   - counted: The class with its current counters.
   ///   - before: The class with its counters at the last reading; nil at the first reading.
@@ -55,8 +55,8 @@ struct ClassBook: Codable, Sendable {
     let index = self.index(of: Key(build: build, className: counted.name), counted, at: time_s)
     func growth(_ field: (ProtectedClass) -> UInt64) -> Double {
       let (new, old) = (field(counted), before.map(field) ?? 0)
-      // If a counter has decreased, the memory was overwritten or belongs to another process. In this case, add
-      // nothing.
+      // If a counter has decreased, the program overwrote the memory of the counter, or the memory belongs to another
+      // process. In this case, add nothing to the statistics.
       return new >= old ? Double(new - old) : 0
     }
     let (admitted, budget, busy) = (growth(\.admitted), growth(\.skipped.budget), growth(\.skipped.busy))
@@ -70,7 +70,7 @@ struct ClassBook: Codable, Sendable {
 
   /// Records a use of a deallocated object in the quarantine.
   ///
-  /// `delay_s` is the time from the last release to the use. It is recorded only for the first hit of a group.
+  /// `delay_s` is the time from the last release to the use. The delay is recorded only for the first hit of a group.
   mutating func hit(
     _ className: String, build: String, kind: ClassStatistics.HitKind, delay_s: Double?, group: String,
     at time_s: Double
@@ -150,7 +150,7 @@ struct ClassBook: Codable, Sendable {
     return entries.count - 1
   }
 
-  /// The bytes of an object, of the overhead of malloc, and of the quarantine's record.
+  /// The sum of the bytes of an object, of malloc's overhead, and of the quarantine's record for the object.
   private static func bytesPerSlot(_ counted: ProtectedClass?) -> Double {
     Double(counted?.instanceBytes ?? 64) + 16 + 64
   }

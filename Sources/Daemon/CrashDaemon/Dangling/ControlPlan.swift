@@ -8,7 +8,7 @@ struct ControlPlan: Sendable, Equatable {
     var name: String?
     /// Whether the class must not be protected.
     var isRelease = false
-    /// Whether this is an operator's override.
+    /// Whether this entry is an override of the operator.
     var isOperator = false
     var policy = DanglingMode.zero
     var limit = ControlPlan.standardLimit
@@ -21,7 +21,7 @@ struct ControlPlan: Sendable, Equatable {
 
   /// The memory budget of the quarantine; nil if the plan does not change the quarantine.
   var budgetBytes: UInt64?
-  /// Whether the budget is an override of the operator.
+  /// Whether the budget is an override of the operator and not a result of the statistics.
   var isOperator = false
   /// Whether no class is protected, even if the program or another part of the plan requests it.
   var isOff = false
@@ -36,14 +36,15 @@ struct ControlPlan: Sendable, Equatable {
     guard let plan else { return [("", .CS_CONTROL_SWEEP, sweep(round))] }
     let guards: [Message] =
       plan.guards.isEmpty ? [] : [("", .CS_CONTROL_GUARDS, bytes(of: plan.guards.message(round: round)))]
-    // Send the guard modes first. The messages that directly follow the reply take effect before the library reports to
-    // the program that it is attached.
+    // Send the guard modes first, directly after the reply to the hello. The messages that directly follow the reply
+    // take effect before the library reports to the program that it is attached.
     return guards + protection(plan, round: round) + [("", .CS_CONTROL_SWEEP, sweep(round))]
   }
 
-  /// Returns the message after which the process must not record its memory.
+  /// Returns the message that tells a process not to record its memory any more.
   ///
-  /// The message belongs to one process. It is not a part of a plan, because all processes of a program share the plan.
+  /// The message is sent to single processes. The message is not a part of a plan, because all processes of a program
+  /// have the same plan.
   static func withhold(round: UInt32) -> Message {
     ("", .CS_CONTROL_WITHHOLD, bytes(of: cs_control_withhold(round: round, reserved: 0)))
   }
@@ -54,7 +55,8 @@ struct ControlPlan: Sendable, Equatable {
     let settings = cs_control_settings(
       budget_bytes: budgetBytes, flags: flags, round: round,
       stack_frames: UInt32(CS_RING_INCIDENT_FRAME_LIMIT), reserved: 0)
-    // Send the entry for all classes first. The entries for single classes are more specific and must follow it.
+    // Send the entry for all classes first. The entries for single classes must follow this entry, because they are
+    // more specific and take precedence.
     let words = plan.words.prefix(wordLimit).sorted { $0.name == nil && $1.name != nil }
     return [("", .CS_CONTROL_SETTINGS, bytes(of: settings))]
       + words.compactMap { word in
@@ -77,9 +79,9 @@ struct ControlPlan: Sendable, Equatable {
     return bytes(of: header) + payload
   }
 
-  /// The magic number.
+  /// The magic number at the start of a control message.
   ///
-  /// It is repeated here because Swift does not import UINT64_C().
+  /// It is repeated here because Swift does not import the C macro UINT64_C.
   private static let magic: UInt64 = 0x0052_544e_4f43_5343
 
   private static func sweep(_ round: UInt32) -> [UInt8] { bytes(of: cs_control_sweep(round: round, reserved: 0)) }
@@ -118,7 +120,7 @@ struct ControlAnswer: Sendable, Equatable {
   /// Parses an answer; nil if the message is not an answer.
   init?(_ message: [UInt8]) {
     guard message.count == MemoryLayout<cs_control_answer>.size else { return nil }
-    // The message has exactly the size of the structure, and any bytes are a valid structure.
+    // The size was checked: the message has exactly the size of the structure, and any bytes are a valid structure.
     let answer = unsafe message.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_control_answer.self) }
     guard answer.magic == Self.magic, answer.version == CS_CONTROL_VERSION else { return nil }
     (number, result, count) = (answer.number, answer.result, answer.count)
@@ -127,7 +129,7 @@ struct ControlAnswer: Sendable, Equatable {
   /// The answer of a process that does not have a class of this name.
   static let noSuchClass = "no such class"
 
-  /// Returns the result of an answer as text.
+  /// Returns the result code of an answer as text.
   static func word(_ result: UInt32) -> String {
     switch cs_control_result(rawValue: result) {
     case .CS_CONTROL_DONE: "done"

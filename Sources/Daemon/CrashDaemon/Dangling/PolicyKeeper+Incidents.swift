@@ -8,15 +8,15 @@ extension PolicyKeeper {
   struct News: Sendable {
     var incident: Incident
     var isFirst: Bool
-    /// The group of the incident.
+    /// The key of the incident's group.
     ///
-    /// Uses from the same call site are in the same group.
+    /// Incidents at the same call site are in the same group.
     var group: String
   }
 
-  /// Records the incidents that are new since the last reading.
+  /// Records the incidents that are new or have occurred again since crashd last read the process's ring.
   ///
-  /// Each incident counts once, because repeated uses in a loop are not stronger evidence than one use.
+  /// Each incident is counted once, because repeated uses in a loop are not stronger evidence than one use.
   func saw(_ news: [News], _ classes: [ProtectedClass], of process: AttachedProcess) {
     if news.isEmpty && classes.isEmpty { return }
     let key = ServiceKey(process.facts)
@@ -48,7 +48,7 @@ extension PolicyKeeper {
   }
 }
 
-/// The evidence that an incident gives about use-after-free of its class.
+/// The evidence for a use-after-free of a class that an incident gives.
 enum DanglingUse: Equatable {
   /// A deallocated object was used.
   ///
@@ -59,8 +59,8 @@ enum DanglingUse: Equatable {
 
   /// Classifies an incident.
   ///
-  /// Returns nil for other kinds of incidents. Also returns nil if a crash follows the incident, because the crash
-  /// counts instead.
+  /// Returns nil for kinds of incidents that are not uses of deallocated objects. Also returns nil if a crash follows
+  /// the incident, because the statistics count the crash instead.
   init?(_ incident: Incident) {
     guard incident.mode != .crash else { return nil }
     switch incident.source {
@@ -68,8 +68,8 @@ enum DanglingUse: Equatable {
       switch cs_ring_dangling(rawValue: incident.kind) {
       case .CS_RING_DANGLING_HANDLE: self = .handleMiss
       case .CS_RING_DANGLING_OVER_RELEASE: self = .hit(.release, hasDelay: true)
-      // The quarantine detects these uses only when the object leaves the quarantine. The time of the use is therefore
-      // unknown.
+      // The quarantine detects uses of the kinds DRIFT and WRITE only when the object leaves the quarantine. Therefore,
+      // the time of the use is unknown.
       case .CS_RING_DANGLING_DRIFT, .CS_RING_DANGLING_WRITE: self = .hit(.audit, hasDelay: false)
       default: self = .hit(.call, hasDelay: true)
       }
@@ -77,8 +77,8 @@ enum DanglingUse: Equatable {
       switch cs_ring_pages(rawValue: incident.kind) {
       case .CS_RING_PAGES_READ, .CS_RING_PAGES_WRITE: self = .hit(.access, hasDelay: false)
       case .CS_RING_PAGES_DOUBLE_FREE: self = .hit(.release, hasDelay: false)
-      // Out-of-bounds accesses, and accesses to memory that is not an object, are not caused by an object's
-      // deallocation.
+      // Out-of-bounds accesses and accesses to memory that is not an object have other causes than the deallocation of
+      // an object.
       default: return nil
       }
     case .guarding, .isolated, .other: return nil

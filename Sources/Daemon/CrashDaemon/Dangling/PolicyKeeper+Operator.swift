@@ -4,7 +4,7 @@ import CrashStore
 import DanglingStatistics
 import Logging
 
-/// The changes that an operator makes to the rules of a service; nil fields remain unchanged.
+/// The changes that an operator makes to the rules of a service; a field that is nil leaves its rule unchanged.
 struct RuleChange: Sendable, Equatable {
   var pin: Pin?
   var allowsAutomaticProtection: Bool?
@@ -13,7 +13,7 @@ struct RuleChange: Sendable, Equatable {
   var crashLoop_s: Double?
   var alarmThreshold_days: Double?
 
-  /// The text of the stored decision that describes the change.
+  /// The description of the change in the stored decision.
   var text: String {
     [
       pin.map { "pin \($0.rawValue)" },
@@ -41,7 +41,7 @@ extension PolicyKeeper {
     }
   }
 
-  /// Changes the rules of services.
+  /// Changes the rules of the given services.
   func change(_ keys: [ServiceKey], _ change: RuleChange, by uid: UInt32? = nil) {
     for key in keys {
       guard var rules = services[key]?.policy.loop.rules else { continue }
@@ -71,7 +71,7 @@ extension PolicyKeeper {
     }
   }
 
-  /// Excludes a class from protection, until an operator protects or resets the class.
+  /// Excludes a class from protection, until an operator protects the class or removes this override.
   func release(_ keys: [ServiceKey], _ className: String, by uid: UInt32? = nil) {
     for key in keys {
       guard var rules = services[key]?.policy.loop.rules else { continue }
@@ -109,7 +109,7 @@ extension PolicyKeeper {
       wish: policy.wishes[className])
   }
 
-  /// Restores the former overrides of a class, because no process has this class.
+  /// Restores the former overrides of a class if all processes answered that they do not have this class.
   func restore(_ overrides: [ServiceKey: Override], of className: String) {
     for (key, before) in overrides.sorted(by: { $0.key < $1.key }) {
       put(before, key, className, "withdrawn: no process has the class \(className)", by: nil)
@@ -142,7 +142,7 @@ extension PolicyKeeper {
     (services[key]?.processes.values.map(\.outcome.now) ?? []).filter { !$0.isOver }
   }
 
-  /// Waits until the attached processes have answered their plans, but not longer than `timeout_ms`.
+  /// Waits until the attached processes of the services have answered their plans, but not longer than `timeout_ms`.
   /// - Returns: The number of attached processes, and the number of processes that have applied this part of the plan.
   func settle(
     _ keys: [ServiceKey], about subject: ControlOutcome.Subject, timeout_ms: Int
@@ -150,8 +150,8 @@ extension PolicyKeeper {
     let outcomes = keys.flatMap { key in
       (services[key]?.processes.values.map { ($0.outcome, board.plan(of: key)) } ?? [])
     }.filter { !$0.0.now.isOver }
-    // Wait for one process after the other until a common deadline. There is no wait for a process that has already
-    // answered.
+    // Wait for one process after another, all with the same deadline. The loop does not wait for a process that has
+    // already answered.
     let deadline_ns = Moment.monotonic_ns() + UInt64(timeout_ms) * 1_000_000
     for (outcome, plan) in outcomes {
       let now_ns = Moment.monotonic_ns()
@@ -163,7 +163,7 @@ extension PolicyKeeper {
     )
   }
 
-  /// Whether the plan can contain another override for this class.
+  /// Whether the plan of the service has room for an override of this class.
   func hasRoom(_ key: ServiceKey, for className: String) -> Bool {
     guard let rules = services[key]?.policy.loop.rules else { return false }
     let spoken = rules.listedClasses.union(rules.releasedClasses)
@@ -179,7 +179,7 @@ extension PolicyKeeper {
     save(key)
   }
 
-  /// Stores the service and the operator's decision.
+  /// Stores the service together with the operator's decision.
   ///
   /// `uid` is the uid of the operator.
   func note(_ key: ServiceKey, _ text: String, classes: [String] = [], by uid: UInt32? = nil) {

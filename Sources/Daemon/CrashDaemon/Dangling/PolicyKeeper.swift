@@ -8,31 +8,31 @@ import Logging
 
 /// Decides which classes of each service are protected.
 ///
-/// The policy keeper adds crashes and counters to the statistics and stores their state. It writes the plans for
-/// processes to the board. Processes that crash repeatedly or report false counters affect only services of their own
-/// user.
+/// The policy keeper adds crashes and counters to the statistics and stores their state. The policy keeper passes the
+/// plans for processes to the `ProtectionBoard`. A process that crashes repeatedly or reports false counters affects
+/// only the services of its own user.
 actor PolicyKeeper {
   struct Configuration: Sendable {
-    /// Whether an alarm may protect classes of a service without an override of the operator.
+    /// Whether an alarm of the statistics may protect classes of a service without an override of the operator.
     var allowsAutomaticProtection = false
     var limits = Limits()
   }
 
-  /// The state of a service in memory.
+  /// The state of a service that crashd holds in memory.
   struct Service {
     var policy: ServicePolicy
     var book = ClassBook()
-    /// The attached processes, with their builds and with the last read counters of their classes.
+    /// The attached processes, with their builds and with the class counters that crashd last read.
     private(set) var processes: [UInt64: Attached] = [:]
     /// The number of attached processes of each build.
     private(set) var loads: [String: Double] = [:]
-    /// Whether the service has changed since it was last stored.
+    /// Whether the service has changed since crashd last stored it.
     var isDirty = false
-    /// The time when process hours were last added, in seconds since 1970.
+    /// The time up to which the hours of attached processes are counted, in seconds since 1970.
     var counted_s: Double
     /// The time when the budget was last divided among the classes.
     var split_s: Double?
-    /// The ring ids of the processes whose crashes were counted last.
+    /// The ring IDs of the processes whose crashes were counted most recently.
     var crashed: [String] = []
 
     init(policy: ServicePolicy, counted_s: Double) { (self.policy, self.counted_s) = (policy, counted_s) }
@@ -53,8 +53,8 @@ actor PolicyKeeper {
 
     /// Whether the statistics have not counted a crash of this process yet.
     ///
-    /// crashd may store a report of the same crash again, because it rebuilds the report when more threads have been
-    /// recorded.
+    /// crashd may store a report of the same crash again: it rebuilds the report when the process has recorded more
+    /// threads.
     mutating func isNew(_ incarnation: String) -> Bool {
       guard !crashed.contains(incarnation) else { return false }
       if crashed.count == PolicyKeeper.rememberedCrashes { crashed.removeFirst() }
@@ -73,7 +73,9 @@ actor PolicyKeeper {
   static let leastConfidence = 0.8
   private static let rememberedCrashes = 64
   private static let splitEvery_s = 3_600.0
-  /// Smaller relative changes of a limit are not applied, because each change empties the quarantine.
+  /// The minimum relative change of a class's slot limit.
+  ///
+  /// Smaller changes are not applied, because each change empties the class's quarantine.
   private static let limitChange = 0.25
 
   let store: ReportStore
@@ -97,13 +99,13 @@ actor PolicyKeeper {
     self.configuration = configuration
     self.clock = clock
     services = Self.stored(in: store, at: clock(), logger: logger)
-    // Publish the stored plans before a process can attach.
+    // Publish the stored plans before the first process can attach.
     for (key, service) in services { board.set(service.policy.plan, for: key) }
   }
 
   /// Loads the stored services that are not in memory yet.
   ///
-  /// This is needed if the store could not be opened when crashd started.
+  /// Loading again is needed if crashd could not open the store when it started.
   func load() {
     let found = Self.stored(in: store, at: clock(), logger: logger)
     for (key, service) in found where services[key] == nil {
@@ -123,7 +125,8 @@ actor PolicyKeeper {
           let key = ServiceKey(uid: state.uid, program: state.program, isRestricted: state.isRestricted)
           services[key] = service
         } catch {
-          // Another version of crashd wrote this state. Start the statistics of the service from zero.
+          // Another version of crashd wrote this state in a format that this version cannot read. Start the statistics
+          // of the service from zero.
           logger.warning(
             "cannot read the dangling statistics of '\(state.program)' (uid \(state.uid)), ignoring: \(error)")
         }
@@ -156,14 +159,14 @@ extension PolicyKeeper {
     receive(.load(loads(of: key)), key)
   }
 
-  /// Whether the statistics count a report.
+  /// Whether the statistics count the crash in a report.
   ///
-  /// Most reports are not counted. This function does not need the actor, so the caller need not wait.
+  /// Most reports are not counted. This function does not run on the actor, so the caller can call it without waiting.
   static func counts(_ report: CrashReport) -> Bool {
     report.diagnosis.cause == .dangling && report.diagnosis.confidence >= leastConfidence
   }
 
-  /// Counts a report that was stored.
+  /// Counts the crash in a report after the report was stored.
   func stored(_ report: CrashReport, of facts: ProcessFacts) {
     guard Self.counts(report) else { return }
     let key = ServiceKey(facts)
@@ -190,7 +193,7 @@ extension PolicyKeeper {
     save(key)
   }
 
-  /// Returns the name of a class if a plan can contain it; otherwise nil.
+  /// Returns the name of a class if a plan can contain this name; otherwise nil.
   static func usable(_ name: String) -> String? {
     name.isEmpty || name.utf8.count > ControlPlan.nameLimitBytes ? nil : name
   }
@@ -198,7 +201,7 @@ extension PolicyKeeper {
   static func build(_ facts: ProcessFacts) -> String { facts.buildID.isEmpty ? "unknown" : facts.buildID }
 }
 
-// Handles the passing of time, and applies and stores decisions.
+// Advances the time of the statistics, and applies and stores decisions.
 extension PolicyKeeper {
   /// Ends a round of readings, in which crashd read all processes.
   ///
@@ -213,7 +216,7 @@ extension PolicyKeeper {
     }
   }
 
-  /// Passes an input to the policy loop, stores the resulting events, and publishes the resulting plan.
+  /// Passes an input to the policy loop of a service, stores the resulting events, and publishes the resulting plan.
   func receive(_ input: PolicyInput, _ key: ServiceKey) {
     guard var service = services[key] else { return }
     let before = service.policy.loop.protection
@@ -227,7 +230,7 @@ extension PolicyKeeper {
     board.set(services[key]?.policy.plan, for: key)
   }
 
-  /// Stores the service and its new decisions.
+  /// Stores the service together with its new decisions.
   func save(_ key: ServiceKey, _ decisions: [DanglingDecision] = []) {
     guard let service = services[key] else { return }
     do {
@@ -243,8 +246,8 @@ extension PolicyKeeper {
       try store.put(dangling: state, events: events)
       services[key]?.isDirty = false
     } catch {
-      // The decision remains in force while this crashd runs. It is stored together with the next change of the
-      // service.
+      // The decision stays in force while this crashd runs, although it was not stored. crashd stores it together with
+      // the next change of the service.
       logger.error("cannot store the dangling statistics of '\(service.policy.name)' (uid \(key.uid)): \(error)")
       ledger.lose(["policy": 1], of: Peer(pid: 0, uid: key.uid), process: service.policy.name)
     }
@@ -263,10 +266,11 @@ extension PolicyKeeper {
     }
     let isFull = services.count >= limits.places(limits.danglingServices, for: key.uid)
     if isFull || (key.uid != 0 && own.count >= limits.danglingServicesPerUser) {
-      // Only programs of the same user are evicted. A program for which an operator has set rules is not evicted.
+      // Only services of the same user are evicted. A service for which an operator has set quarantine rules is not
+      // evicted.
       let idle = own.filter { $0.value.processes.isEmpty && !$0.value.policy.hasRules }
-      // Services with guard modes are evicted last. They are not exempt, because `guards set` for all programs gives
-      // guard modes to each service.
+      // Services with guard modes are evicted last. These services can be evicted, because `guards set` for all
+      // programs gives guard modes to every service.
       let oldest = idle.min { left, right in
         (left.value.policy.guards == nil ? 0 : 1, left.value.policy.lastSeen_s)
           < (right.value.policy.guards == nil ? 0 : 1, right.value.policy.lastSeen_s)
@@ -309,7 +313,7 @@ extension PolicyKeeper {
     services[key]?.isDirty = true
   }
 
-  /// Divides the budget again if the protected classes have changed or if an hour has passed.
+  /// Divides the memory budget again if the protected classes have changed or if an hour has passed.
   private func split(_ key: ServiceKey, isForced: Bool = false) {
     guard var service = services[key] else { return }
     let protection = service.policy.loop.protection

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Contains the plans that are in force.
+/// Contains the protection plans that are in force.
 ///
-/// The policy keeper writes the plans. The attach thread reads a plan when a process attaches and when the plan
-/// changes.
+/// The policy keeper writes the plans. The attach thread reads the plan of a process when the process attaches and when
+/// the plan changes.
 final class ProtectionBoard: Sendable {
   private struct State {
     var plans: [ServiceKey: ControlPlan] = [:]

@@ -3,18 +3,19 @@ import CrashStore
 
 /// Identifies a service, to which one policy applies: the processes of one user that run one program.
 ///
-/// A process with more privileges than its user belongs to a separate service with the same uid. The user can neither
-/// see nor change the policy of that service. A separate service also does not count for the user's limits.
+/// A process with more privileges than its user belongs to another service than the user's other processes, but with
+/// the same uid. The user can neither see nor change the policy of the service of privileged processes. The service of
+/// privileged processes is also not subject to the user's limits.
 struct ServiceKey: Sendable, Hashable, Comparable {
   var uid: UInt32
-  /// The path of the executable that the process reports; if it reports no path, the name of the process.
+  /// The path of the executable, as the process reported it; if the process reported no path, the name of the process.
   var program: String
   /// Whether the processes have more privileges than their user.
   var isRestricted: Bool
 
   init(uid: UInt32, program: String, isRestricted: Bool = false) {
     (self.uid, self.program) = (uid, program)
-    // Root can see all processes, so root's processes never form a separate service.
+    // Root can see all processes, so root's processes never form a service of privileged processes.
     self.isRestricted = isRestricted && uid != 0
   }
 

@@ -1,22 +1,25 @@
 import DanglingStatistics
 
-/// The policy of one service: its policy loop, the overrides of the operator, and the counts of each day.
+/// The policy of one service: the policy loop of the service, the overrides of the operator, and the counts of each
+/// day.
 ///
-/// crashd stores this state, so it remains after a restart of crashd.
+/// crashd stores this state, so the state remains after a restart of crashd.
 struct ServicePolicy: Codable, Sendable {
-  /// The options that an operator set for one listed class.
+  /// The options that an operator set for one class in the list of protected classes.
   struct Wish: Codable, Sendable, Equatable {
     var limit: Int?
     var mode: DanglingMode?
   }
 
-  /// The counts of one day in UTC.
+  /// The counts of one UTC day.
   struct Day: Codable, Sendable, Equatable {
     /// The number of days between 1970-01-01 and this day.
     var day: Int
-    /// The number of reports whose cause is a use-after-free.
+    /// The number of crash reports whose cause is a use-after-free.
     var crashes = 0
-    /// The crashes that the statistics counted: one for each process, and one an hour in a restart loop.
+    /// The number of crashes that the statistics counted.
+    ///
+    /// The statistics count one crash per process, and only one crash per hour in a restart loop.
     var counted = 0
     /// The number of use-after-free incidents of the quarantine.
     var hits = 0
@@ -33,14 +36,14 @@ struct ServicePolicy: Codable, Sendable {
   var name: String
   var loop: PolicyLoop
   var wishes: [String: Wish] = [:]
-  /// The quarantine slots of each class, from the last division of the budget.
+  /// The number of quarantine slots of each class, from the last division of the memory budget.
   var limits: [String: Int] = [:]
-  /// Whether an operator has set the budgets.
+  /// Whether an operator has set the memory budget of the quarantine.
   var hasOperatorsBudget = false
-  /// The operator's guard modes; nil if there are none, or if an older crashd wrote this state.
+  /// The guard modes that the operator set; nil if there are none, or if an older crashd wrote this state.
   var guards: GuardWords?
   var days: [Day] = []
-  /// The time of the last event, in seconds since 1970.
+  /// The time of the last event of the service, in seconds since 1970.
   var lastSeen_s: Double
 
   init(name: String, rules: ProtectionRules, at time_s: Double) {

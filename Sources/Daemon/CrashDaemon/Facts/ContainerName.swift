@@ -1,27 +1,30 @@
 import CrashReport
 
-/// Finds the id of a process's container in the names of control groups and mounts, which container engines choose.
+/// Finds the ID of the container in which a process runs.
 ///
-/// A user who may create control groups can choose the names, too. crashd therefore prints the id in the report but
-/// makes no decision with it. If containers are nested, the innermost container is reported.
+/// The ID is a part of the names of control groups and mounts, which container engines choose.
+///
+/// A user who may create control groups can choose these names, too. Therefore, crashd only prints the ID in the
+/// report, and makes no decision with it. If containers are nested, the innermost container is reported.
 enum ContainerName {
   private static let digits = 64
-  /// The names of the engines by the prefixes of their scopes.
+  /// The names of the container engines by the prefixes of their systemd scopes.
   ///
   /// An example of a scope is `cri-containerd-ID.scope`.
   private static let scopes = [
     "docker": "docker", "cri-containerd": "containerd", "nerdctl": "containerd", "crio": "cri-o", "libpod": "podman",
   ]
-  /// The names of the engines by the parent directories of their control groups.
+  /// The names of the container engines by the parent directories of their containers' control groups.
   ///
-  /// The whole name of such a group is the id.
+  /// The whole name of a control group in such a directory is the container's ID.
   private static let directories = ["docker": "docker", "libpod_parent": "podman"]
-  /// The prefixes of scopes for the engines' own processes.
+  /// The prefixes of the scopes in which the engines' own processes run.
   private static let monitors: Set = ["crio-conmon", "libpod-conmon"]
-  /// The names of the engines by the directories whose files they mount into their containers.
+  /// The names of the container engines by the directories whose files the engines mount into containers.
   private static let mounts = ["containers": "docker", "overlay-containers": "podman"]
 
-  /// Finds the container in the text of `/proc/PID/cgroup`: the innermost path component that an engine has named.
+  /// Finds the container in the text of `/proc/PID/cgroup`: the innermost path component that a container engine has
+  /// named.
   static func of(cgroups text: String) -> CrashReport.Container? {
     for group in ControlGroup.list(text) {
       let parts = group.path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
@@ -35,10 +38,11 @@ enum ContainerName {
     return nil
   }
 
-  /// Finds the container in the text of `/proc/PID/mountinfo`, if the control group does not name it.
+  /// Finds the container in the text of `/proc/PID/mountinfo`, for processes whose control group does not name the
+  /// container.
   ///
-  /// Engines mount a file such as `/var/lib/docker/containers/ID/hostname` into the container. This function is needed
-  /// if crashd runs inside a container and not in the host's cgroup namespace, for example as a sidecar.
+  /// Container engines mount a file such as `/var/lib/docker/containers/ID/hostname` into the container. This function
+  /// is needed if crashd runs inside a container and not in the host's cgroup namespace, for example as a sidecar.
   static func of(mounts text: String) -> CrashReport.Container? {
     for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
       // The fields of a line are ID PARENT DEVICE ROOT MOUNTPOINT … (proc_pid_mountinfo(5)).
@@ -54,9 +58,9 @@ enum ContainerName {
     return nil
   }
 
-  /// Returns the id at the end of a name, and the prefix before the id; nil if the name does not end with an id.
+  /// Returns the ID at the end of a name, and the prefix before the ID; nil if the name does not end with an ID.
   ///
-  /// A `-` or `:` separates the prefix from the id.
+  /// A `-` or `:` separates the prefix from the ID.
   private static func id(in name: String) -> (String, prefix: String)? {
     let scope = Array(".scope".utf8)
     var bytes = Array(name.utf8)

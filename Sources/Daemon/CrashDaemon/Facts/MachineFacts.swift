@@ -3,24 +3,22 @@ import Glibc
 
 /// Reads the facts about the machine, for reports.
 enum MachineFacts {
-  /// The facts about this machine.
-  ///
-  /// crashd reads them once, at its start.
+  /// The facts about this machine, which crashd reads once.
   static let here = read { SmallFile.text(at: $0, limitBytes: limitBytes) }
 
   private static let limitBytes = 8_192
-  /// The maximum number of characters in one string.
+  /// The maximum number of characters in one string of the facts.
   private static let textLimit = 128
-  /// The application id of crashd, with which the machine id in reports is derived.
+  /// The application ID of crashd, from which the machine ID in reports is derived, together with the machine's own ID.
   ///
-  /// machine-id(5) requires that applications do not publish the machine id itself.
+  /// crashd does not publish the machine's own ID, because machine-id(5) forbids this.
   private static let application: [UInt8] = [
     0x74, 0x88, 0xea, 0x2d, 0x53, 0x2d, 0x48, 0x64, 0x92, 0x42, 0x08, 0xae, 0xcf, 0x7a, 0x19, 0x0e,
   ]
 
-  /// Reads the facts.
+  /// Reads the facts about the machine.
   ///
-  /// `file` returns the beginning of a file.
+  /// `file` returns the beginning of the file with a path.
   static func read(file: (String) -> String?) -> CrashReport.Machine {
     var machine = CrashReport.Machine()
     machine.host = text(file("/proc/sys/kernel/hostname"))
@@ -34,7 +32,8 @@ enum MachineFacts {
     return machine
   }
 
-  /// Returns the id that `systemd-id128 machine-id --app-specific=7488ea2d532d4864924208aecf7a190e` prints.
+  /// Returns the derived machine ID that `systemd-id128 machine-id --app-specific=7488ea2d532d4864924208aecf7a190e`
+  /// prints.
   ///
   /// Returns nil if the text does not consist of 32 hexadecimal digits.
   static func derivedID(_ text: String) -> String? {
@@ -50,7 +49,7 @@ enum MachineFacts {
     return id.map { UInt64($0).hexadecimal(digits: 2) }.joined()
   }
 
-  /// The `PRETTY_NAME` of os-release(5), without its quotes.
+  /// The value of `PRETTY_NAME` in an os-release(5) file, without its quotes.
   static func distribution(_ text: String) -> String? {
     let mark = Array("PRETTY_NAME=".utf8)
     guard let line = text.utf8.split(separator: UInt8(ascii: "\n")).first(where: { $0.starts(with: mark) }) else {
@@ -64,7 +63,8 @@ enum MachineFacts {
 
   /// Returns the model of the first processor.
   ///
-  /// The model is the name of the processor. On arm64, it consists of the numbers of the implementer and the part.
+  /// On x86-64, the model is the name of the processor. On arm64, the model consists of the numbers of the implementer
+  /// and the part.
   static func processor(_ text: String) -> String? {
     var values: [String: String] = [:]
     for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
@@ -77,7 +77,7 @@ enum MachineFacts {
     return self.text("ARM implementer \(maker), part \(part)")
   }
 
-  /// Returns the text as one line of limited length; nil if the line is empty.
+  /// Returns the text as one line of limited length; nil if this line is empty.
   static func text(_ text: (some StringProtocol)?, limit: Int = textLimit) -> String? {
     guard let text else { return nil }
     let line = CleanText.line(String(text.prefix(limit)).trimmed)

@@ -1,4 +1,4 @@
-/// The memory limit of a process: the smallest limit of its control group and of that group's ancestors.
+/// The memory limit of a process, which is the smallest limit of its control group and of this group's ancestors.
 struct MemoryLimit: Sendable, Equatable {
   /// The directories of the control groups, innermost first.
   var directories: [String]
@@ -8,22 +8,25 @@ struct MemoryLimit: Sendable, Equatable {
 
   private static let firstVersion = ("memory.limit_in_bytes", "memory.usage_in_bytes")
   private static let secondVersion = ("memory.max", "memory.current")
-  /// Deeper groups are ignored, because they are rare and because crashd would read a file for each level.
+  /// The maximum depth of a control group.
+  ///
+  /// Deeper groups are rare and are ignored, because crashd would read a file for each level.
   private static let depthLimit = 16
-  /// The smallest value that is treated as "no limit", for which cgroup version 1 prints a very large number.
+  /// The smallest value that is treated as "no limit", because cgroup version 1 prints a very large number if there is
+  /// no limit.
   private static let none = 1 << 60
 
   /// Finds the control groups in the text of `/proc/PID/cgroup`; nil if no group limits memory.
   init?(cgroups text: String) {
     for group in ControlGroup.list(text) {
       let parts = group.path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
-      // A path outside of crashd's cgroup namespace begins with `/..`.
+      // A path that begins with `/..` is outside of crashd's cgroup namespace.
       guard parts.count <= Self.depthLimit, !parts.contains("..") else { continue }
       let isFirstVersion = !group.controllers.isEmpty
       guard !isFirstVersion || group.controllers.split(separator: ",").contains("memory") else { continue }
       let root = isFirstVersion ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup"
-      // The root group is included. In a cgroup namespace, the root is the group of the container, which has these
-      // files.
+      // The directories include the root group. In a cgroup namespace, the root group is the group of the container,
+      // which has a memory limit.
       directories = (0...parts.count).reversed().map { ([root] + parts.prefix($0)).joined(separator: "/") }
       self.isFirstVersion = isFirstVersion
       return
@@ -41,12 +44,12 @@ struct MemoryLimit: Sendable, Equatable {
     return found
   }
 
-  /// Returns the bytes of memory that the processes of a group use.
+  /// Returns the number of bytes of memory that the processes of a control group use.
   func used(in directory: String, _ read: (String) -> String?) -> Int? {
     read("\(directory)/\(names.used)").flatMap(Self.number)
   }
 
-  /// Parses a file that consists of one number; nil for other contents, such as `max`.
+  /// Parses a file that consists of one number; nil for other contents, such as the word `max`.
   private static func number(_ text: String) -> Int? {
     Int(text.prefix { $0 != "\n" }).flatMap { $0 >= 0 ? $0 : nil }
   }

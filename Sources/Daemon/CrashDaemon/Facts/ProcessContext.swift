@@ -3,12 +3,12 @@ import CrashRing
 
 /// The facts about a process in its report that do not come from the ring.
 ///
-/// Most of these facts can be read only while the process is attached. For a ring from the spool, they are nil.
+/// Most of these facts can be read only while the process is attached. For a ring from the spool, these facts are nil.
 struct ProcessContext: Sendable, Equatable {
   var machine: CrashReport.Machine?
   var container: CrashReport.Container?
   var cgroup: String?
-  /// The command line after scrubbing.
+  /// The command line, in which the scrubber has replaced secrets.
   var commandLine: String?
   var resources: CrashReport.Resources?
   /// The control groups that limit the memory of the process.
@@ -36,7 +36,7 @@ struct ProcessContext: Sendable, Equatable {
     (cgroup, commandLine) = (report.process.cgroup, report.process.commandLine)
   }
 
-  /// Returns this context, with values from a later reading for its missing values.
+  /// Returns a copy of this context in which values from a later reading replace missing values.
   func added(to later: ProcessContext) -> ProcessContext {
     var context = self
     context.machine = machine ?? later.machine
@@ -55,8 +55,8 @@ extension ReportBuilder {
     (report.machine, report.container, report.resources) = (context.machine, context.container, context.resources)
     report.process.cgroup = context.cgroup
     report.process.swiftVersion = process.identity.swiftVersion
-    // Arguments are a part of the process's memory. A report that must not contain memory therefore has no command
-    // line.
+    // The arguments of a process are a part of its memory. Therefore, a report that must not contain memory has no
+    // command line.
     let isWithheld = [.none, .withheld].contains(contents.memory.mode) || report.process.isRestricted == true
     report.process.commandLine = isWithheld ? nil : context.commandLine
     report.noteUptime()
@@ -64,7 +64,7 @@ extension ReportBuilder {
 }
 
 extension CrashReport {
-  /// Sets how long the process had run, which is the difference between its start time and the time of the report.
+  /// Sets how long the process had run: the difference between the time of the report and the process's start time.
   mutating func noteUptime() {
     process.uptime_ms = nil
     guard let start = Moment(rfc3339: process.startTime), let end = Moment(rfc3339: time), start.nanoseconds > 0,

@@ -3,9 +3,9 @@ import Glibc
 
 /// Parses numbers about a process from files in `/proc`.
 ///
-/// crashd reads only the beginning of a file, so a text may be truncated.
+/// crashd reads only the beginning of a file, so the text of a file may be truncated.
 enum ProcessFigures {
-  /// Returns the number of a line `KEY: NUMBER kB`, converted to bytes.
+  /// Returns the number in a line of the form `KEY: NUMBER kB`, converted to bytes.
   static func kibibytes(_ key: String, in text: String) -> Int? {
     let mark = Array("\(key):".utf8)
     for line in text.utf8.split(separator: UInt8(ascii: "\n")) where line.starts(with: mark) {
@@ -30,9 +30,8 @@ enum ProcessFigures {
     return nil
   }
 
-  /// Returns the number of open descriptors, which is the size that stat reports for the directory `/proc/PID/fd`.
-  ///
-  /// The kernel reports this size since Linux 6.2.
+  /// Returns the number of open descriptors of a process: since Linux 6.2, stat reports it as the size of the directory
+  /// `/proc/PID/fd`.
   static func openDescriptors(pid: Int32) -> Int? {
     var status = stat()
     // stat writes at most one struct stat.
@@ -40,14 +39,14 @@ enum ProcessFigures {
     return Int(status.st_size)
   }
 
-  /// Reads the memory use, the memory limit and the number of descriptors.
+  /// Reads the memory usage, the memory limit and the number of open descriptors.
   ///
   /// The kernel answers these reads without waiting for the process.
   /// - Parameters:
-  ///   - pid: The pid. Afterwards, the caller checks that the pid still belongs to the same process.
-  ///   - limit: The memory limit of the process's control groups.
+  ///   - pid: The pid. After this call, the caller must check that the pid still belongs to the same process.
+  ///   - limit: The memory limit of the process, which names its control groups.
   ///   - time: The current time.
-  ///   - read: Reads the beginning of a file.
+  ///   - read: Reads the beginning of the file with a path.
   ///   - descriptors: Counts the open descriptors of a process.
   /// - Returns: The numbers that could be read.
   static func resources(

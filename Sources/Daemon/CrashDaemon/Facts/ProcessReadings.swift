@@ -3,37 +3,39 @@ import CrashReport
 import LinuxSystem
 import Synchronization
 
-/// The last readings of an attached process's resource use.
+/// The last readings of the resource usage of an attached process.
 ///
-/// The attach thread writes the readings. The pipeline reads them.
+/// The attach thread writes the readings, and the pipeline reads them.
 final class ProcessReadings: Sendable {
   private struct State {
     /// The last reading.
     var resources: CrashReport.Resources?
-    /// The reading that was made at the last crash.
+    /// The reading that crashd made at the last crash of the process.
     var ofCrash: CrashReport.Resources?
-    /// The time of the last attempt to make a reading at a crash.
+    /// The time at which crashd last tried to make a reading because of a crash.
     var tried_ns: UInt64?
-    /// Whether the slow reads, which may block, were made or are queued.
+    /// Whether the reads that may block were made or are queued.
     var hasSlowRead = false
     var commandLine: String?
     var container: CrashReport.Container?
   }
 
   private let state = Mutex(State())
-  /// Wake-ups within this time are treated as one crash, because a process wakes crashd twice for one crash.
+  /// The time within which several wake-ups are treated as one crash, because a process wakes crashd twice for one
+  /// crash.
   ///
-  /// A process that wakes crashd continuously therefore causes only one reading a second.
+  /// Therefore, a process that wakes crashd continuously causes only one reading per second.
   private static let sameCrash_ns: UInt64 = 1_000_000_000
 
-  /// Reads the current resource use of a process.
+  /// Reads the current resource usage of a process.
   ///
-  /// If the process ends during the read, the former reading is kept.
+  /// If the process ends during the read, the previous reading is kept.
   /// - Parameters:
   ///   - facts: The facts about the process.
   ///   - pidfd: The pidfd of the process.
   ///   - isOfCrash: Whether the process is in its crash handler.
-  /// - Returns: False if the last reading at a crash is less than one second old. In this case, nothing is read.
+  /// - Returns: False if the last reading at a crash is less than one second old. In this case, the function reads
+  ///   nothing.
   @discardableResult
   func measure(_ facts: ProcessFacts, _ pidfd: Descriptor, isOfCrash: Bool = false) -> Bool {
     let now = Moment.monotonic_ns()
@@ -45,8 +47,8 @@ final class ProcessReadings: Sendable {
     }
     guard isDue else { return false }
     let found = ProcessFigures.resources(pid: facts.peer.pid, limit: facts.context.memoryLimit, time: Moment.now())
-    // Check this after the read. If the process still exists, the pid belonged to it during the whole read. If the
-    // process is exiting, it has already released its memory and the reading is not used.
+    // Check after the read that the process still exists. If it does, the pid belonged to this process during the whole
+    // read. An exiting process has already released its memory, so the reading is not used.
     guard cd_process_exists(pidfd.number), found.residentBytes != nil else { return true }
     state.withLock { state in
       state.resources = found
@@ -55,15 +57,16 @@ final class ProcessReadings: Sendable {
     return true
   }
 
-  /// Reads the command line, and reads the container if the control groups do not name it.
+  /// Reads the command line, and the container if the control groups do not name it.
   ///
-  /// The reads run on a thread that may block. The kernel reads the arguments from the memory of the process, and may
-  /// wait for the process or for a file that the process has mapped. The files are read once for each process. If too
-  /// many reads of the account are queued, nothing is read now, and a later call tries again.
+  /// The reads run on a separate thread, because they may block. To read the arguments, the kernel reads the memory of
+  /// the process, and may wait for the process or for a file that the process has mapped. These files are read once for
+  /// each process. If too many reads of the account are already queued, the function reads nothing, and a later call
+  /// tries again.
   /// - Parameters:
   ///   - facts: The facts about the process.
   ///   - pidfd: The pidfd of the process.
-  ///   - account: The account whose limits apply.
+  ///   - account: The account whose limits apply to the process.
   ///   - privacy: The current privacy rules.
   ///   - waiting: Counts the queued reads of each account.
   func readLater(
@@ -83,7 +86,7 @@ final class ProcessReadings: Sendable {
       let mounts = needsContainer ? SmallFile.text(at: "/proc/\(peer.pid)/mountinfo", limitBytes: Self.mountBytes) : nil
       guard cd_process_exists(pidfd.number) else { return }
       // The privacy rules were checked when the settings were read. If they are invalid nevertheless, drop the command
-      // line.
+      // line, because it may contain secrets.
       let text = (try? TextScrubber(privacy)).flatMap { scrubber in
         bytes.flatMap { CommandLine.text($0, scrubbedBy: scrubber) }
       }
@@ -111,7 +114,8 @@ final class ProcessReadings: Sendable {
 
 /// Counts the queued reads of each account.
 ///
-/// If one read blocks, further reads of the same user are refused, because the queue would become longer and longer.
+/// If one read blocks, later reads of the same account are refused after the limit is reached. Otherwise, the queue
+/// would grow without bound.
 final class WaitingReads: Sendable {
   static let shared = WaitingReads()
 

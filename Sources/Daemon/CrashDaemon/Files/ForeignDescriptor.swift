@@ -1,5 +1,5 @@
-// Descriptors of files that a user chose. The close of such a descriptor calls the user's file system, which may never
-// answer.
+// Handles descriptors of files that a user chose. Closing one of these descriptors calls the user's file system, which
+// may never answer.
 import CLinux
 import Glibc
 import LinuxSystem
@@ -7,7 +7,7 @@ import LinuxSystem
 extension Descriptor {
   /// Takes ownership of the descriptor of a file that a user chose.
   ///
-  /// A thread that may block closes the descriptor later.
+  /// A separate thread, which may block, closes the descriptor when this object is released.
   convenience init(foreign number: Int32, of user: UInt32) {
     self.init(owning: number) { number in
       ForeignFileWork.shared.submit(of: user, at: FileFacts.place(of: number)) { close(number) }
@@ -23,7 +23,7 @@ struct FileFacts {
   var device: UInt
   var inode: UInt
   var size: UInt64
-  /// The time of the last change, according to the kernel's clock.
+  /// The time of the file's last change, according to the kernel's clock.
   var changed_s: Int64
   var changed_ns: Int64
   var mode: UInt32
@@ -31,7 +31,7 @@ struct FileFacts {
 
   init(of number: Int32) throws(SystemError) {
     var facts = cd_file_facts()
-    // The call writes one structure.
+    // The call writes one structure, to `facts`.
     try SystemError.check(unsafe cd_file_look(number, &facts), "look at descriptor \(number)")
     (device, inode, mode, owner) = (UInt(facts.device), UInt(facts.inode), facts.mode, facts.owner)
     (size, changed_s, changed_ns) = (facts.size, facts.changed_s, facts.changed_ns)
@@ -41,9 +41,9 @@ struct FileFacts {
   /// Whether users other than the owner can write to the file.
   var isSharedWritable: Bool { mode & 0o022 != 0 }
 
-  /// Returns a string that identifies the device of the file.
+  /// Returns a string that identifies the device on which the file is.
   ///
-  /// If one file of a device blocks, all files of the device are expected to block.
+  /// If the file system of a device blocks for one file, it probably blocks for all of its files.
   static func place(of number: Int32) -> String {
     guard let facts = try? FileFacts(of: number) else { return "" }
     return "device \(facts.device)"

@@ -6,13 +6,14 @@ import Synchronization
 /// Runs work that may block in a file system that crashd does not trust.
 ///
 /// The work opens a path that a process named, or closes a descriptor that a process sent. A file system that a user
-/// provides may never answer. The same is true for a network file system whose server is down.
+/// provides (FUSE) may never answer. A network file system whose server is down may not answer, either.
 ///
-/// The work runs on separate threads, and never in Swift's cooperative pool or on the attach thread. Each account has a
-/// few threads. At each device or directory (`place`), at most one of these threads works at a time. If a device
-/// blocks, it blocks one thread, and the user's work on other devices continues.
+/// The work runs on separate threads, and never in Swift's cooperative pool or on the attach thread. Each account may
+/// use a limited number of these threads. For each device or directory (`place`), at most one of the account's threads
+/// works at a time. Therefore, a device that blocks occupies only one thread, and the user's work on other devices
+/// continues.
 final class ForeignFileWork: Sendable {
-  /// A piece of work that waits or runs.
+  /// A piece of work that waits for a thread or runs.
   struct Piece: Sendable {
     fileprivate var account: UInt32
     fileprivate var place: String
@@ -27,7 +28,7 @@ final class ForeignFileWork: Sendable {
     /// The devices and directories with waiting work but without running work, in the order in which they are served.
     var ready: [String] = []
     var running: Set<String> = []
-    /// The number of all waiting pieces.
+    /// The number of waiting pieces of the account.
     var count = 0
 
     var isIdle: Bool { count == 0 && running.isEmpty }
@@ -90,8 +91,8 @@ final class ForeignFileWork: Sendable {
   ///
   /// - Parameters:
   ///   - user: The owner of the file.
-  ///   - place: The device or directory that may block. At each place, one piece of a user's work runs at a time.
-  ///   - body: The work.
+  ///   - place: The device or directory that may block. One piece of a user's work runs at a time at each place.
+  ///   - body: The work, which runs on the separate thread.
   /// - Returns: The queued work, which can be withdrawn while it waits.
   @discardableResult
   func submit(of user: UInt32, at place: String, _ body: @escaping @Sendable () -> Void) -> Piece {
@@ -110,7 +111,7 @@ final class ForeignFileWork: Sendable {
     do throws(SystemError) {
       try Thread.start(named: "foreign-files") { self.work() }
     } catch {
-      // No thread could be started. The work waits until another thread runs it.
+      // If no thread could be started, the work waits until another thread runs it.
       state.withLock { $0.threads -= 1 }
     }
     return piece
@@ -118,8 +119,8 @@ final class ForeignFileWork: Sendable {
 
   /// Runs `body` on a separate thread and returns its result.
   ///
-  /// Returns nil if `body` does not finish before the time-out, or if too much work of the user waits. If `body` has
-  /// begun before the time-out, it runs to its end, and its result is dropped.
+  /// Returns nil if `body` does not finish before the time-out, or if too much work of the user is already waiting. If
+  /// `body` has begun before the time-out, it runs to its end, and its result is dropped.
   func result<Value: Sendable>(
     of user: UInt32, at place: String, timeout_ms: Int, _ body: @escaping @Sendable () -> Value
   ) async -> Value? {
@@ -135,7 +136,7 @@ final class ForeignFileWork: Sendable {
     return await withCheckedContinuation { answer.take($0) }
   }
 
-  /// Does the same as `result(of:at:timeout_ms:_:)`, but blocks the calling thread.
+  /// Does the same as the async function `result(of:at:timeout_ms:_:)`, but blocks the calling thread.
   func wait<Value: Sendable>(
     of user: UInt32, at place: String, timeout_ms: Int, _ body: @escaping @Sendable () -> Value
   ) -> Value? {
@@ -145,17 +146,17 @@ final class ForeignFileWork: Sendable {
     let piece = submit(of: user, at: place) {
       found.set(body())
       var one: UInt64 = 1
-      // write reads eight bytes, which is the size of the variable.
+      // write reads eight bytes, which is the size of `one`.
       _ = unsafe write(event.number, &one, 8)
     }
     var wanted = pollfd(fd: event.number, events: Int16(POLLIN), revents: 0)
-    // poll reads and writes one pollfd, which is the size of the variable.
+    // poll reads and writes one pollfd, which is the size of `wanted`.
     _ = unsafe poll(&wanted, 1, Int32(clamping: timeout_ms))
     withdraw(piece)
     return found.value
   }
 
-  /// Removes work from the queue if the work has not begun.
+  /// Removes a piece of work from the queue if the work has not begun.
   private func withdraw(_ piece: Piece) {
     state.withLock { state in
       state.queues[piece.account]?.remove(piece)
@@ -181,8 +182,8 @@ final class ForeignFileWork: Sendable {
   private func take() -> Piece? {
     state.withLock { state in
       guard let account = nextAccount(state), let piece = state.queues[account]?.next() else {
-        // Ordering: the same lock protects the search for work and this count. Work that is submitted later therefore
-        // starts another thread.
+        // Ordering: the same lock protects the search for work and the decrement of `threads`. Therefore, work that is
+        // submitted after this decrement starts another thread.
         state.threads -= 1
         return nil
       }

@@ -4,7 +4,7 @@ import CrashStore
 import FoundationEssentials
 import NIOCore
 
-/// Encodes the events for a collector, and decodes the answers of the collector.
+/// Encodes the events that crashd sends to a collector, and decodes the collector's answers.
 struct ForwardFormat {
   private struct Line: Encodable {
     var cursor: String
@@ -20,11 +20,11 @@ struct ForwardFormat {
 
   /// A decoded answer of a collector.
   enum Answer: Equatable {
-    /// The collector has received all events up to this cursor.
+    /// The collector acknowledges all events up to this cursor.
     case has(StoreCursor)
-    /// The collector has received the oldest event that it had not answered yet.
+    /// The collector acknowledges the oldest event that it had not acknowledged yet.
     case hasNext
-    /// The collector rejects the event for this reason.
+    /// The collector rejects an event for this reason.
     case refused(String)
     case unintelligible
   }
@@ -34,7 +34,7 @@ struct ForwardFormat {
   /// The byte that ends each message to the collector and each answer.
   var separator: UInt8 { format == .jsonl ? UInt8(ascii: "\n") : 0 }
 
-  /// `lost` is the number of removed or unreadable events between the previous event and this event.
+  /// `lost` is the number of events between the previous event and this event that were removed or are unreadable.
   func message(_ event: StoredReport, _ report: JSONValue, lost: Int) throws -> ByteBuffer {
     let line = Line(
       cursor: event.cursor.description, id: event.id, lost: lost > 0 ? lost : nil, report: report)

@@ -2,19 +2,19 @@ public import CrashProtocol
 
 /// A collector to which crashd sends its events.
 public struct ForwardSettings: Sendable, Hashable {
-  /// The format in which crashd sends events.
+  /// The format in which crashd sends events to the collector.
   public enum Format: String, Sendable, CaseIterable {
-    /// A line of JSON for each event.
+    /// Each event is one line of JSON.
     case jsonl
-    /// A call of `io.crashshield.Collector.Report` for each event; the reply acknowledges the event.
+    /// Each event is a call of `io.crashshield.Collector.Report`, whose reply acknowledges the event.
     case varlink
   }
 
-  /// The collector's Unix socket.
+  /// The path of the Unix socket on which the collector listens.
   public var path: String
   /// The format of the events.
   public var format = Format.jsonl
-  /// Whether a collector that receives JSON lines acknowledges events with `{"ack": CURSOR}`.
+  /// Whether a collector that receives JSON lines acknowledges events with lines of the form `{"ack": CURSOR}`.
   public var acknowledges = false
   /// Whether crashd applies the privacy rules to events before it sends them.
   public var scrubs = true
@@ -24,11 +24,11 @@ public struct ForwardSettings: Sendable, Hashable {
   /// Makes the settings of a collector at a path.
   public init(path: String) { self.path = path }
 
-  /// The prefix of the subscriber names of collectors.
+  /// The prefix of the names under which collectors are stored as subscribers.
   ///
-  /// crashd rejects a client's subscription with a name that has this prefix.
+  /// A client cannot subscribe with a name that has this prefix.
   static let subscriberPrefix = "forward "
-  /// The subscriber name with which the store stores the collector's cursor.
+  /// The name under which the store saves the collector's cursor.
   var subscriber: String { Self.subscriberPrefix + path }
 
   /// Whether an event is treated as delivered only after the collector has acknowledged it.

@@ -16,27 +16,27 @@ final class ForwardWindow: Sendable {
 
   private let state: Mutex<State>
   private let continuation: AsyncStream<Void>.Continuation
-  /// Contains one element for all acknowledgements since the last element.
+  /// A stream that contains one element for all acknowledgements that arrived since its previous element was read.
   ///
-  /// Only one task may read this stream.
+  /// Only one task may read the stream.
   let progress: AsyncStream<Void>
-  /// The epoch of the cursors of this connection.
+  /// The epoch of the store to which the cursors of this connection belong.
   let epoch: StoreEpoch
 
-  /// - Parameter start: The cursor after which the connection continues.
+  /// - Parameter start: The cursor after which this connection sends events.
   init(from start: StoreCursor) {
     state = Mutex(State(sent: start))
     epoch = start.epoch
     (progress, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
   }
 
-  /// The last acknowledged event; nil if the collector has not acknowledged an event on this connection.
+  /// The cursor of the last acknowledged event; nil if the collector has not acknowledged an event on this connection.
   var reached: StoreCursor? { state.withLock { $0.reached } }
 
   /// Whether the collector has acknowledged all events that were sent.
   var isEmpty: Bool { state.withLock { $0.open.isEmpty } }
 
-  /// Whether crashd closed the connection because of the collector's time-out.
+  /// Whether crashd closed the connection because the collector exceeded its time-out.
   var isLate: Bool { state.withLock { $0.isLate } }
   func noteLate() { state.withLock { $0.isLate = true } }
 
@@ -49,7 +49,8 @@ final class ForwardWindow: Sendable {
   }
 
   /// Acknowledges all events up to a cursor.
-  /// - Returns: The number of events that this call acknowledges; nil if the event of the cursor was not sent yet.
+  /// - Returns: The number of events that this call acknowledges; nil if crashd has not sent the event of this cursor
+  ///   yet.
   func acknowledge(through cursor: StoreCursor) -> Int? {
     take { state in
       guard cursor.epoch == epoch, cursor <= state.sent else { return nil }
@@ -58,7 +59,7 @@ final class ForwardWindow: Sendable {
   }
 
   /// Acknowledges the oldest event that is not acknowledged yet.
-  /// - Returns: 1; nil if all events are acknowledged.
+  /// - Returns: Always 1, the number of acknowledged events; nil if all events are already acknowledged.
   func acknowledgeNext() -> Int? {
     take { $0.open.isEmpty ? nil : 1 }
   }

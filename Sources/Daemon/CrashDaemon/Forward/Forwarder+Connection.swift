@@ -4,12 +4,12 @@ import CrashStore
 import NIOCore
 import NIOPosix
 
-// Handles one connection to the collector.
+// Handles one connection to a collector.
 extension Forwarder {
   private static let answerLimitBytes = 4_096
-  /// The maximum number of answers that wait to be read.
+  /// The maximum number of received answers that no task has read yet.
   ///
-  /// A collector sends at most one answer for each event of a page.
+  /// The limit is sufficient, because a collector sends at most one answer for each event of a page.
   private static let answerLimit = 64
 
   /// Sends the events after `start` until the task is cancelled or the connection ends.
@@ -22,7 +22,8 @@ extension Forwarder {
     configuration.counts.change(forward.path) { $0.isConnected = true }
     let window = ForwardWindow(from: start)
     var outcome: Result<Void, any Error> = .success(())
-    // Cancelling the task does not end a pending write. Only closing the connection ends the write.
+    // The cancellation of the task does not end a pending write. Therefore, the handler closes the connection, which
+    // ends the write.
     await withTaskCancellationHandler {
       do {
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -38,8 +39,8 @@ extension Forwarder {
     } onCancel: {
       channel.close(promise: nil)
     }
-    // Store the last acknowledged cursor, because the next connection continues after it. If this fails, the collector
-    // receives the acknowledged events twice.
+    // Store the last acknowledged cursor, because the next connection continues after it. If storing the cursor fails,
+    // the collector receives the acknowledged events again.
     if let reached = window.reached { try keep(reached) }
     if window.isLate { throw Failure.tooSlow(configuration.limits.collector_ms) }
     try outcome.get()
@@ -50,7 +51,7 @@ extension Forwarder {
     let separator = ForwardFormat(format: forward.format).separator
     return try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .connectTimeout(.milliseconds(Int64(configuration.limits.collector_ms)))
-      // A collector that does not send acknowledgements may close its sending direction.
+      // A collector that does not send acknowledgements may close its sending direction without ending the connection.
       .channelOption(.allowRemoteHalfClosure, value: !listens)
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
@@ -66,7 +67,7 @@ extension Forwarder {
       .connect(unixDomainSocketPath: forward.path).get()
   }
 
-  /// Handles each answer of the collector when it arrives.
+  /// Handles each answer of the collector as soon as it arrives.
   private func hear(_ answers: AsyncStream<[UInt8]>, _ window: ForwardWindow) async throws {
     let format = ForwardFormat(format: forward.format)
     for await frame in answers {
@@ -89,8 +90,8 @@ extension Forwarder {
 
   private func send(from start: StoreCursor, over channel: any Channel, _ window: ForwardWindow) async throws {
     let (store, hub, batch) = (configuration.store, configuration.hub, configuration.limits.eventBatch)
-    // Subscribe before the first read. Otherwise an event that is stored between the read and the subscription would be
-    // missed.
+    // Subscribe to news before the first read of the store. Otherwise, an event that is stored between the read and the
+    // subscription would be missed.
     var news = hub.news().makeAsyncIterator()
     var progress = window.progress.makeAsyncIterator()
     let reader = hub.beginReading(at: start)
@@ -113,10 +114,11 @@ extension Forwarder {
         while !window.isEmpty {
           let alarm = alarm(channel, window)
           defer { alarm.cancel() }
-          // If the task is cancelled, the sequence ends without an element.
+          // If the task is canceled, the sequence ends without an element.
           guard await progress.next() != nil else { throw CancellationError() }
         }
-        // While removed events are not reported yet, do not move the stored cursor past them.
+        // Removed events are reported together with the next event. Until then, do not move the stored cursor past
+        // them.
         if page.end != cursor, lost == 0 { try keep(page.end) }
         cursor = page.end
         hub.read(reader, to: cursor)
@@ -125,11 +127,12 @@ extension Forwarder {
     } while await news.next() != nil
   }
 
-  /// Sends an event, and returns after the kernel has accepted it.
+  /// Sends an event, and returns after the kernel has accepted all its bytes.
   private func send(
     _ message: ByteBuffer, _ cursor: StoreCursor, over channel: any Channel, _ window: ForwardWindow
   ) async throws {
-    // Start the time-out here. The time that crashd needs to build the message must not count against the collector.
+    // Start the collector's time-out only here. The time that crashd needs to build the message must not reduce the
+    // time that the collector has.
     let alarm = alarm(channel, window)
     defer { alarm.cancel() }
     window.send(cursor)
@@ -148,7 +151,7 @@ extension Forwarder {
 
 /// Passes the answers of the collector to the task that reads them.
 ///
-/// If the collector sends more answers than the stream can store, the handler disconnects the collector.
+/// If the collector sends more answers than the stream can hold, the handler disconnects the collector.
 private final class ForwardAnswers: ChannelInboundHandler {
   typealias InboundIn = [UInt8]
 
@@ -156,7 +159,7 @@ private final class ForwardAnswers: ChannelInboundHandler {
   private let end: AsyncStream<[UInt8]>.Continuation
 
   /// - Parameters:
-  ///   - answers: The stream of the answers; nil if no task reads answers. In this case, the channel carries raw bytes.
+  ///   - answers: The stream of the answers; nil if no task reads answers. If it is nil, the channel carries raw bytes.
   ///   - end: The stream that the handler finishes when the connection ends.
   init(_ answers: AsyncStream<[UInt8]>.Continuation?, end: AsyncStream<[UInt8]>.Continuation) {
     (self.answers, self.end) = (answers, end)
@@ -169,6 +172,6 @@ private final class ForwardAnswers: ChannelInboundHandler {
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-  /// NIO calls this function for every channel, even if the channel was never connected.
+  /// NIO also calls this function for a channel that was never connected.
   func handlerRemoved(context: ChannelHandlerContext) { end.finish() }
 }

@@ -8,7 +8,8 @@ import Synchronization
 
 /// Sends each event of the store to one collector at least once, starting at the stored cursor of the collector.
 ///
-/// A forwarder stores at most one page of events. A slow or missing collector does not delay the other collectors.
+/// A forwarder holds at most one page of events in memory. A slow or missing collector does not delay the other
+/// collectors.
 struct Forwarder: Sendable {
   struct Configuration: Sendable {
     var store: ReportStore
@@ -39,14 +40,14 @@ struct Forwarder: Sendable {
   let forward: ForwardSettings
   let configuration: Configuration
 
-  /// Runs until the task is cancelled.
+  /// Sends events until the task is canceled.
   func run() async {
     var backoff = Backoff()
     var isTold = false
     while !Task.isCancelled {
       let before = configuration.counts.delivered(forward.path)
       do {
-        // Connect only if there is an event to send. Until then, the collector need not run.
+        // Connect only after the store has an event to send, so that the collector need not run before that.
         guard let start = try await firstEvent() else { return }
         try await send(from: start)
       } catch {
@@ -55,7 +56,7 @@ struct Forwarder: Sendable {
           count.isConnected = false
           count.failures &+= 1
         }
-        // The collector has accepted events after the last failure. Therefore, log the next failure again.
+        // The collector has accepted events since the last failure. Therefore, log the next failure again.
         if configuration.counts.delivered(forward.path) != before {
           backoff.reset()
           isTold = false
@@ -67,10 +68,10 @@ struct Forwarder: Sendable {
     }
   }
 
-  /// Waits until the store has an event after the cursor of the collector; returns nil if the task is cancelled.
+  /// Waits until the store has an event after the cursor of the collector; returns nil if the task is canceled.
   private func firstEvent() async throws -> StoreCursor? {
-    // Subscribe before the first read. Otherwise an event that is stored between the read and the subscription would be
-    // missed.
+    // Subscribe to news before the first read of the store. Otherwise, an event that is stored between the read and the
+    // subscription would be missed.
     var news = configuration.hub.news().makeAsyncIterator()
     var cursor = try enter()
     var (seen, unreadable) = (cursor, 0)
@@ -78,8 +79,8 @@ struct Forwarder: Sendable {
       let page = try configuration.store.eventPage(after: seen, filter, limit: 1)
       if !page.events.isEmpty { return cursor }
       (seen, unreadable) = (page.end, unreadable + page.unreadable)
-      // Removed and unreadable events are reported together with the next event. Until then, the stored cursor must not
-      // move past them.
+      // Removed and unreadable events are reported together with the next event. Until then, the collector's stored
+      // cursor must not move past them.
       if seen != cursor, unreadable == 0, try configuration.store.removed(after: cursor, through: seen).count == 0 {
         try keep(seen)
         cursor = seen
@@ -89,9 +90,9 @@ struct Forwarder: Sendable {
     return nil
   }
 
-  /// Returns the stored cursor of the collector.
+  /// Returns the stored cursor of the collector, and registers a new collector.
   ///
-  /// A new collector gets a cursor after the last stored event.
+  /// The cursor of a new collector is after the last stored event.
   func enter() throws -> StoreCursor {
     try configuration.store.enter(subscriber: forward.subscriber, uid: geteuid(), at: Moment.now().description)
   }
@@ -110,8 +111,8 @@ final class ForwardCounts: Sendable {
     var isConnected = false
     /// The number of delivered events.
     ///
-    /// An event is delivered if the collector has acknowledged it. If the collector sends no acknowledgements, an event
-    /// is delivered if the collector's socket has accepted it.
+    /// An event is delivered if the collector has acknowledged it. For a collector that sends no acknowledgements, an
+    /// event is delivered when the collector's socket has accepted it.
     var delivered = 0
     /// The number of connections that failed or were interrupted.
     var failures = 0

@@ -9,10 +9,10 @@ actor Forwarding: Service {
 
   init(_ configuration: Forwarder.Configuration) {
     self.configuration = configuration
-    // A new collector receives only the events that are stored after this call. Register the collectors before crashd
-    // stores its first event.
+    // The function `enter` registers a collector. A new collector receives only the events that are stored after this
+    // call. Therefore, register the collectors before crashd stores its first event.
     for forward in configuration.settings.current.forward {
-      // Ignore an error here, because the forwarder tries again and logs the reason.
+      // Ignore an error here, because the forwarder later calls `enter` again and logs the reason.
       _ = try? Forwarder(forward: forward, configuration: configuration).enter()
     }
   }
@@ -31,8 +31,8 @@ actor Forwarding: Service {
     for (forward, task) in running where !wanted.contains(forward) {
       task.cancel()
       running[forward] = nil
-      // Wait until the task has ended. The new settings may contain a collector with the same path, which continues at
-      // the same cursor.
+      // Wait until the task of the removed collector has ended. The new settings may contain a collector with the same
+      // path, which continues at the stored cursor of the removed collector.
       await task.value
       configuration.counts.forget(forward.path)
     }

@@ -16,21 +16,21 @@ enum GuardMode: String, Sendable, Codable, CaseIterable {
   }
 }
 
-/// The operator's overrides of the guard modes for a program.
+/// The operator's overrides of the guard modes for one program.
 ///
 /// If a kind of guard has no override, the program's own mode applies.
 struct GuardWords: Codable, Sendable, Equatable {
   /// The modes of guards at call sites, by the name of the guard's kind.
   ///
-  /// If a later version of crashd stored a mode that this version does not support, the mode stays stored but is not
-  /// sent to processes.
+  /// If a later version of crashd stored a mode that this version does not support, crashd keeps the stored mode but
+  /// does not send it to processes.
   var modes: [String: String] = [:]
-  /// The modes of implicit protections, which the source code does not call.
+  /// The modes of implicit protections, which the program uses without a call in its source code, by kind.
   var implicitModes: [String: String] = [:]
 
   var isEmpty: Bool { modes.isEmpty && implicitModes.isEmpty }
 
-  /// Sets the mode of the given kinds.
+  /// Sets the mode of the given kinds of guards.
   ///
   /// If the mode is nil, the program's own modes apply again.
   mutating func set(_ mode: GuardMode?, of kinds: some Sequence<String>, isImplicit: Bool) {
@@ -43,7 +43,7 @@ struct GuardWords: Codable, Sendable, Equatable {
   func message(round: UInt32) -> cs_control_guards {
     var message = cs_control_guards()
     message.round = round
-    // Swift imports the C arrays as tuples. The pointers to them are used only inside the closures.
+    // Swift imports the C arrays as tuples. The pointers to the arrays are used only inside the closures.
     unsafe withUnsafeMutableBytes(of: &message.modes) { unsafe Self.fill($0, modes) }
     unsafe withUnsafeMutableBytes(of: &message.implicit_modes) { unsafe Self.fill($0, implicitModes) }
     return message
@@ -51,7 +51,7 @@ struct GuardWords: Codable, Sendable, Equatable {
 
   private static func fill(_ bytes: UnsafeMutableRawBufferPointer, _ modes: [String: String]) {
     for (kind, mode) in modes {
-      // Skip names that another version of crashd has stored.
+      // Skip names that this version of crashd does not support, because another version has stored them.
       guard let number = GuardKinds.number(of: kind), number < bytes.count, let mode = GuardMode(rawValue: mode)
       else { continue }
       unsafe bytes[number] = mode.word.rawValue

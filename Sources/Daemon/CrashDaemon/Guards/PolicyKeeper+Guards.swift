@@ -1,9 +1,9 @@
 import CrashProtocol
 
-// The operator's guard modes are stored together with the operator's quarantine overrides. Both take precedence over
-// the program's own settings.
+// The operator's guard modes are stored together with the operator's quarantine overrides. Both kinds of overrides take
+// precedence over the program's own settings.
 extension PolicyKeeper {
-  /// Sets the mode of the given kinds.
+  /// Sets the mode of the given kinds of guards for services.
   ///
   /// If the mode is nil, the program's own modes apply again.
   func setGuards(

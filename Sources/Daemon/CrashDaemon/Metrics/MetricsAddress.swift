@@ -3,7 +3,7 @@ import NIOCore
 /// The address at which a client can scrape the metrics, such as `127.0.0.1:9779`.
 struct MetricsAddress: Sendable, Hashable {
   var host: String
-  /// The port.
+  /// The TCP port.
   ///
   /// If the port is 0, the kernel chooses a free port, and crashd logs this port.
   var port: Int
@@ -27,7 +27,7 @@ struct MetricsAddress: Sendable, Hashable {
     (self.host, self.port) = (numeric, port)
   }
 
-  /// Whether only this machine can reach the address.
+  /// Whether only processes on this machine can reach the address.
   var isLoopback: Bool { host == "::1" || (host.hasPrefix("127.") && !host.contains(":")) }
 
   /// Returns the URL of a listener that is bound to this address.

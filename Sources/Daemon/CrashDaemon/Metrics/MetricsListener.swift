@@ -37,8 +37,8 @@ struct MetricsListener: Service {
 
   /// Serves the metrics at one address until the task is cancelled.
   ///
-  /// If the address cannot be bound, the function tries again. The address may be configured only after crashd starts,
-  /// or another program may use it temporarily.
+  /// If crashd cannot bind the address, the function tries again after a pause. The reason is that the operator may add
+  /// the address to an interface later, or that another program may use it temporarily.
   private func serve(_ address: MetricsAddress, _ scrapes: MetricsScrapes) async {
     var backoff = Backoff()
     var told = ""
@@ -48,7 +48,7 @@ struct MetricsListener: Service {
         logger.info("serving metrics at \(channel.localAddress.map(MetricsAddress.url) ?? address.host)")
         (backoff, told) = (Backoff(), "")
         await withTaskCancellationHandler {
-          // Ignore an error of the listener, because the loop binds the address again.
+          // Ignore an error of the listener, because the loop then binds the address again.
           do { try await channel.closeFuture.get() } catch {}
         } onCancel: {
           channel.close(promise: nil)

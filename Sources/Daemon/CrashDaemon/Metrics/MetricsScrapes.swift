@@ -1,17 +1,17 @@
 import NIOHTTP1
 import Synchronization
 
-/// Answers all scrapes within one second with the same text.
+/// Answers all scrapes within one second with the same cached text.
 ///
 /// Therefore, a client that scrapes continuously causes no more work than a client that scrapes every second.
 final class MetricsScrapes: Sendable {
   /// The maximum number of concurrent connections; further connections are closed.
   static let connectionLimit = 8
-  /// The time-out for a client to send its whole request after it has connected.
+  /// The time-out for a client to send its whole request, counted from the start of the connection.
   static let silence_ms = 2_000
   /// The maximum size of a request.
   ///
-  /// Prometheus sends a few hundred bytes.
+  /// The limit is sufficient, because the requests of Prometheus have a few hundred bytes.
   static let requestLimitBytes = 8 << 10
 
   struct Answer: Sendable, Equatable {
@@ -23,11 +23,11 @@ final class MetricsScrapes: Sendable {
   private struct State {
     var connections = 0
     var text: Task<String?, Never>?
-    /// The time when the text was complete; nil while the text is being made.
+    /// The time when the text was complete; nil while crashd is making the text.
     var ready_ns: UInt64?
   }
 
-  /// The time-out for the whole connection, including the answer.
+  /// The time-out for the whole connection, including the reply.
   let limit_ms: Int
 
   private let now_ns: @Sendable () -> UInt64
@@ -69,9 +69,9 @@ final class MetricsScrapes: Sendable {
     Answer(status: status, type: "text/plain; charset=utf-8", text: text + "\n")
   }
 
-  /// Returns the cached text, or makes a new text.
+  /// Returns the cached text, or makes a new text if the cached text is too old.
   ///
-  /// Only one text is made at a time, because scrapes must not add work while the store is slow.
+  /// Only one task makes a text at a time, because scrapes must not add work while the store is slow.
   func text() async -> String? {
     let now_ns = now_ns()
     let task = state.withLock { state in

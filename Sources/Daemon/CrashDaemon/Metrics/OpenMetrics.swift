@@ -9,7 +9,7 @@ struct OpenMetrics {
 
   /// Adds one metric.
   ///
-  /// The keys of `samples` are the values of `label`. If `label` is nil, the sample has no label.
+  /// The keys of `samples` are the values of the label `label`. If `label` is nil, the only sample has no label.
   mutating func add(_ name: String, _ kind: Kind, _ help: String, by label: String? = nil, _ samples: [String: Int]) {
     add(
       name, kind, help, by: label.map { [$0] } ?? [],
@@ -18,7 +18,7 @@ struct OpenMetrics {
 
   /// Adds one metric with several labels.
   ///
-  /// The values of each sample have the same order as the labels.
+  /// The label values of each sample have the same order as the label names.
   mutating func add(
     _ name: String, _ kind: Kind, _ help: String, by labels: [String], _ samples: [(values: [String], number: Int)]
   ) {
@@ -40,8 +40,8 @@ struct OpenMetrics {
 
   /// Escapes special characters in a label's value.
   ///
-  /// The code compares Unicode scalars. A comparison of `Character` values would miss a quotation mark with a combining
-  /// mark.
+  /// The code compares Unicode scalars and not `Character` values. A comparison of `Character` values would not find a
+  /// quotation mark that is followed by a combining mark.
   private static func escape(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

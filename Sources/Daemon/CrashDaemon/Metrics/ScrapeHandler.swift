@@ -1,10 +1,10 @@
 import NIOCore
 import NIOHTTP1
 
-/// Handles one connection of a scraper, with one request and one answer, and then closes the connection.
+/// Handles one connection of a scraper, which has one request and one reply, and then closes the connection.
 ///
-/// The request is untrusted input. The number of connections, the bytes and the time are limited. crashd does not store
-/// or log any part of the request.
+/// The request is untrusted input. Therefore, the number of connections, the bytes and the time are limited. crashd
+/// does not store or log any part of the request.
 final class ScrapeHandler: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = HTTPServerResponsePart
@@ -25,7 +25,8 @@ final class ScrapeHandler: ChannelInboundHandler {
     let end = channel.eventLoop.scheduleTask(in: .milliseconds(Int64(scrapes.limit_ms))) { channel.close(promise: nil) }
     channel.closeFuture.whenComplete { _ in end.cancel() }
     let handler = ScrapeHandler(scrapes)
-    // Close silent connections early, because they would use up the limited connections that a scraper needs.
+    // Close silent connections early, because they would occupy connections that a scraper needs, and the number of
+    // connections is limited.
     let silence = min(scrapes.limit_ms, MetricsScrapes.silence_ms)
     let silent = channel.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(Int64(silence))) {
       if !handler.hasAnswered { channel.close(promise: nil) }
@@ -65,7 +66,7 @@ final class ScrapeHandler: ChannelInboundHandler {
     isWritten.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
   }
 
-  /// A malformed request closes the connection.
+  /// If NIO cannot parse the request, close the connection.
   func errorCaught(context: ChannelHandlerContext, error _: any Error) { context.close(promise: nil) }
 }
 

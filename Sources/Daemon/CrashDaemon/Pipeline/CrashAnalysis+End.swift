@@ -4,17 +4,17 @@ import CrashStore
 import LinuxSystem
 import Logging
 
-// The work on a crash that must wait until the process has ended.
+// Handles the part of a crash's analysis that must wait until the process has ended.
 extension CrashAnalysis {
   /// The maximum number of attempts to store the rebuilt report.
   ///
-  /// An attempt fails if another task changes the report in between.
+  /// An attempt fails if another task changes the report between reading and storing it.
   private static let endAttempts = 4
 
   /// If several threads crashed, rebuilds the report so that the thread whose signal ended the process comes first.
   ///
-  /// Takes a permit, because the rebuild needs as much memory as a reading. The rebuild uses the symbols that are
-  /// available now. Symbols that arrive later improve the report at that time.
+  /// The rebuild takes a permit, because it needs as much memory as a reading of a ring. The rebuild uses the symbols
+  /// that are available at this time. When further symbols arrive, another task adds them to the report.
   func noteEnd(_ ended: EndedProcess, report id: String) async {
     guard let signal = ended.end.signal else { return }
     let permit = await permits.enter(ended.process.facts.peer.uid)
@@ -25,10 +25,10 @@ extension CrashAnalysis {
       } catch .changedMeanwhile {
         continue
       } catch .noSuchReport {
-        // The report waits in memory for the store, or was removed in the meantime.
+        // The report is not in the store: it waits in memory, or it was removed in the meantime.
         return
       } catch {
-        // The store keeper reports outages of the store.
+        // The store keeper itself reports outages of the store.
         if !error.isOutage {
           logger.warning("cannot record the signal that ended the process of report \(id): \(error), ignoring")
         }
@@ -57,7 +57,7 @@ extension CrashAnalysis {
     if !late.isEmpty { await caches.remember(LateReport(id: id, user: process.facts.peer.uid), until: late) }
   }
 
-  /// Reports an unreported exit, unless the process ended normally.
+  /// Stores a report of an unreported exit, unless the process ended normally.
   ///
   /// A process that crashed earlier and then ended for another reason gets two reports.
   func bury(_ ended: EndedProcess, hasCrashed: Bool = false) async -> Outcome {

@@ -7,14 +7,14 @@ import Logging
 extension CrashAnalysis {
   /// The number of occurrences of each incident of a ring.
   ///
-  /// The key identifies the incident in the ring.
+  /// The key is the number that identifies the incident in the ring.
   typealias Occurrences = [UInt64: UInt64]
 
-  /// Stores the incidents of a ring that are new or have occurred again.
+  /// Stores the incidents of a ring that are new or have occurred again since the previous reading.
   /// - Parameters:
   ///   - process: The process of the ring.
   ///   - seen: The occurrences that the previous reading returned.
-  ///   - whenUnstored: Called when the store did not accept the incidents, which must then be read again.
+  ///   - whenUnstored: Called if the store did not accept the incidents, so that the caller reads them again later.
   /// - Returns: The occurrences that this reading found.
   func observe(
     _ process: AttachedProcess, seen: Occurrences, whenUnstored: () -> Void = {}
@@ -36,7 +36,7 @@ extension CrashAnalysis {
       try store.put(incidents: reports)
     } catch {
       ledger.postpone("incidents", of: process.facts.peer, process: process.facts.identity.name, because: "\(error)")
-      // The incidents are not added to `seen`, so the next reading finds them again.
+      // The occurrences in `seen` stay unchanged, so the next reading finds the incidents again.
       whenUnstored()
       await policy?.saw([], classes, of: process)
       return seen
@@ -65,14 +65,15 @@ extension CrashAnalysis {
     ledger.lose(["incidents": count], of: process.facts.peer, process: process.facts.identity.name)
   }
 
-  /// Returns the incidents that have more occurrences than in `seen`.
+  /// Returns the incidents that have more occurrences than `seen` contains.
   ///
-  /// Excludes incidents that were followed by a crash, because the crash report contains them.
+  /// An incident that a crash followed is excluded, because the crash report contains it.
   private static func new(_ incidents: [Incident], seen: Occurrences) -> [Incident] {
     incidents.filter { seen[$0.key] != $0.count && !$0.isOfCrash }
   }
 
-  /// Returns a key for a call site: the class, the access kind, and the names of the three innermost in-app functions.
+  /// Returns a key of the call site of an incident: the class, the access kind, and the names of the three innermost
+  /// in-app functions.
   ///
   /// Line numbers are not part of the key.
   private static func group(of report: IncidentReport) -> String {

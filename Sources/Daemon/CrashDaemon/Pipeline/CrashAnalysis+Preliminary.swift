@@ -3,12 +3,12 @@ import CrashRing
 import CrashStore
 import CrashSymbols
 
-// The preliminary report of a crash. It is listed while crash-analyse reads the symbols of the build.
+// Lists a preliminary report of a crash. crashd lists this report while crash-analyse reads the symbols of the build.
 extension CrashAnalysis {
   /// Lists a crash whose symbols are not available yet.
   ///
-  /// All names come from existing symbol caches. These names were checked earlier, so no child process runs. If the
-  /// store already has an earlier report of the crash, the list shows that report instead.
+  /// All names come from existing symbol caches. The names in existing caches were checked earlier, so no child process
+  /// is needed. If the store already has an earlier report of the crash, crashd lists that report instead.
   ///
   /// If the report would have too many frames, the threads that did not crash are omitted. If the crashed threads alone
   /// have too many frames, no preliminary report is listed.
@@ -25,12 +25,13 @@ extension CrashAnalysis {
     // report.
     report.group = CrashReport.Group(key: "", title: "")
     report.otherGroups = nil
-    // If the store fails, no report is listed.
+    // If the store cannot be read, no preliminary report is listed.
     guard let new = try? store.unstored([report]), !new.isEmpty else { return }
     preliminary.show(report, of: ring, limits)
   }
 
-  /// Returns the contents reduced to the size of a preliminary report, or nil if the crashed threads alone exceed it.
+  /// Returns the contents reduced to the size of a preliminary report; nil if the crashed threads alone exceed this
+  /// size.
   private func sized(_ contents: RingContents) -> RingContents? {
     let crashed = contents.records.reduce(0) { $0 + $1.frames.count }
     guard crashed <= limits.preliminaryFrames else { return nil }

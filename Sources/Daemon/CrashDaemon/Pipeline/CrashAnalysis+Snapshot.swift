@@ -3,7 +3,7 @@ import CrashRing
 import LinuxSystem
 import Logging
 
-// The first step of the analysis of a crash: reading the contents of its ring.
+// Implements the first step of the analysis of a crash: reading the contents of its ring.
 extension CrashAnalysis {
   /// The contents of a ring at one moment.
   struct Snapshot: Sendable {
@@ -13,12 +13,12 @@ extension CrashAnalysis {
     var raw: [UInt8] = []
     /// Whether `contents`, `raw` and `stamp` describe the same state of the ring.
     var isConsistent = false
-    /// Whether the process recorded non-fatal incidents.
+    /// Whether the process has recorded non-fatal incidents.
     var hasIncidents: Bool
-    /// The losses that the first reading found.
+    /// The numbers of lost records that the first reading found, by kind.
     var losses: [String: Int]
 
-    /// The contents that the report covers.
+    /// The contents that the report covers, for comparison with a later reading.
     var seen: Seen { Seen(contents, stamp: isConsistent ? stamp : nil) }
   }
 
@@ -51,17 +51,17 @@ extension CrashAnalysis {
     var contents = process.ring.contents(hasEnded: isFinal)
     if let times = process.facts.times { process.crashTimes.correct(&contents, times) }
     if withholdsMemory(of: process) { contents.withholdMemory() }
-    // While the process runs, a torn record may still be completed, and a thread that has not answered the sweep may
+    // While the process runs, it may still complete a torn record, and a thread that has not answered the sweep may
     // still answer.
     if !isFinal { contents.losses["torn"] = nil }
     if !isFinal { contents.losses["silentThreads"] = nil }
     return contents
   }
 
-  /// Whether no memory of the process is stored, whatever its ring contains.
+  /// Whether crashd must not store any memory of the process, even if the ring contains memory.
   ///
-  /// This applies if the operator has configured it, or if the process had more privileges than its user. The library in
-  /// such a process should record no memory, but crashd does not rely on that.
+  /// Memory is withheld if the operator has configured it, or if the process has more privileges than its user. The
+  /// library in a process with more privileges should not record memory, but crashd does not rely on this.
   func withholdsMemory(of process: AttachedProcess) -> Bool {
     !process.isStored && (process.facts.isRestricted || settings.current.noMemory.hold(for: process.facts))
   }

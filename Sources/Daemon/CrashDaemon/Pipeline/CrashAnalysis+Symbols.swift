@@ -3,14 +3,14 @@ import CrashRing
 import CrashSymbols
 import LinuxSystem
 
-// The second step of the analysis of a crash: finding the symbols of its frames.
+// Implements the second step of the analysis of a crash: finding the symbols of its frames.
 extension CrashAnalysis {
-  /// The maximum number of additional symbol requests.
+  /// The maximum number of additional requests for symbols.
   ///
-  /// A request is needed when new frames refer to images without loaded symbols.
+  /// Another request is needed if new frames are in images whose symbols are not loaded.
   private static let symbolRounds = 4
 
-  /// Finds the symbols of a snapshot, and adds the records that the process wrote in the meantime.
+  /// Finds the symbols of a snapshot, and adds the records that the process wrote while the symbols were found.
   ///
   /// While the symbol caches are built, the permit is released and the ring's pages and the snapshot's contents are
   /// freed.
@@ -33,11 +33,12 @@ extension CrashAnalysis {
       snapshot.contents = read(process, isFinal: source.isFinal)
       snapshot.hasIncidents = snapshot.contents.hasObservations
     }
-    // While the symbol caches were built, more threads may have crashed, perhaps in other images. The number of rounds
-    // is limited. If threads keep crashing, the frames of the last crashes are stored as addresses without names.
+    // While the symbol caches were built, more threads may have crashed, perhaps in other images. The number of
+    // iterations is limited. If threads keep crashing, the report contains the frames of the last crashes as addresses
+    // without names.
     for _ in 0..<Self.symbolRounds {
-      // The ring's stamp was read before the contents, and is read again after the copy was made. Equal stamps mean
-      // that the contents and the copy describe the same state of the ring. With different stamps, the copy could
+      // The ring's stamp was read before the contents, and is read again after the copy `raw` was made. Equal stamps
+      // mean that the contents and the copy describe the same state of the ring. With different stamps, the copy could
       // contain more or fewer records than the report.
       snapshot.raw = try excerpt(process)
       let after = process.ring.stamp()
@@ -49,14 +50,14 @@ extension CrashAnalysis {
         symbols = await openCaches(for: snapshot.contents, of: process)
       }
     }
-    // The ring never stayed unchanged during a reading, so the report is built from the stored copy.
+    // The ring changed during every reading, so the report is built from the stored copy.
     if let copy = Reanalysis.process(ofOrphan: snapshot.raw) {
       snapshot.contents = read(copy, isFinal: source.isFinal)
     }
     return symbols
   }
 
-  /// Returns the contents of a ring that no process writes any more, and the symbols that are available now.
+  /// Returns the contents of a ring to which no process writes any more, and the symbols that are available now.
   func openAgain(_ process: AttachedProcess) async -> (RingContents, OpenCaches) {
     let contents = read(process, isFinal: true)
     return (contents, await openCaches(for: contents, of: process))
@@ -72,7 +73,7 @@ extension CrashAnalysis {
     return await judged(wanted, await caches.answer(to: wanted, for: process.facts.peer.uid, timeout_ms: 0))
   }
 
-  /// The images and addresses whose symbols the frames of a ring need.
+  /// The images and addresses for which the frames of a ring need symbols.
   private struct SymbolQuestion: Sendable {
     var wanted: [String: Set<UInt64>]
     var images: [ImageFile]
@@ -105,9 +106,9 @@ extension CrashAnalysis {
     return open
   }
 
-  /// Returns a builder that continues an earlier report, if there is one.
+  /// Returns a report builder, which continues the earlier report of the crash if there is one.
   ///
-  /// The builder also gets the variables in scope where a bad pointer was used.
+  /// The builder also receives the variables in scope where the program used an invalid pointer.
   func builder(
     _ contents: RingContents, of process: AttachedProcess, _ symbols: OpenCaches, old: CrashReport? = nil,
     endSignal: Int32? = nil
@@ -129,7 +130,7 @@ extension CrashAnalysis {
     }
     guard builder.needsNamedClasses else { return builder }
     builder.hasAllClasses = true
-    // All lookups in this loop share one deadline.
+    // All descriptions in this loop share one deadline.
     let deadline = ContinuousClock.now + .milliseconds(limits.scope_ms)
     for place in places where builder.namedClasses.isEmpty {
       guard ContinuousClock.now < deadline, let file = ImageFile.list([place.image]).first,

@@ -2,14 +2,16 @@ import CrashReport
 import CrashStore
 import Logging
 
-/// The unwind cross-check of a stored report. Subscribers receive the report before the cross-check.
+/// Runs the unwind cross-check of a stored report.
+///
+/// Subscribers receive the report before the cross-check.
 extension CrashAnalysis {
-  /// Unwinds the crashed threads of a ring that no process writes any more, and adds the findings to the report.
+  /// Unwinds the crashed threads of a ring to which no process writes any more, and adds the findings to the report.
   ///
-  /// If both unwinders agree, no event is sent. If the cross-check improved frames, subscribers receive the report
+  /// If both unwinders agree, crashd sends no event. If the cross-check improved frames, subscribers receive the report
   /// again.
   func unwindAgain(_ process: AttachedProcess, report id: String) async {
-    // Checked before the ring is read, because during a storm of crashes most calls get no permit.
+    // This check precedes the reading of the ring, because during many concurrent crashes most calls get no permit.
     guard unwinder.isOpen(for: process.facts.peer.uid),
       let images = SnapshotUnwinder.images(of: read(process, isFinal: true)),
       let outcome = await unwinder.unwind(
@@ -30,7 +32,8 @@ extension CrashAnalysis {
       better.timing = report.timing
       better.losses = report.losses
       better.unwinding = outcome.findings
-      // Without its raw record, the changed report could never be analyzed again.
+      // Do not change the report if its raw record was removed, because crashd could never analyze the changed report
+      // again.
       guard let raw = try store.raw(id: id) else { return }
       if try store.put(better, raw: raw, replacing: stored.cursor) != .unchanged { hub.notify() }
     } catch {

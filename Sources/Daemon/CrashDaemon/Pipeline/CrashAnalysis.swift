@@ -6,20 +6,20 @@ import LinuxSystem
 import Logging
 import Synchronization
 
-/// The steps of the analysis of one crash: read the ring, symbolicate, diagnose, group, store.
+/// Implements the steps of the analysis of one crash: read the ring, symbolicate, diagnose, group, store.
 struct CrashAnalysis: Sendable {
   var caches: SymbolCaches
   var unwinder: SnapshotUnwinder
-  /// The permits that tasks need to read, symbolicate and store rings.
+  /// The permits that tasks need in order to read, symbolicate and store rings.
   var permits: FairSemaphore
-  /// The CPU time spent on reading each user's rings.
+  /// The time spent on reading each user's rings.
   ///
-  /// When a user exceeds the allowance, that user's rings are read at a lower priority.
+  /// If a user exceeds the allowance, crashd reads the rings of this user at a lower priority.
   var lookTime: CPUAccounts
-  /// The CPU time spent on reading each user's announced incidents.
+  /// The time spent on reading each user's announced incidents.
   ///
-  /// When a user exceeds the allowance, the reading of that user's incidents waits. The priority of the user's crashes
-  /// does not change.
+  /// If a user exceeds the allowance, announced incidents of this user wait. The priority of the user's crashes does
+  /// not change in this case.
   var incidentTime: CPUAccounts
   var store: ReportStore
   var hub: EventHub
@@ -28,16 +28,14 @@ struct CrashAnalysis: Sendable {
   var limits: Limits
   var logger: Logger
   var units = UnitResults()
-  /// The settings, including the rules for processes whose memory is not stored.
+  /// The settings, which contain the rules about processes whose memory must not be stored.
   var settings = LiveSettings()
-  /// Reports of crashes that wait for their symbols.
+  /// The preliminary reports of crashes that wait for their symbols.
   var preliminary = PreliminaryReports()
   /// Receives use-after-free crashes and the incidents of quarantined classes; nil in some tests.
   var policy: PolicyKeeper?
 
-  /// Charges a user for the CPU time of one reading.
-  ///
-  /// Time spent waiting for symbols is not charged.
+  /// Charges a user for the time of one reading, which is limited to `lookCharge_ms`.
   func chargeLook(of uid: UInt32, since start_ns: UInt64) { charge(lookTime, uid, since: start_ns) }
 
   /// Charges a user for one reading of announced incidents.
@@ -50,26 +48,26 @@ struct CrashAnalysis: Sendable {
 
   /// The outcome of reading a ring.
   enum Outcome: Sendable, Equatable {
-    /// No thread has crashed since the last reading.
+    /// The ring contains no new crash since the last reading.
     case nothingNew
     case stored(id: String, seen: Seen)
-    /// The report waits in memory until the store accepts it.
+    /// The report is complete, and waits in memory until the store accepts it.
     case held(id: String, seen: Seen)
-    /// The store is failing, and the ring is in a spool file.
+    /// The store fails, and the ring is in a spool file.
     ///
-    /// The report is not held in memory, because the spool file preserves the ring as safely.
+    /// crashd does not hold the report in memory, because the spool file already preserves the ring.
     case unanswered(StoreError)
     case failed
   }
 
   /// The contents that one reading found.
   ///
-  /// The next reading compares its contents with them.
+  /// The next reading compares its own contents with these contents.
   struct Seen: Sendable, Equatable {
     var records: [[UInt64]]
-    /// The threads of the thread sweep.
+    /// The IDs of the threads that the thread sweep sampled.
     ///
-    /// If a later reading finds more threads, the report is completed.
+    /// If a later reading finds more threads, crashd adds them to the report.
     var threads: [Int32]
     var losses: [String: Int]
     /// The stamp of the ring when it had exactly these contents; nil if the ring changed during the reading.
@@ -87,14 +85,14 @@ struct CrashAnalysis: Sendable {
       left.records == right.records && left.threads == right.threads && left.losses == right.losses
     }
 
-    /// Whether a ring with this stamp contains nothing new, also after its process has ended.
+    /// Whether a ring with this stamp contains nothing new, even after its process has ended.
     func isAll(of stamp: RingStamp) -> Bool { stamp.isSettled && losses.isEmpty && self.stamp == stamp }
   }
 
   /// Reads a ring, symbolicates the new records, and stores the report.
   /// - Parameters:
   ///   - source: The ring.
-  ///   - permit: The caller's permit, which is released while symbol caches are built.
+  ///   - permit: The caller's permit, which this function releases while symbol caches are built.
   /// - Returns: The outcome, and whether the process recorded non-fatal incidents.
   func analyse(
     _ source: some CrashSource, _ permit: FairSemaphore.Permit
@@ -116,7 +114,7 @@ struct CrashAnalysis: Sendable {
     }
   }
 
-  /// Analyzes a spool file as soon as a permit is free.
+  /// Analyzes a spool file as soon as crashd has a free permit.
   func analyse(_ file: SpooledFile) async -> Outcome {
     await permits.withPermit(for: file.process.facts.peer.uid) { await analyse(file, $0).outcome }
   }

@@ -2,18 +2,18 @@ import CrashRing
 import CrashStore
 import Synchronization
 
-// Reads the rings of processes.
+// Reads the rings of processes that announced records.
 extension CrashPipeline {
-  /// Waits for a permit, and then reads an announced ring.
+  /// Waits for a permit, and then reads the ring of a process that announced a record.
   ///
-  /// The task is created only after the permit is granted. Thousands of rings wait during a storm of crashes, and each
-  /// task has a stack of 12 KB.
+  /// The task that reads the ring is created only after the permit is granted. During many concurrent crashes,
+  /// thousands of rings wait, and each task would need a stack of 12 KB.
   func begin(_ process: AttachedProcess) {
     let uid = process.facts.peer.uid
     let enter: @Sendable () -> Void = { [self] in
       analysis.permits.enter(uid) { permit in
-        // Swift runs each task priority on its own threads. Therefore rings that change constantly do not delay the
-        // crashes of other users.
+        // Swift runs each task priority on its own threads. Therefore, rings that change constantly, which are read at
+        // low priority, do not delay the crashes of other users.
         let priority: TaskPriority = self.analysis.lookTime.wait_ns(for: uid) > 0 ? .low : .medium
         Task.detached(priority: priority) { await self.drain(process, permit) }
       }
@@ -38,7 +38,7 @@ extension CrashPipeline {
       await observe(process)
       if isFinal { loseUnstored(of: process) }
     }
-    // The state is read again, because it may have changed while the ring was read.
+    // Read the state of the process again, because it may have changed while the ring was read.
     if isFinal, let now = self.entry(number), let ended = now.end {
       if now.hasSeveralCrashes, let id = now.reports.last { await analysis.noteEnd(ended, report: id) }
       let outcome = await analysis.bury(ended, hasCrashed: now.hasCrashed)
@@ -50,11 +50,11 @@ extension CrashPipeline {
 
   /// Does the part of a drain that needs the permit.
   /// - Returns: Whether the process had ended before its ring was read, and whether it recorded non-fatal incidents.
-  ///   Nil if the process is no longer in the table.
+  ///   Returns nil if the process is no longer in the table of processes.
   private func read(_ process: AttachedProcess, _ permit: FairSemaphore.Permit) async -> (Bool, Bool)? {
     defer { permit.giveBack() }
     guard let entry = takeTurn(process.number) else { return nil }
-    // Ordering: the flag is cleared before the ring is read. A record that is written after that sets the flag and is
+    // Ordering: clear the flag before the ring is read. A record that is written after this sets the flag again and is
     // announced again.
     process.isAnnounced.store(false, ordering: .sequentiallyConsistent)
     let isFinal = process.hasEnded.load(ordering: .acquiring)
@@ -71,7 +71,7 @@ extension CrashPipeline {
 
   /// Begins another drain if the ring was announced during this drain.
   ///
-  /// Otherwise the next announcement begins a drain.
+  /// Otherwise, the next announcement begins a drain.
   private func finish(_ number: UInt64, _ process: AttachedProcess) {
     if change(number, { $0.finishTurn() }) == true { return begin(process) }
     wakeWaiters(of: process.facts.peer.pid)
@@ -95,11 +95,12 @@ extension CrashPipeline {
   private func end(_ number: UInt64) async {
     guard let entry = entry(number) else { return }
     let ring = RingKey(entry.process.facts)
-    // The spool copy is removed while the ring is still in `rings`, because until then no other task reads the copy.
+    // Remove the spool copy while the ring is still in `rings`, because no other task reads the copy as long as the
+    // ring is there.
     if entry.isDone { spooler.spool.removeCopy(of: ring.id, owner: ring.user) }
     state.withLock { state in
       state.entries[number] = nil
-      // Both lists change in one critical section, so that a caller always finds the process in one of them.
+      // Both lists change in one critical section, so that a caller always finds the process in exactly one of them.
       state.ended.append(Ended(facts: entry.process.facts, reports: entry.reports))
       if state.ended.count > limits.endedProcesses {
         state.ended.removeFirst(state.ended.count - limits.endedProcesses)
@@ -108,9 +109,10 @@ extension CrashPipeline {
     rings.remove(ring)
     tellCount()
     register.note(.ended(entry.process))
-    // If every report of this ring is stored, the next crashd does not need the ring.
+    // If every report of this ring is stored, the next crashd does not need the ring, and systemd can drop it.
     if let name = entry.process.keptName, analysis.outage.mayForget(name) { store?.forget(name) }
-    // If the report failed, another attempt would fail again. Its file stays in the spool until the next start.
+    // If the analysis failed, another attempt would fail again. In this case, the ring's file stays in the spool until
+    // crashd starts again.
     if !entry.isDone && entry.crash != .failed { await spooler.takeIfThere(SpoolDirectory.name(of: ring.id)) }
   }
 }

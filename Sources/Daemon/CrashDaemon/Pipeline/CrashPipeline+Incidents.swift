@@ -1,11 +1,12 @@
 import CrashRing
 import Synchronization
 
-// Reads the non-fatal incidents of processes.
+// Reads the non-fatal incidents in the rings of processes.
 extension CrashPipeline {
   /// Reads announced incidents until crashd stops.
   ///
-  /// When crashd stops, the queued readings are canceled, because crashd then reads every ring once more.
+  /// When crashd stops, the queued readings are canceled, because crashd then reads the incidents of every ring once
+  /// more.
   func readAnnouncedIncidents() async {
     await withDiscardingTaskGroup { group in
       for await process in recorded.stream {
@@ -13,8 +14,9 @@ extension CrashPipeline {
         if rings.beginWaiting(ring, of: limits.account(of: ring.user), limit: limits.incidentWaitsPerUser) {
           group.addTask { await self.readIncidents(of: ring, first: number) }
         } else {
-          // The queued reading will store these incidents. If it does not, `readUnannounced` stores them. The flag is
-          // cleared so that the process announces later incidents again.
+          // A reading of this ring is already queued and will store these incidents. If the queued reading fails,
+          // `readUnannounced` stores the incidents. Clear the flag, so that the process announces later incidents
+          // again.
           process.hasNewIncidents.store(false, ordering: .sequentiallyConsistent)
         }
       }
@@ -37,15 +39,15 @@ extension CrashPipeline {
     } catch _ {}
     rings.endWaiting(ring, of: limits.account(of: ring.user))
     guard !Task.isCancelled, let process = attached(with: ring, first: number) else { return }
-    // Ordering: the flag is cleared before the incidents are read. An incident that is recorded after that sets the
-    // flag and is announced again.
+    // Ordering: clear the flag before the incidents are read. An incident that is recorded after this sets the flag
+    // again and is announced again.
     process.hasNewIncidents.store(false, ordering: .sequentiallyConsistent)
-    // Another queued reading will read these incidents too. Therefore at most one reading is queued while another
-    // reading waits for symbols.
+    // Another reading of this ring is queued, and will also read these incidents. Therefore, at most one reading of a
+    // ring is queued while another reading of the same ring waits for symbols.
     if observing.waitingCount(ring) > 0 { return }
     let start_ns = Moment.monotonic_ns()
-    // The reading runs in a separate task, which a stop does not cancel. A canceled reading would store incidents
-    // without their symbols.
+    // The reading runs in a separate task, which is not canceled when crashd stops. A canceled reading would store
+    // incidents without their symbols.
     await Task { await observe(process) }.value
     analysis.chargeIncidents(of: ring.user, since: start_ns)
   }
@@ -65,7 +67,7 @@ extension CrashPipeline {
   func readUnannounced() async {
     for process in attached() {
       let ring = RingKey(process.facts)
-      // Skips a ring that another task is reading.
+      // Skip a ring that another task is reading.
       await observing.runIfFree(ring) {
         if process.ring.announcesIncidents() && !rings.isUnread(ring) {
           await analysis.sampleClasses(of: process)
@@ -81,10 +83,11 @@ extension CrashPipeline {
     await observing.run(RingKey(process.facts)) { await observeAlone(process) }
   }
 
-  /// Precondition: no other call is running for this ring, because two concurrent readings would pass new incidents to
-  /// the policy twice.
+  /// Precondition: no other call is running for this ring, because two concurrent readings would pass the same
+  /// incidents to the policy twice.
   private func observeAlone(_ process: AttachedProcess) async {
-    // The policy must register the process first, because it rejects incidents of unknown processes.
+    // Register the process with the policy first, because the policy rejects incidents of processes that are not
+    // registered.
     await register.settle()
     let ring = RingKey(process.facts)
     guard let process = attached(with: ring, first: process.number) else { return }
@@ -93,8 +96,9 @@ extension CrashPipeline {
     rings.note(found, of: ring)
   }
 
-  /// Returns the attached process with this number, or another attached process with the same ring if the first one has
-  /// ended.
+  /// Returns the attached process with this number.
+  ///
+  /// If this process has ended, returns another attached process with the same ring.
   ///
   /// Processes that share a ring also share one queued reading, and any of them can provide the ring.
   private func attached(with ring: RingKey, first number: UInt64) -> AttachedProcess? {
@@ -104,7 +108,7 @@ extension CrashPipeline {
     }
   }
 
-  /// Counts the incidents that the last reading could not store as lost.
+  /// Counts the incidents that the last reading could not store as lost incidents.
   func loseUnstored(of process: AttachedProcess) {
     guard entry(process.number) != nil else { return }
     analysis.loseUnstored(of: process, seen: rings.occurrences(of: RingKey(process.facts)))

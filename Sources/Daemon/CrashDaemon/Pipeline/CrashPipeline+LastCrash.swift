@@ -4,17 +4,17 @@ import CrashStore
 import Logging
 import Synchronization
 
-// Sends a new process the last crash of its program.
+// Sends a last-crash notice to a new process.
 extension CrashPipeline {
-  /// The maximum number of earlier processes of the program to wait for.
+  /// The maximum number of earlier processes of the program for whose reports crashd waits.
   ///
-  /// The limit is low, because a supervisor runs only one process at a time.
+  /// The maximum is low, because a supervisor usually runs only one process of a program at a time.
   private static let earlierLimit = 8
 
   /// Sends a process the last stored crash of its program.
   ///
   /// The program is identified by user, executable and process name. A restarted process usually attaches before the
-  /// report of its predecessor is stored. This method therefore waits for that report.
+  /// report of the previous process is stored. Therefore, this method waits for that report.
   func tellLastCrash(to process: AttachedProcess) async {
     let (facts, key) = (process.facts, ServiceKey(process.facts))
     // A user must not receive the reports of processes that had more privileges than that user.
@@ -32,7 +32,7 @@ extension CrashPipeline {
         uid: facts.peer.uid, executable: facts.identity.executable, name: facts.identity.name)
       lastCrashes.put(LastCrashNotice(report), for: process.number)
     } catch {
-      // The process receives no last crash, as it would without crashd.
+      // Without the store's answer, the process receives no notice, as if crashd were not running.
       analysis.logger.debug("the last crash of '\(facts.identity.name)' is unknown: \(error)")
     }
   }

@@ -1,7 +1,7 @@
 import CrashRing
 import Synchronization
 
-// Waiting until the reports of a process are stored.
+// Waits until the reports of a process are stored.
 extension CrashPipeline {
   /// The state of a process, as `AwaitProcess` returns it.
   struct Progress: Sendable, Equatable {
@@ -10,7 +10,7 @@ extension CrashPipeline {
     var reports: [String]
   }
 
-  /// Waits until everything that a process announced is stored, for at most `timeout_ms`.
+  /// Waits until all records that a process announced are stored, for at most `timeout_ms`.
   func progress(pid: Int32, mayRead: @Sendable (Peer) -> Bool, timeout_ms: Int) async -> Progress {
     await wait(pid, timeout_ms: timeout_ms)
     let (all, ended, isSettled) = state.withLock { state in
@@ -21,8 +21,8 @@ extension CrashPipeline {
     guard let newest = live.last?.process.facts ?? past.last?.facts else {
       return Progress(isAttached: false, isSettled: isSettled, reports: [])
     }
-    // A process that replaced its program (exec) attached more than once. The ends of these attachments may arrive in
-    // any order.
+    // A process that replaced its program (`execve`) attached more than once. The attachments may have ended in any
+    // order.
     var reports = past.filter { newest.isSameProcess(as: $0.facts) }.flatMap(\.reports)
     if reports.isEmpty, live.isEmpty { reports = past.last?.reports ?? [] }
     reports += live.flatMap(\.reports)
@@ -43,7 +43,8 @@ extension CrashPipeline {
         if hasSettled(pid, state) { return true }
         state.nextWaiter += 1
         let number = state.nextWaiter
-        // The time-out task is started under the lock, so that it finds its waiter even if the time-out is very short.
+        // The time-out task is started while the lock is held, so that it finds its waiter even if the time-out is very
+        // short.
         let alarm = Task {
           do { try await Task.sleep(for: .milliseconds(timeout_ms)) } catch { return }
           giveUp(number)
@@ -62,8 +63,8 @@ extension CrashPipeline {
   /// Wakes the calls that wait for one process, or all waiting calls if `pid` is nil.
   func wakeWaiters(of pid: Int32? = nil) {
     let woken = state.withLock { state in
-      // Waiters are filtered by pid first. During a storm of crashes almost no call waits, and checking all entries
-      // would take time.
+      // Filter the waiters by pid before anything else. During many concurrent crashes, almost no call waits, and
+      // checking the entries of all processes would take time.
       let possible = state.waiters.filter { pid == nil || $0.value.pid == pid }
       let settled = possible.filter { hasSettled($0.value.pid, state) }
       for number in settled.keys { state.waiters[number] = nil }

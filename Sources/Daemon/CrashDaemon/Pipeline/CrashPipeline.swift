@@ -4,14 +4,16 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Serializes the work per process.
+/// Serializes the analysis of crashes per process.
 ///
-/// The pipeline consumes attach events and spool events in order. It never reads one ring from two tasks at once, and
-/// it records when all reports of a process are stored.
+/// The pipeline consumes attach events and spool events in order. The pipeline never reads one ring from two tasks at
+/// once.
 ///
-/// The pipeline is a class with a lock instead of an actor. During a storm of crashes, each short job of an actor would
-/// wait behind the readings of all rings. Rings that are already read would then stay mapped until the storm ends
-/// (docs/decisions/0099).
+/// The pipeline also records when all reports of a process are stored.
+///
+/// The pipeline is a class with a lock and not an actor. During many concurrent crashes, each short job of an actor
+/// would wait behind the readings of all rings. Rings that were already read would then stay mapped until all crashes
+/// are read (docs/decisions/0099).
 final class CrashPipeline: Service {
   struct State {
     var entries: [UInt64: ProcessLife] = [:]
@@ -36,16 +38,18 @@ final class CrashPipeline: Service {
 
   let analysis: CrashAnalysis
   let limits: Limits
-  /// This lock is held only for short work that does not block.
+  /// Protects the state.
   ///
-  /// A task that holds this lock may take only the locks of `Outstanding` and `StoreOutage`. Those two types take no
-  /// further locks.
+  /// A task holds this lock only for short work that does not block.
+  ///
+  /// A task that holds this lock may take only the locks of `Outstanding` and `StoreOutage`. The methods of these two
+  /// types take no further locks.
   let state = Mutex(State())
   let store: DescriptorStore?
   let lastCrashes: LastCrashBox
-  /// Called with the number of processes after each change of that number.
+  /// Receives the number of processes after each change of this number.
   private let whenChanged: @Sendable (_ processes: Int) -> Void
-  /// Ordering: this lock is held during the callback, so that the last call reports the latest number.
+  /// Ordering: this lock is held during the callback, so that the last callback receives the latest number.
   private let telling = Mutex(())
   let spooler: SpoolTaker
   let register: PolicyRegister
@@ -53,24 +57,24 @@ final class CrashPipeline: Service {
   let unwindings: SecondUnwindings
   /// Ensures that only one task at a time reads the incidents of a ring.
   let observing = SharedTurns<RingKey>()
-  /// The number of announced rings that are not read yet.
+  /// The number of announced rings whose reading is not complete.
   let drains = Outstanding()
   private let events: AsyncStream<PipelineEvent>
-  /// Processes that have announced incidents, each at most once.
+  /// The processes that have announced incidents; each process is in the stream at most once.
   let recorded = AsyncStream.makeStream(of: AttachedProcess.self)
   private let heartbeat: Heartbeat
   private let images: RecentImages
-  /// Changes in the health of the store.
+  /// The changes in the health of the store.
   ///
-  /// One stream is for calls that wait for a process, the other for the spool.
+  /// One stream is for calls that wait for a process, and the other stream is for the spool.
   private let changes: (waiters: AsyncStream<StoreOutage.Change>, spooler: AsyncStream<StoreOutage.Change>)
   /// The tasks that consume `changes`.
   ///
-  /// They run until the pipeline is deinitialized, because the last reports are stored after `run` has returned.
+  /// The tasks run until the pipeline is deinitialized, because the last reports are stored after `run` has returned.
   private let following = Mutex<[Task<Void, Never>]>([])
-  /// The number of attempts to improve a report.
+  /// The maximum number of attempts to add late symbols to a report.
   ///
-  /// An attempt fails if the report changes in the meantime.
+  /// An attempt fails if another task changes the report in the meantime.
   private static let improvements = 4
 
   init(
@@ -96,7 +100,7 @@ final class CrashPipeline: Service {
     for task in following.withLock({ $0 }) { task.cancel() }
   }
 
-  /// Handles events until the attach thread ends, then finishes the work that has begun.
+  /// Handles events until the attach thread ends, and then finishes the analyses that have begun.
   func run() async throws {
     followStore()
     await withDiscardingTaskGroup { group in
@@ -106,7 +110,7 @@ final class CrashPipeline: Service {
       for await event in events { handle(event, in: &group) }
       watching.cancel()
       recorded.continuation.finish()
-      // All reports are stored at this point, so a stop does not wait for unwind cross-checks.
+      // All reports are stored here, so crashd cancels the unwind cross-checks that still run or wait.
       await analysis.unwinder.stop()
       state.withLock { $0.isStopping = true }
       await spooler.stop()
@@ -116,7 +120,7 @@ final class CrashPipeline: Service {
     await spooler.finish()
     await unwindings.finish()
     await register.settle()
-    // ServiceLifecycle treats a service that returns before the shutdown as failed.
+    // Do not return before the shutdown, because ServiceLifecycle treats a service that returns earlier as failed.
     try await gracefulShutdown()
   }
 
@@ -139,7 +143,7 @@ final class CrashPipeline: Service {
     case .asked: break
     case .attached(let process, let images):
       attach(process, images)
-      // The task is not part of the task group, so that a stop does not wait for it.
+      // The task is not part of the task group, so that crashd can stop without waiting for it.
       Task { await tellLastCrash(to: process) }
     case .announced(let process):
       if announce(process) { begin(process) }
@@ -157,7 +161,7 @@ final class CrashPipeline: Service {
     let (caches, tables, user) = (analysis.caches, analysis.unwinder.tables, process.facts.peer.uid)
     if images.areNew(files, for: user) {
       entry.preparation = Task { await caches.prepare(files, for: user) }
-      // This task is not awaited here, because reports are stored without waiting for unwind tables.
+      // Do not wait for this task here, because reports are stored without waiting for unwind tables.
       entry.tables = Task { await tables.prepare(files, for: user) }
     }
     register.note(.attached(process))
@@ -183,7 +187,8 @@ final class CrashPipeline: Service {
     return announcement == .begins
   }
 
-  /// Ordering: `drains` counts under the lock, so that a stop waits for every drain that began earlier.
+  /// Ordering: `drains` counts while the lock is held, so that a stop of crashd waits for every drain that began
+  /// earlier.
   private func counted(_ announcement: ProcessLife.Announcement) -> ProcessLife.Announcement {
     if announcement == .begins { drains.begin() }
     return announcement
@@ -201,7 +206,8 @@ final class CrashPipeline: Service {
 
   func entry(_ number: UInt64) -> ProcessLife? { state.withLock { $0.entries[number] } }
 
-  /// Returns the number of attached processes, and how many of them have ended but are not yet read for the last time.
+  /// Returns the number of attached processes, and the number of ended processes among them whose last reading is not
+  /// complete.
   func count(mayRead: (Peer) -> Bool) -> (all: Int, ending: Int) {
     state.withLock { state in
       state.entries.values.reduce(into: (0, 0)) { counts, entry in
@@ -229,15 +235,15 @@ extension CrashPipeline {
   }
 
   private func improve(_ late: LateReport, _ reanalysis: Reanalysis) async {
-    // Another task may change the report at the same time, for example after another crash or an unwind cross-check.
-    // The report that the other task stores may lack the new symbols, so the improvement is then repeated.
+    // Another task may change the report at the same time, for example because of another crash or an unwind
+    // cross-check. The report that the other task stores may lack the new symbols, so this loop then tries again.
     for attempt in 1...Self.improvements {
       do throws(Reanalysis.Failure) {
         _ = try await reanalysis.run(idPrefix: late.id, for: late.user, visibility: .all, waits: true)
         return
       } catch {
         if error == .changed && attempt < Self.improvements { continue }
-        // The report may have been removed, which is not an error.
+        // The report may have been removed from the store, which is not an error.
         analysis.logger.debug("report \(late.id) stays without its late symbols: \(error)")
         return
       }

@@ -1,23 +1,23 @@
 import CrashRing
 import CrashStore
 
-/// A ring that is read for a crash, either of an attached process or from a spool file.
+/// A ring that crashd reads because of a crash, either of an attached process or from a spool file.
 protocol CrashSource: Sendable {
   var process: AttachedProcess { get }
-  /// The contents that the last reading found.
+  /// The contents that the last reading found; nil if the ring was not read before.
   var seen: CrashAnalysis.Seen? { get }
   /// Whether the process can no longer write to the ring.
   var isFinal: Bool { get }
 
-  /// Counts the losses that a final reading found.
+  /// Counts the lost records that the last reading of the ring found.
   ///
-  /// Called twice: first after the reading, and then with `isSettled` when everything in the ring is stored or the ring
-  /// contains nothing new.
+  /// The function is called twice: first after the reading, and then with `isSettled` when all contents of the ring are
+  /// stored, or when the ring contains nothing new.
   func count(_ losses: [String: Int], isSettled: Bool, in ledger: Ledger)
   /// Keeps a report in memory while the store does not accept it.
-  /// - Returns: False if memory has no room for the report, or if the source itself preserves the ring.
+  /// - Returns: False if memory has no room for the report, or if the source preserves the ring without this.
   func hold(_ report: StoreOutage.Held, in outage: StoreOutage, because error: StoreError) -> Bool
-  /// The outcome of a report that is neither stored nor held; nil if the report is lost.
+  /// The outcome for a report that is neither stored nor held in memory; nil if the report is lost.
   func outcome(of error: StoreError) -> CrashAnalysis.Outcome?
 }
 
@@ -46,14 +46,14 @@ struct SpooledFile: CrashSource {
   var seen: CrashAnalysis.Seen? { nil }
   var isFinal: Bool { true }
 
-  /// Counts losses only when they are settled.
+  /// Counts lost records only if `isSettled` is true.
   ///
-  /// Otherwise a file that is read several times would count its losses several times.
+  /// Otherwise, a file that crashd reads several times would be counted several times.
   func count(_ losses: [String: Int], isSettled: Bool, in ledger: Ledger) {
     if isSettled { ledger.lose(losses, of: process.facts.peer, process: process.facts.identity.name) }
   }
 
-  /// Keeps nothing in memory, because the spool file preserves the ring as safely.
+  /// Holds nothing in memory, because the spool file already preserves the ring.
   func hold(_ report: StoreOutage.Held, in outage: StoreOutage, because error: StoreError) -> Bool { false }
 
   func outcome(of error: StoreError) -> CrashAnalysis.Outcome? { error.isOutage ? .unanswered(error) : nil }

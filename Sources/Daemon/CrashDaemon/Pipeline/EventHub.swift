@@ -1,9 +1,9 @@
 import CrashStore
 import Synchronization
 
-/// Notifies listeners that the store has new entries.
+/// Notifies listeners that the store has new reports or incidents.
 ///
-/// Each listener reads the new entries from the store. The hub itself queues no entries.
+/// Each listener reads the new reports or incidents from the store. The hub itself queues no reports.
 final class EventHub: Sendable {
   enum Topic { case reports, incidents }
 
@@ -19,7 +19,7 @@ final class EventHub: Sendable {
     var readers: [UInt64: StoreCursor] = [:]
   }
 
-  /// The permits of subscribers that hold a page of events in memory.
+  /// The permits that subscribers need while they hold a page of events in memory.
   let pages: FairSemaphore
   private let state = Mutex(State())
 
@@ -36,7 +36,7 @@ final class EventHub: Sendable {
     notify { $0.topic == .incidents && $0.visibility.includes(process) }
   }
 
-  /// Notifies all listeners, because a replaced store may have new entries for each topic.
+  /// Notifies all listeners, because a store that was replaced may have new reports and incidents.
   func notifyOfNewStore() { notify { _ in true } }
 
   private func notify(_ isMeant: (Listener) -> Bool) {
@@ -44,7 +44,7 @@ final class EventHub: Sendable {
     for listener in listeners { listener.continuation.yield() }
   }
 
-  /// Registers a reader of events that begins at a cursor.
+  /// Registers a reader of events that starts at a cursor.
   /// - Returns: The reader's number, for `read` and `endReading`.
   func beginReading(at cursor: StoreCursor) -> UInt64 {
     state.withLock { state in
@@ -54,7 +54,7 @@ final class EventHub: Sendable {
     }
   }
 
-  /// Records the progress of a reader.
+  /// Records the cursor that a reader has reached.
   func read(_ number: UInt64, to cursor: StoreCursor) { state.withLock { $0.readers[number] = cursor } }
 
   func endReading(_ number: UInt64) { state.withLock { $0.readers[number] = nil } }
@@ -64,8 +64,8 @@ final class EventHub: Sendable {
 
   /// Returns a stream of notifications.
   ///
-  /// Several changes since the last element are combined into one element. An incident wakes only listeners whose
-  /// `visibility` includes the process of the incident. A report wakes every listener.
+  /// If several changes happen before a listener reads its stream, they are combined into one element. An incident
+  /// wakes only listeners whose `visibility` includes the process of the incident. A report wakes every listener.
   func news(of topic: Topic = .reports, for visibility: Visibility = .all) -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let number = state.withLock { state in

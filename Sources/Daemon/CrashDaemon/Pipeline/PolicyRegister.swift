@@ -2,13 +2,13 @@ import Synchronization
 
 /// Informs the policy of attached and ended processes, in order.
 ///
-/// One call of the policy's actor handles all pending notes. With one call per note, each call would wait behind many
-/// others during a storm of crashes, and each waiting caller would keep its ring mapped.
+/// One call of the policy keeper, which is an actor, handles all pending notes. With one call for each note, each call
+/// would wait behind many others during many concurrent crashes, and the ring of each waiting caller would stay mapped.
 final class PolicyRegister: Sendable {
   enum Note: Sendable {
     case attached(AttachedProcess)
     case ended(AttachedProcess)
-    /// Resumes the continuation when every earlier note is handled.
+    /// Resumes the continuation after the policy has handled all earlier notes.
     case settled(CheckedContinuation<Void, Never>)
   }
 

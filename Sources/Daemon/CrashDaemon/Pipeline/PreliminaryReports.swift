@@ -1,21 +1,23 @@
 import CrashReport
 import Synchronization
 
-/// Reports of crashes that wait for their symbols.
+/// The preliminary reports of crashes that wait for their symbols.
 ///
-/// crashd lists them until the store has the complete report.
+/// crashd lists a preliminary report until the store has the complete report.
 ///
-/// They exist only in memory. Crash groups do not count them, and subscribers do not receive them. If crashd ends, the
-/// preliminary reports are lost. No crash is lost, because each ring stays until its report is stored.
+/// Preliminary reports exist only in memory. Crash groups do not count preliminary reports, and subscribers do not
+/// receive them. If crashd ends, the preliminary reports are lost. No crash is lost, because each ring stays until its
+/// report is stored.
 final class PreliminaryReports: Sendable {
   private let reports = Mutex<[RingKey: CrashReport]>([:])
 
   /// The reports that are listed now.
   var all: [CrashReport] { reports.withLock { Array($0.values) } }
 
-  /// Whether one more report of this user may be listed.
+  /// Whether one more preliminary report of this user may be listed.
   ///
-  /// The number is limited, because a few preliminary reports are enough during a storm of crashes of a new build.
+  /// The number is limited, because a few preliminary reports are enough if many processes of a new build crash at
+  /// once.
   func hasRoom(for user: UInt32, _ limits: Limits) -> Bool {
     reports.withLock { Self.hasRoom(in: $0, for: user, limits) }
   }
@@ -28,9 +30,9 @@ final class PreliminaryReports: Sendable {
     }
   }
 
-  /// Removes the preliminary report after its ring was read.
+  /// Removes the preliminary report of a ring after the ring was read.
   ///
-  /// This happens even if no final report could be stored.
+  /// The preliminary report is removed even if no final report could be stored.
   func remove(_ ring: RingKey) { reports.withLock { _ = $0.removeValue(forKey: ring) } }
 
   private static func hasRoom(in reports: [RingKey: CrashReport], for user: UInt32, _ limits: Limits) -> Bool {

@@ -1,7 +1,8 @@
 /// The lifecycle of a process in the pipeline: attached → crashed → read → symbolicated → stored → ended.
 ///
-/// Four states change independently: the turn (whether the ring is queued, being read or idle), the presence of the
-/// process, the ring, and the outcome of the crash. An empty cell means no change.
+/// Four parts of the state change independently: the turn (whether the ring is queued, being read or idle), the
+/// presence of the process, the ring, and the outcome of the crash. In the table, an empty cell means that this part
+/// does not change.
 ///
 /// | event         | turn                     | presence                  | ring     | crash                      |
 /// |---------------|--------------------------|---------------------------|----------|----------------------------|
@@ -18,21 +19,21 @@
 /// committed (`CrashAnalysis.analyse`). ⁴ By the final reading; the ring is not read again. ⁵ If the reading found
 /// something new.
 ///
-/// After the final reading of an ended process, the pipeline reports an unreported exit, if there was one, and removes
-/// the process.
+/// After the final reading of an ended process, the pipeline stores a report if the exit was an unreported exit, and
+/// removes the process.
 struct ProcessLife: Sendable {
   enum Turn: Sendable {
     case idle
-    /// The ring has unread records, and the process waits for a permit.
+    /// The ring has unread records, and its reading waits for a permit.
     case queued
     case reading
-    /// The process announced more records after this reading began.
+    /// The process announced more records after the current reading began, so another reading is due.
     case readingAndDue
   }
 
   enum Presence: Sendable {
     case attached
-    /// The socket is closed, but crashd has not learned yet how the process ended.
+    /// The socket is closed, but crashd does not know yet how the process ended.
     case disconnected
     case ended(EndedProcess)
   }
@@ -46,26 +47,26 @@ struct ProcessLife: Sendable {
   enum Crash: Sendable {
     case none
     case stored
-    /// The report waits in memory for the store.
+    /// The report waits in memory until the store accepts it.
     case held
     /// The report could not be stored, and was counted as lost.
     case failed
   }
 
-  /// The effect of an announcement on the turn.
+  /// The effect of an announcement by a process on the readings of its ring.
   enum Announcement: Sendable {
     /// The caller must begin a reading.
     case begins
-    /// A reading is already running or queued.
+    /// A reading that covers the announced records is already running or queued.
     case joins
-    /// The announcement is ignored, because too many announcements of this process brought nothing new.
+    /// The announcement is ignored, because too many announcements of this process were made without a new record.
     case isIgnored
   }
 
   let process: AttachedProcess
-  /// The task that queues the symbol jobs for the process's images; nil if the jobs were already queued.
+  /// The task that queues the symbol jobs for the process's images; nil if no such task is needed.
   var preparation: Task<Void, Never>?
-  /// The task that queues the jobs for the process's unwind tables; nil if the jobs were already queued.
+  /// The task that queues the jobs for the process's unwind tables; nil if no such task is needed.
   var tables: Task<Void, Never>?
 
   private(set) var turn = Turn.idle
@@ -79,7 +80,7 @@ struct ProcessLife: Sendable {
   init(process: AttachedProcess) { self.process = process }
 }
 
-// The events that change the state of a process.
+// Handles the events that change the state of a process.
 extension ProcessLife {
   /// Records that the ring has new records, or that the socket is closed (`isClosed`).
   mutating func announce(isClosed: Bool, emptyWakesLimit: Int) -> Announcement {
@@ -100,7 +101,7 @@ extension ProcessLife {
     switch outcome {
     case .nothingNew: break
     case .stored: crash = .stored
-    // Only spool files have the outcome `unanswered`. For an attached process it is treated as `held`.
+    // Only a spool file can have the outcome `unanswered`. For an attached process, `unanswered` is treated as `held`.
     case .held, .unanswered: crash = .held
     case .failed: crash = .failed
     }
@@ -109,6 +110,8 @@ extension ProcessLife {
 
   mutating func noteSilentDeath(_ outcome: CrashAnalysis.Outcome) { note(outcome) }
 
+  /// Ends the current reading.
+  ///
   /// - Returns: Whether another reading must begin.
   mutating func finishTurn() -> Bool {
     let isDue = turn == .queued || turn == .readingAndDue
@@ -139,15 +142,16 @@ extension ProcessLife {
   }
 }
 
-// Values derived from the state.
+// Values that are derived from the state of a process.
 extension ProcessLife {
   /// How the process ended; nil until crashd receives the exit status.
   var end: EndedProcess? { if case .ended(let ended) = presence { ended } else { nil } }
 
-  /// Whether a crash record was read, including a record that could not be stored.
+  /// Whether crashd has read a crash record of the process; true even if the record could not be stored.
   var hasCrashed: Bool { crash != .none }
 
-  /// A crashed process is settled as soon as its record is read, because the crash most probably ends the process.
+  /// A crashed process is settled as soon as crashd has read its record, because the crash most probably ends the
+  /// process.
   var isSettled: Bool {
     guard turn == .idle else { return false }
     if case .disconnected = presence { return hasCrashed && ring == .read }
@@ -156,12 +160,12 @@ extension ProcessLife {
 
   /// Whether several threads of the process crashed.
   ///
-  /// In that case the exit status shows which thread's signal ended the process.
+  /// In this case, the exit status shows which thread's signal ended the process.
   var hasSeveralCrashes: Bool { hasCrashed && (seen?.records.count ?? 0) > 1 }
 
   /// Whether all reports of the process are stored and the process has exited.
   ///
-  /// A process that still runs is not done, because it may write another ring to the spool.
+  /// A process that still runs is not done, because it may crash again and write another ring to the spool.
   var isDone: Bool {
     let isDead = if case .status = end?.end { true } else { false }
     return crash == .stored && ring == .read && isDead

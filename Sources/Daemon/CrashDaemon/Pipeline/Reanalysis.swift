@@ -9,18 +9,19 @@ import LinuxSystem
 
 /// Analyzes stored raw records again with the current rules and symbols.
 ///
-/// Each user may run one re-analysis at a time, because it costs as much as a crash and any user may request it.
+/// Each user may run one re-analysis at a time, because a re-analysis costs as much as the analysis of a crash and any
+/// user may request it.
 actor Reanalysis {
-  /// Why a re-analysis left the report unchanged.
+  /// The reason why a re-analysis left the report unchanged.
   enum Failure: Error, Equatable {
     case store(StoreError)
     /// The raw record is missing, or has another version of the ring format.
     case unreadable(String)
-    /// The symbols of these builds no longer exist, so the new report would have fewer names than the old one.
+    /// The symbols of these builds no longer exist, so the new report would have fewer names than the stored report.
     case symbolsGone([String])
-    /// The report changed in the meantime, for example because more threads of its process were read.
+    /// The report changed during the re-analysis, for example because crashd read more threads of its process.
     case changed
-    /// Another re-analysis of this user is running, or too many are running.
+    /// Another re-analysis of this user is running, or too many re-analyses of all users are running.
     case busy
   }
 
@@ -30,7 +31,7 @@ actor Reanalysis {
     var hasChanged: Bool
   }
 
-  /// The verdicts of all diagnosis rules for a stored crash.
+  /// The results of all diagnosis rules for a stored crash.
   struct Explanation: Sendable {
     var report: CrashReport
     var rules: [CrashReport.RuleOutcome]
@@ -42,7 +43,7 @@ actor Reanalysis {
 
   init(_ analysis: CrashAnalysis) { self.analysis = analysis }
 
-  /// Finds the report whose id begins with `prefix`, analyzes it again, and stores the result.
+  /// Finds the report whose ID begins with `prefix`, analyzes its raw record again, and stores the result.
   ///
   /// If `waits` is false and the call would have to wait for other unwind cross-checks, it fails with `busy`.
   func run(
@@ -56,14 +57,14 @@ actor Reanalysis {
     let missing = symbols.buildIDs.subtracting(symbols.caches.keys)
     if Self.losesNames(report, of: old) { throw .symbolsGone(missing.sorted()) }
     report.timing?.stored_ns = old.timing?.stored_ns ?? 0
-    // The losses are kept from the first reading. The stored copy may have been made while the process wrote the ring,
-    // and a reading of the copy would find more losses.
+    // Keep the numbers of lost records that the first reading found. The stored copy may have been made while the
+    // process wrote to the ring, so a reading of the copy would find more losses.
     report.losses = old.losses
     report.unwinding = unwinding ?? old.unwinding
     let new = report
     report.unwinding = old.unwinding
     if report == old, new.unwinding != old.unwinding {
-      // As in `unwindAgain`, no event is sent if both unwinders agree.
+      // As in `unwindAgain`, crashd sends no event if both unwinders agree.
       guard try stored({ () throws(StoreError) in try analysis.store.amend(new, at: before.cursor) }) else {
         throw .changed
       }
@@ -76,9 +77,9 @@ actor Reanalysis {
     return Outcome(report: new, hasChanged: change != .unchanged)
   }
 
-  /// Finds the report whose id begins with `prefix`, and evaluates every current diagnosis rule for it.
+  /// Finds the report whose ID begins with `prefix`, and evaluates every current diagnosis rule for its crash.
   ///
-  /// The stored report does not change.
+  /// The stored report is not changed.
   func explain(
     idPrefix prefix: String?, for user: UInt32, visibility: Visibility
   ) async throws(Failure) -> Explanation {
@@ -93,7 +94,7 @@ actor Reanalysis {
     return Explanation(report: old, rules: builder.explanation())
   }
 
-  /// Marks the user as busy.
+  /// Marks the user as busy with a re-analysis.
   ///
   /// The caller removes the mark when the re-analysis ends.
   private func begin(_ user: UInt32, _ visibility: Visibility) throws(Failure) {
@@ -102,7 +103,8 @@ actor Reanalysis {
 
   /// Reads the report and its raw record.
   ///
-  /// The builder uses the frames of an unwind cross-check where these frames are better.
+  /// The report builder uses the frames of an unwind cross-check where these frames are better than the recorded
+  /// frames.
   private func reopen(
     _ prefix: String?, _ visibility: Visibility, waits: Bool
   ) async throws(Failure) -> (
@@ -119,7 +121,7 @@ actor Reanalysis {
     } catch {
       throw .busy
     }
-    // The unwind tables that the earlier cross-check used may no longer exist.
+    // The unwind tables that the earlier cross-check used may no longer exist, so its better frames would be lost.
     let lost = Self.better(before.report.unwinding).subtracting(Self.better(second?.findings))
     guard lost.isEmpty else {
       throw .unreadable("its frames come from an unwind cross-check, which is not possible now")
@@ -132,12 +134,12 @@ actor Reanalysis {
     return (before, builder, second?.findings)
   }
 
-  /// Returns the ids of the threads whose frames come from an unwind cross-check.
+  /// Returns the IDs of the threads whose frames come from an unwind cross-check.
   private static func better(_ unwinding: [CrashReport.Unwinding]?) -> Set<Int> {
     Set((unwinding ?? []).filter { $0.shown == .snapshot }.map(\.tid))
   }
 
-  /// The report of an unreported exit is rebuilt as such, because the ring does not contain how the process ended.
+  /// An unreported exit needs a separate method, because the ring does not contain how the process ended.
   private static func report(_ builder: ReportBuilder<OpenCaches>, _ old: CrashReport) -> CrashReport? {
     var report: CrashReport?
     if let death = old.death, let time = Moment(rfc3339: old.time) {
@@ -149,9 +151,9 @@ actor Reanalysis {
     return report
   }
 
-  /// Reconstructs the process at the time of the crash from the raw record.
+  /// Reconstructs the process as it was at the time of the crash, from the raw record.
   ///
-  /// Facts that are not in the ring come from the report.
+  /// Facts that are not in the ring are copied from the report.
   static func process(of report: CrashReport, raw: [UInt8]) throws(Failure) -> AttachedProcess {
     guard let ring = RingExcerpt.unpack(raw) else {
       throw .unreadable(raw.isEmpty ? "it has no raw record" : "its raw record has another version")
@@ -173,9 +175,9 @@ actor Reanalysis {
     }
   }
 
-  /// Reconstructs the process of a raw record that has no report.
+  /// Reconstructs the process of a raw record whose report is lost.
   ///
-  /// The owner becomes crashd's own user.
+  /// The owner of the result is crashd's own user.
   static func process(ofOrphan raw: [UInt8]) -> AttachedProcess? {
     guard let ring = RingExcerpt.unpack(raw) else { return nil }
     do {
@@ -190,7 +192,7 @@ actor Reanalysis {
     }
   }
 
-  /// Returns the raw stacks of a report's crashed threads, or nothing if the record cannot be read.
+  /// Returns the raw stacks of a report's crashed threads; empty if the raw record cannot be read.
   static func stacks(of report: CrashReport, raw: [UInt8]) -> [RecordedStack] {
     guard let process = try? process(of: report, raw: raw) else { return [] }
     return process.ring.contents().records.filter { !$0.stack.isEmpty }.map { record in

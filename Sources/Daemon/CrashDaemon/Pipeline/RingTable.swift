@@ -15,29 +15,29 @@ struct RingKey: Hashable, Sendable {
 /// A ring in this table may also have a file in the spool directory.
 final class RingTable: Sendable {
   private struct State {
-    /// The number of attached processes per ring.
+    /// The number of attached processes for each ring.
     ///
-    /// A process that reconnects counts twice until its first connection ends.
+    /// A process that reconnects is counted twice until its first connection ends.
     var counts: [RingKey: Int] = [:]
     /// The stored incidents of each ring, with the number of occurrences.
     ///
-    /// They are kept per ring, because one ring may arrive over several connections and its incidents must be counted
-    /// once.
+    /// They are stored for each ring and not for each connection, because one ring may arrive over several connections
+    /// and its incidents must be counted once.
     var occurrences: [RingKey: CrashAnalysis.Occurrences] = [:]
     /// The time when the incidents of each ring were last read.
     var readings_ns: [RingKey: UInt64] = [:]
-    /// Rings with incidents that no announced reading has stored.
+    /// The rings with incidents that no announced reading has stored.
     ///
     /// `readUnannounced` reads these rings.
     var unread: Set<RingKey> = []
-    /// Rings whose announced incidents are queued for reading.
+    /// The rings whose announced incidents are queued for reading.
     ///
-    /// `waitingCounts` has the number of these rings per account.
+    /// `waitingCounts` contains the number of these rings for each account.
     var waiting: Set<RingKey> = []
     var waitingCounts: [UInt32: Int] = [:]
-    /// Rings that have lost their last process, oldest first.
+    /// The rings whose last process has ended, oldest first.
     ///
-    /// A ring in this list may have a process again in the meantime.
+    /// A ring in this list may have a process again, because another process attached with it.
     var left: [RingKey] = []
   }
 
@@ -66,7 +66,7 @@ final class RingTable: Sendable {
 
   func occurrences(of ring: RingKey) -> CrashAnalysis.Occurrences { state.withLock { $0.occurrences[ring] ?? [:] } }
 
-  /// Records the time of an incident reading, if the ring has a process.
+  /// Records the time at which the incidents of a ring were read, if the ring has a process.
   func noteReading(of ring: RingKey, at now_ns: UInt64 = Moment.monotonic_ns()) {
     state.withLock { state in
       state.unread.remove(ring)
@@ -74,9 +74,9 @@ final class RingTable: Sendable {
     }
   }
 
-  /// Marks a ring with unstored incidents that its process may not announce again.
+  /// Marks a ring whose incidents were not stored and may not be announced again by its process.
   ///
-  /// Has no effect if the ring has no process.
+  /// The call has no effect if the ring has no process.
   func noteUnread(_ ring: RingKey) {
     state.withLock { state in
       if state.counts[ring] != nil { state.unread.insert(ring) }
@@ -85,9 +85,9 @@ final class RingTable: Sendable {
 
   func isUnread(_ ring: RingKey) -> Bool { state.withLock { $0.unread.contains(ring) } }
 
-  /// Marks a ring's announced incidents as queued until `endWaiting`.
-  /// - Returns: False if the incidents are already queued, or if `limit` rings of the account are queued. If the
-  ///   account has reached its limit, the ring is marked as unread.
+  /// Marks the announced incidents of a ring as queued, until `endWaiting` is called.
+  /// - Returns: False if the incidents are already queued, or if `limit` rings of the account are already queued. If
+  ///   the account has reached its limit, the ring is marked as unread.
   func beginWaiting(_ ring: RingKey, of account: UInt32, limit: Int) -> Bool {
     state.withLock { state in
       if state.waiting.contains(ring) { return false }
@@ -108,7 +108,7 @@ final class RingTable: Sendable {
     }
   }
 
-  /// Returns how long a reading of the ring's incidents must still wait.
+  /// Returns the time that must pass before the ring's incidents may be read again.
   func incidentPause_ns(
     of ring: RingKey, _ pause_ms: Int, at now_ns: UInt64 = Moment.monotonic_ns()
   ) -> UInt64 {
@@ -117,7 +117,7 @@ final class RingTable: Sendable {
     return end_ns > now_ns ? end_ns - now_ns : 0
   }
 
-  /// Records the stored incidents of a ring, if the ring has a process.
+  /// Records the incidents of a ring that were stored, if the ring has a process.
   func note(_ occurrences: CrashAnalysis.Occurrences, of ring: RingKey) {
     state.withLock { state in
       if state.counts[ring] != nil { state.occurrences[ring] = occurrences }

@@ -1,17 +1,19 @@
-/// Starts unwind cross-checks.
+/// Starts the unwind cross-checks of stored reports.
 ///
-/// The caller does not wait for the cross-check, so it delays neither other rings nor readers of the report.
+/// The caller does not wait for the cross-check, so the cross-check delays neither other rings nor readers of the
+/// report.
 final class SecondUnwindings: Sendable {
   private let analysis: CrashAnalysis
   private let outstanding = Outstanding()
 
   init(_ analysis: CrashAnalysis) { self.analysis = analysis }
 
-  /// Starts a cross-check.
+  /// Starts the cross-check of a report.
   ///
-  /// Precondition: the report is stored. The ring stays mapped, so its file may be removed during the cross-check.
+  /// Precondition: the report is stored. The ring stays mapped, so its file can be removed during the cross-check.
   func start(_ process: AttachedProcess, report id: String, after tables: Task<Void, Never>? = nil) {
-    // During a storm of crashes most cross-checks get no permit. Returning here releases their rings.
+    // If many processes crash at once, most cross-checks get no permit. Return here in this case, which releases the
+    // rings.
     guard analysis.unwinder.isOpen(for: process.facts.peer.uid) else { return }
     outstanding.begin()
     Task.detached { [self] in

@@ -8,29 +8,32 @@ actor SpoolTaker {
   nonisolated let spool: SpoolDirectory
   private let analysis: CrashAnalysis
   private let limits: Limits
-  /// The rings of attached processes, whose spool files the pipeline handles.
+  /// The rings of attached processes.
+  ///
+  /// The pipeline handles the spool files of these rings.
   private let rings: RingTable
   private let unwindings: SecondUnwindings
   private var spooled: Set<String> = []
   private var isSpoolBusy = false
   /// Whether the last listing of the spool was truncated.
   private var isListFull = false
-  /// The number of files that were removed or failed, and therefore need no further reading.
+  /// The number of files that need no further reading, because they were removed or could not be read.
   private var settledFiles = 0
-  /// Files that could not be read, and that have not changed since then.
+  /// Files that crashd could not read, and that have not changed since then.
   ///
-  /// They are skipped, because another reading would fail again. They are read again when the store has failed and
-  /// recovered.
+  /// These files are skipped, because another reading would fail again. They are read again after the store has failed
+  /// and recovered.
   private var failedFiles: [String: SpoolDirectory.FileIdentity] = [:]
-  /// Names of files that could not be opened because crashd lacked a resource.
+  /// Names of files that crashd could not open because it lacked a resource, such as a free descriptor.
   ///
-  /// The set ensures that each of these files is logged only once.
+  /// The set ensures that each of these failures is logged only once for a file.
   private var toldFiles: Set<String> = []
-  /// The files to read again after a change of the store, and the value of `leavings` when that pass began.
+  /// The names of the files to read again after a change of the store, and the value of `leavings` when this work
+  /// began.
   private var pass: (names: Set<String>, leavings: UInt64?)?
   private var taking: Task<Void, Never>?
   private var isStopping = false
-  /// The time when foreign and excess files were last removed, and whether the directory must be checked again.
+  /// The time when the last removal of foreign and excess files ended, and whether the directory must be checked again.
   private var tidied_ns: UInt64 = 0
   private var isTidyingDue = false
 
@@ -42,20 +45,20 @@ actor SpoolTaker {
     limits = analysis.limits
   }
 
-  /// Stops reacting to changes of the store.
+  /// Stops the reactions to changes of the store.
   func stop() { isStopping = true }
 
-  /// Returns when all requested files have been read.
+  /// Returns when all files whose reading was requested have been read.
   func finish() async { await taking?.value }
 }
 
-// Reactions to changes in the health of the store.
+// Handles changes in the health of the store.
 extension SpoolTaker {
-  /// Reads all files again.
+  /// Reads all files in the spool again.
   ///
-  /// If the store has recovered, files that failed earlier are included.
+  /// If the store has recovered (`isWell`), files that could not be read earlier are included.
   ///
-  /// Returns before the files are read, because new files may keep arriving.
+  /// The method returns before the files are read, because new files may keep arriving.
   func takeLeft(isWell: Bool) {
     if isWell { failedFiles = [:] }
     guard !isStopping, pass == nil else { return }
@@ -73,16 +76,16 @@ extension SpoolTaker {
   }
 }
 
-// Removal of foreign files and files beyond the quota.
+// Removes foreign files and the files that exceed a quota.
 extension SpoolTaker {
   private static let betweenTidyings_ms = 1_000
-  /// The directory is checked again after this time, because inotify does not report that a partially written file
-  /// grows.
+  /// The time after which the directory is checked again while it contains a partial file, because inotify does not
+  /// report that a file grows.
   private static let whileWritten_ms = 10_000
 
-  /// Removes foreign files and files beyond the quota.
+  /// Removes foreign files and the files that exceed a quota.
   ///
-  /// It runs at most once a second. Calls in between are combined into one more run.
+  /// The removal runs at most once a second. Calls between two removals are combined into one further removal.
   private func tidy() {
     guard !isTidyingDue else { return }
     let now = Moment.monotonic_ns()
@@ -121,19 +124,19 @@ extension SpoolTaker {
   }
 }
 
-// Reading of spool files.
+// Reads spool files.
 extension SpoolTaker {
-  /// Reads a file if it exists.
+  /// Reads the file with this name if it exists.
   ///
-  /// The check is not isolated to this actor. In a storm of crashes hardly any such file exists, and a caller that
-  /// waits for the actor would keep its ring mapped.
+  /// The check whether the file exists does not run on this actor. If many processes crash at once, hardly any of these
+  /// files exists, and a caller that waits for the actor would keep its ring mapped.
   nonisolated func takeIfThere(_ name: String) async {
     if spool.identity(of: name) != nil { await take([name]) }
   }
 
-  /// Reads the named files, or all files of the spool if `names` is nil.
+  /// Reads the files with these names, or all files of the spool if `names` is nil.
   ///
-  /// Across all callers, only one file is read at a time.
+  /// Even with several concurrent callers, only one file is read at a time.
   func take(_ names: [String]?) async {
     tidy()
     queueSpool(names)
@@ -146,13 +149,15 @@ extension SpoolTaker {
         pass?.names.remove(name)
         endPassIfDone()
       }
-      // If the listing was truncated, continue with the remaining files as long as files leave the spool.
+      // If the listing was truncated, read the remaining files, as long as at least one file was removed or failed.
       guard isListFull, settledFiles != before else { break }
       queueSpool(nil)
     } while !spooled.isEmpty
     isSpoolBusy = false
   }
 
+  /// Reads all files in the spool.
+  ///
   /// - Returns: False if the spool cannot be read.
   @discardableResult
   private func queueSpool(_ names: [String]?) -> Bool {
@@ -168,10 +173,10 @@ extension SpoolTaker {
     }
   }
 
-  /// Whether the file must not be read here.
+  /// Whether this actor must not read the file, for one of two reasons.
   ///
-  /// Either an attached process has the same ring, and the pipeline removes the file when that process ends. Or the
-  /// report already waits in memory.
+  /// An attached process has the same ring, and the pipeline removes the file when this process ends; or the report of
+  /// the ring already waits in memory.
   private func isTakenCareOf(_ name: String) -> Bool {
     guard let id = SpoolDirectory.ringID(of: name) else { return false }
     guard let user = spool.owner(of: name) else { return false }
@@ -189,7 +194,7 @@ extension SpoolTaker {
       guard let left else { return }
       guard await take(left, name, file) else { return }
     } catch {
-      // If crashd lacks a resource, the file is read again later. Such a failure is logged once per file.
+      // If crashd lacks a resource, it reads the file again later. This failure is logged once for each file.
       if error.isPassing {
         analysis.outage.leaveFile()
         guard toldFiles.count < limits.spoolFiles, toldFiles.insert(name).inserted else { return }
@@ -202,8 +207,8 @@ extension SpoolTaker {
       if error.isPassing { return }
     }
     toldFiles.remove(name)
-    // A running process may have replaced the file in the meantime. The inotify watch reports the new file. A file that
-    // its owner changed in place is read after the next listing.
+    // A running process may have replaced the file while crashd read it. In this case, inotify reports the new file. If
+    // the owner changed the file in place, crashd reads it after the next listing of the spool.
     guard spool.identity(of: name) == file else { return }
     do throws(SystemError) {
       try spool.remove(name)
@@ -214,16 +219,16 @@ extension SpoolTaker {
     }
   }
 
-  /// Leaves the file in the spool, and skips it until it changes.
+  /// Leaves the file in the spool, and skips it until the file changes.
   private func leave(_ name: String, _ file: SpoolDirectory.FileIdentity) {
     guard failedFiles.count < limits.spoolFiles else { return }
     failedFiles[name] = file
     settledFiles += 1
   }
 
-  /// Stores the contents of a file, unless everything in it is already stored.
-  /// - Returns: False if the contents are not stored yet. The file then stays in the spool for a later reading or
-  ///   the next start of crashd.
+  /// Stores the contents of a file, unless the store already has all of them.
+  /// - Returns: False if the contents could not be stored. In this case, the file stays in the spool for a later
+  ///   reading or the next start of crashd.
   private func take(_ left: AttachedProcess, _ name: String, _ file: SpoolDirectory.FileIdentity) async -> Bool {
     switch await analysis.compare(left) {
     case .stored: return true

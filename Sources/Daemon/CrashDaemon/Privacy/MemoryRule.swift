@@ -1,16 +1,16 @@
 import CrashRing
 
-/// Selects processes whose memory crashd does not store (`privacy.no-memory`).
+/// Selects processes whose memory crashd must not store (setting `privacy.no-memory`).
 ///
-/// A process must match all keys of the rule.
+/// A process is selected if it matches all keys of the rule.
 public struct MemoryRule: Sendable, Equatable {
-  /// A pattern for the path of the executable, as the process reports it.
+  /// A pattern for the path of the executable, as the process reports the path.
   public var executable: String?
-  /// A pattern for the name of the process, as the process reports it.
+  /// A pattern for the name of the process, as the process reports the name.
   public var name: String?
   /// A pattern for the systemd unit, including the suffix `.service`.
   public var unit: String?
-  /// The numeric user ID.
+  /// The numeric user ID of the process.
   public var user: UInt32?
 
   /// Creates an empty rule, which matches no process.
@@ -21,8 +21,9 @@ public struct MemoryRule: Sendable, Equatable {
 
   /// Whether the rule matches a process.
   ///
-  /// crashd has fewer facts about the process of a spooled ring. If the unit is not known, a rule with a unit matches.
-  /// This is the safe choice, because stored memory cannot be withdrawn later.
+  /// About a process whose ring comes from the spool, crashd has fewer facts than about an attached process. If the
+  /// unit of the process is unknown, a rule with a unit matches. Matching is the safe choice, because the storage of
+  /// memory cannot be undone for reports that were already delivered.
   func holds(for process: ProcessFacts) -> Bool {
     guard !isEmpty, user ?? process.peer.uid == process.peer.uid else { return false }
     if let executable, !Glob.matches(executable, process.identity.executable) { return false }
@@ -33,26 +34,28 @@ public struct MemoryRule: Sendable, Equatable {
 }
 
 extension [MemoryRule] {
-  /// Whether any of these rules forbids storing the memory of a process.
+  /// Whether at least one of these rules forbids storing the memory of a process.
   func hold(for process: ProcessFacts) -> Bool { contains { $0.holds(for: process) } }
 }
 
 extension ProcessFacts {
-  /// Whether crashd has determined the unit.
+  /// Whether crashd has determined the systemd unit of the process.
   ///
-  /// If `unit` is nil although crashd has read the start time from `/proc`, the process has no unit.
+  /// If `unit` is nil although crashd has read the start time from `/proc`, the process does not belong to a unit.
   fileprivate var knowsUnit: Bool { unit != nil || startTime != nil }
 }
 
-/// Matches names against patterns: `*` matches any number of bytes, including none and including `/`.
+/// Matches names against patterns.
+///
+/// In a pattern, `*` matches any number of bytes, including none and including `/`.
 ///
 /// `?` matches one byte.
 enum Glob {
   static func matches(_ pattern: String, _ text: String) -> Bool {
     let (pattern, text) = (Array(pattern.utf8), Array(text.utf8))
     var (place, at) = (0, 0)
-    // The position of the last `*` in the pattern, and the end of the bytes in `text` that this `*` matches so far.
-    // Only the last `*` is needed for backtracking.
+    // The position of the last `*` in the pattern, and the end of the bytes in `text` that this `*` has matched. For
+    // backtracking, only the last `*` is needed.
     var star: (place: Int, at: Int)?
     while at < text.count {
       if place < pattern.count, pattern[place] == UInt8(ascii: "*") {

@@ -2,9 +2,9 @@ import CrashRing
 import Glibc
 
 extension RingContents {
-  /// Removes the copies of the process's memory from the contents.
+  /// Removes all copies of the process's memory from the contents of a ring.
   ///
-  /// `cs_ring_slot_withhold` removes the same data from the ring that is stored beside the report.
+  /// `cs_ring_slot_withhold` removes the same data from the raw record that is stored with the report.
   mutating func withholdMemory() {
     if memory.mode != .none { memory.mode = .withheld }
     (memory.heapKey, memory.heapStart) = (nil, nil)
@@ -16,9 +16,9 @@ extension RingContents {
 }
 
 extension CrashRecord {
-  /// Whether the crash is a failed instruction fetch, that is, pc does not point to executable memory.
+  /// Whether the crash is a failed instruction fetch: pc does not point to executable memory.
   ///
-  /// The bytes at pc can then only be data of the process.
+  /// In this case, the bytes at pc are not code and can only be data of the process.
   fileprivate var isBadFetch: Bool {
     guard [SIGSEGV, SIGBUS].contains(signal) else { return false }
     return frames.first.map { $0.pc == faultAddress || $0.pc == address } ?? true

@@ -2,11 +2,11 @@ import CrashReport
 import CrashStore
 import Synchronization
 
-/// The settings that can change while crashd runs.
+/// Contains the settings that can change while crashd runs.
 ///
 /// Components read the current values, or subscribe to changes.
 final class LiveSettings: Sendable {
-  /// The values of all these settings at one time.
+  /// The values of these settings at one time.
   struct Values: Sendable, Equatable {
     var retention = RetentionPolicy()
     var forward: [ForwardSettings] = []
@@ -32,12 +32,12 @@ final class LiveSettings: Sendable {
 
   /// Sets the callback that runs after each change.
   ///
-  /// It may run on any thread.
+  /// The callback may run on any thread.
   func onChange(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
 
   func change(to new: Values) {
-    // Ordering: the streams receive the values under the lock, so that changes arrive in order. This is safe because
-    // `yield` does not block.
+    // Ordering: the streams receive the values while the lock is held, so that changes arrive in order. Holding the
+    // lock is safe, because `yield` does not block.
     let wake = state.withLock { state in
       state.values = new
       for listener in state.listeners.values { listener.yield(new) }
@@ -46,7 +46,7 @@ final class LiveSettings: Sendable {
     wake?()
   }
 
-  /// Returns a stream of the current values and then the values after each change.
+  /// Returns a stream that contains the current values, followed by the values after each change.
   func changes() -> AsyncStream<Values> {
     let (stream, continuation) = AsyncStream.makeStream(of: Values.self, bufferingPolicy: .bufferingNewest(1))
     let number = state.withLock { state in

@@ -3,9 +3,9 @@ import CrashSettings
 import CrashStore
 
 extension Settings {
-  /// All keys of the settings.
+  /// The keys of all settings.
   ///
-  /// `systemd/crashd.yaml` explains each key.
+  /// The file `systemd/crashd.yaml` explains each key.
   static let table = SettingsTable<Settings>(
     keys, lists: [noMemoryRules, collectors], variablesBegin: "CRASHD_",
     but: ["CRASHD_SOCKET", "CRASHD_CONFIG", "CRASHD_DESCRIPTOR_STORE"])
@@ -20,7 +20,7 @@ extension Settings {
     .path("state-directory", \.stateDirectory),
     .path("analyse-path", \.analysePath),
     .path("fetch-path", \.fetchPath),
-    // In the one-line form, blanks separate the URLs, because URLs may contain commas.
+    // If all URLs are on one line, spaces separate them and not commas, because a URL may contain commas.
     .list(
       "debuginfod-urls", \.debuginfodURLs,
       "at most \(DaemonConfiguration.debuginfodLimit) URLs that begin with http:// or https://", separator: " ",
@@ -85,8 +85,8 @@ extension Settings {
     .number(name, path, "a number", 1...1_000_000, isLive: isLive)
   }
 
-  // crash-fetch receives the URLs as command-line arguments, so each URL must begin with its scheme and contain no
-  // blanks.
+  // crash-fetch receives the URLs as command-line arguments. Therefore, each URL must begin with its scheme and must
+  // not contain spaces.
   private static func isServer(_ url: String) -> Bool {
     (url.hasPrefix("http://") || url.hasPrefix("https://")) && !url.contains { $0.isWhitespace || $0 == "\0" }
   }

@@ -31,7 +31,7 @@ extension Settings {
     return others.contains { $0.path == forward.path } ? "'\(forward.path)' is in the list twice" : nil
   }
 
-  /// The key has no effect on Varlink collectors, because each Varlink reply is already an acknowledgement.
+  /// The key has no effect on Varlink collectors, because each Varlink reply already acknowledges an event.
   private static let acknowledge: SettingKey<ForwardSettings> = {
     var key = SettingKey<ForwardSettings>.flag("acknowledge", \.acknowledges)
     key.show = { $0.format == .jsonl ? "\($0.acknowledges)" : "" }
@@ -45,13 +45,13 @@ extension Settings {
     .text(name, path, takes, where: isGood, write: SettingText.quoted)
   }
 
-  /// The rules for processes whose memory is not stored.
+  /// The rules about processes whose memory crashd must not store.
   static let noMemoryRules = SettingList<Settings>(
     "privacy.no-memory", of: "rules", \.noMemory, takes: "a list of rules, such as - exe: /usr/bin/shop",
     example: "exe: /usr/bin/shop", empty: MemoryRule(),
     keys: [
-      // A path pattern that can never match is refused, because the operator would believe that the program is
-      // protected.
+      // A path pattern that can never match is rejected, because the operator would assume that the rule protects the
+      // program.
       .text(
         "exe", \.executable, "a path, in which * stands for any characters",
         where: { $0.hasPrefix("/") || $0.hasPrefix("*") }, write: SettingText.quoted),
@@ -72,7 +72,8 @@ extension Settings {
     var entry = unsafe passwd()
     var found: UnsafeMutablePointer<passwd>?
     var bytes = [CChar](repeating: 0, count: 16_384)
-    // getpwnam_r writes into `entry` and `bytes`, and sets `found` to the address of `entry` or to nil.
+    // getpwnam_r writes into `entry` and `bytes`, which are valid during the call, and sets `found` to the address of
+    // `entry` or to nil.
     let code = unsafe getpwnam_r(text, &entry, &bytes, bytes.count, &found)
     return unsafe code == 0 && found != nil ? entry.pw_uid : nil
   }

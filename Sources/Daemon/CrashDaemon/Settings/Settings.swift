@@ -4,15 +4,15 @@ public import CrashStore
 
 /// The operator's settings, merged from a file, the environment and the command line.
 public struct Settings: Sendable, Equatable {
-  /// The minimum level of log lines; nil means info.
+  /// The minimum level of log lines; nil means `info`.
   public var logLevel: String?
-  /// The directory of the sockets and the spool; nil means that the environment determines it.
+  /// The directory of the sockets and the spool; if it is nil, environment variables determine the directory.
   public var runtimeDirectory: String?
-  /// The directory of reports and symbol caches; nil means that the environment determines it.
+  /// The directory of the reports and the symbol caches; if it is nil, environment variables determine the directory.
   public var stateDirectory: String?
-  /// The path of crash-analyse; nil means that it is in the directory of the crashd executable.
+  /// The path of crash-analyse; if it is nil, crashd searches for the program near its own executable.
   public var analysePath: String?
-  /// The path of crash-fetch; nil means that it is in the directory of the crashd executable.
+  /// The path of crash-fetch; if it is nil, crashd searches for the program near its own executable.
   public var fetchPath: String?
   /// The debuginfod servers, in the order in which crashd queries them.
   ///
@@ -22,29 +22,29 @@ public struct Settings: Sendable, Equatable {
   ///
   /// An operator's override for a program takes precedence.
   public var protectsAutomatically = false
-  /// The group whose members can read all reports and change all data.
+  /// The group whose members can read all reports and change all stored data.
   public var accessGroup = AccessGroup.own
-  /// The limits on age, number and size of stored reports.
+  /// The limits on the age, the number and the size of stored reports.
   public var retention = RetentionPolicy()
   /// The limits on crashd's resources, such as sizes, numbers and time-outs.
   public var limits = Limits()
 
-  /// The collectors that events are forwarded to.
+  /// The collectors to which crashd sends events.
   public var forward: [ForwardSettings] = []
-  /// The rules for scrubbing data from events before they are sent.
+  /// The rules for removing sensitive data from events before crashd sends them.
   public var privacy = PrivacySettings()
-  /// The rules for processes whose memory is not stored.
+  /// The rules about processes whose memory crashd must not store.
   public var noMemory: [MemoryRule] = []
-  /// The text file with metrics for node_exporter; nil means that no file is written.
+  /// The path of the text file with metrics for node_exporter; if it is nil, crashd writes no metrics file.
   public var metricsFile: String?
   /// The interval between two updates of the metrics file, in seconds.
   public var metricsInterval_s = 60
-  /// The loopback address where metrics can be scraped, such as `127.0.0.1:9779`; nil means none.
+  /// The loopback address at which metrics can be scraped, such as `127.0.0.1:9779`; nil if there is none.
   public var metricsListen: String?
-  /// The address where other machines can scrape metrics; nil means none.
+  /// The address at which other machines can scrape metrics; nil if there is none.
   public var metricsListenExposed: String?
 
-  /// Creates the default settings.
+  /// Creates settings with the default values.
   public init() {}
 
   /// The settings that can change while crashd runs.

@@ -2,9 +2,9 @@ public import CrashSettings
 
 /// Merges settings from a file, the environment and the command line.
 ///
-/// The caller reads the sources in that order, and later sources take precedence.
+/// The caller must read the sources in this order, because later sources take precedence.
 public struct SettingsReader: Sendable {
-  /// The settings that have been read so far.
+  /// The settings from all sources that have been read.
   public private(set) var settings = Settings()
 
   /// Creates a reader with the default settings.
@@ -21,13 +21,13 @@ public struct SettingsReader: Sendable {
     try Settings.table.read(yaml: text, at: path, into: &settings)
   }
 
-  /// Reads `CRASHD_…` variables.
-  /// - Throws: `SettingsError`, also for an unknown `CRASHD_…` variable.
+  /// Reads the environment variables whose names begin with `CRASHD_`.
+  /// - Throws: `SettingsError`, also for a variable with this prefix that crashd does not support.
   public mutating func read(environment: [String: String]) throws(SettingsError) {
     try Settings.table.read(environment: environment, into: &settings)
   }
 
-  /// Reads `KEY=VALUE`, such as `retention.age=7d`.
+  /// Reads a setting of the form `KEY=VALUE`, such as `retention.age=7d`.
   /// - Throws: `SettingsError`.
   public mutating func read(argument: String) throws(SettingsError) {
     guard let equals = argument.firstIndex(of: "=") else {
@@ -37,14 +37,14 @@ public struct SettingsReader: Sendable {
     try Settings.table.set(name, .text(value), at: "--set \(name)", in: &settings)
   }
 
-  /// Reads a command-line option that has the name of a key, such as `log-level`.
+  /// Reads a command-line option whose name is the key of a setting, such as `log-level`.
   /// - Throws: `SettingsError`.
   public mutating func read(option name: String, _ value: String) throws(SettingsError) {
     try Settings.table.set(name, .text(value), at: "--\(name)", in: &settings)
   }
 
-  /// Returns the settings as text: one line for each key, followed by the lists.
+  /// Returns the settings as text, with one line for each key, followed by the settings that are lists.
   ///
-  /// Reading this text as a settings file results in the same settings.
+  /// If this text is read as a settings file, the result is the same settings.
   public static func text(_ settings: Settings) -> String { Settings.table.text(settings) }
 }

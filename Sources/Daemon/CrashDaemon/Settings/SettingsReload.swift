@@ -2,9 +2,9 @@ import CrashSettings
 import Logging
 import UnixSignals
 
-/// Handles SIGHUP: reads the settings again, and logs which settings changed and which need a restart.
+/// Handles SIGHUP: reads the settings again, and logs which settings changed and which changes need a restart.
 struct SettingsReload: Sendable {
-  /// The settings that crashd currently runs with.
+  /// The settings with which crashd currently runs.
   var settings: Settings
   var live: LiveSettings
   var logger: Logger
@@ -15,6 +15,8 @@ struct SettingsReload: Sendable {
     for await _ in hangups { settings = reload(settings, by: read) }
   }
 
+  /// Reads the settings again.
+  ///
   /// - Returns: The settings that are in effect after the reload.
   func reload(_ old: Settings, by read: @Sendable () throws(SettingsError) -> Settings) -> Settings {
     let new: Settings
@@ -28,8 +30,8 @@ struct SettingsReload: Sendable {
     if !needRestart.isEmpty {
       logger.warning("these settings need a restart of crashd: \(needRestart.joined(separator: ", "))")
     }
-    // A changed setting that needs a restart keeps its old value here. Each reload therefore logs it again until crashd
-    // restarts.
+    // `running` keeps the old value of a changed setting that needs a restart. Therefore, each reload logs this change
+    // again until crashd restarts.
     var running = old
     (running.retention, running.forward, running.privacy) = (new.retention, new.forward, new.privacy)
     running.noMemory = new.noMemory

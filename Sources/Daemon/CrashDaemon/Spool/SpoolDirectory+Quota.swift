@@ -2,16 +2,18 @@ import CShimRing
 import Glibc
 import LinuxSystem
 
-// The quota of each user in the spool directory. Every user may write to the directory, so crashd removes foreign files
-// and files beyond the quota.
+// Limits the space of each user in the spool directory. Every user may write to the directory, so crashd removes
+// foreign files and the files that exceed the user's quota.
 extension SpoolDirectory {
-  /// The result of one removal of foreign and excess files.
+  /// The result of removing foreign and excess files once.
   struct Tidying {
-    /// Files that the in-process library never creates, recognized by their name or because they are not regular files.
+    /// Files that the in-process library never creates.
+    ///
+    /// crashd recognizes them by their names, or because they are not regular files.
     var foreign: [(name: String, owner: UInt32)] = []
-    /// The number of rings beyond the quota that were removed, by account.
+    /// The number of rings that were removed because of the quota, by account.
     var excess: [UInt32: Int] = [:]
-    /// Whether the directory contains a partial file, which is being written or was abandoned.
+    /// Whether the directory contains a partial file, which a process is writing or has abandoned.
     var hasPartial = false
   }
 
@@ -22,9 +24,9 @@ extension SpoolDirectory {
     var changed: (Int, Int)
   }
 
-  /// The minimum size that is charged for a file.
+  /// The minimum size that is counted for a file.
   ///
-  /// Even an empty file takes an inode and a name.
+  /// A minimum is needed because even an empty file uses an inode and a directory entry.
   private static let leastBytes = 4_096
 
   /// Whether the in-process library creates files with this name.
@@ -32,10 +34,10 @@ extension SpoolDirectory {
     name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) || name.hasSuffix(CS_ATTACH_PARTIAL_SUFFIX)
   }
 
-  /// Removes foreign files.
+  /// Removes foreign files, and then excess files of each account except root's.
   ///
-  /// For each account except root's, this method then removes the files that changed least recently, until the
-  /// remaining files fit the quota.
+  /// For these accounts, the method removes the files that changed least recently, until the remaining files fit the
+  /// quota.
   func tidy(_ limits: Limits) throws(SystemError) -> Tidying {
     var found = Tidying()
     var entries: [UInt32: [Entry]] = [:]
@@ -46,8 +48,8 @@ extension SpoolDirectory {
         return true
       }
       if name.hasSuffix(CS_ATTACH_PARTIAL_SUFFIX) { found.hasPartial = true }
-      // `st_blocks` counts blocks of 512 bytes on every file system. Files are sorted by the change time, which only
-      // the kernel sets.
+      // `st_blocks` counts blocks of 512 bytes on every file system. The files are sorted by change time (ctime),
+      // because only the kernel can set it.
       let bytes = Int(status.st_blocks) * 512
       let entry = Entry(
         name: name, bytes: max(bytes, Self.leastBytes), isEmpty: bytes == 0,
@@ -63,17 +65,17 @@ extension SpoolDirectory {
     return found
   }
 
-  /// The configured quota, but at most a quarter of the size of the file system.
+  /// The configured quota for one user, limited to a quarter of the size of the file system.
   private func quotaBytes(_ limits: Limits) -> Int {
     var space = statvfs()
-    // fstatvfs writes one struct statvfs.
+    // fstatvfs writes one struct statvfs, to `space`.
     guard unsafe fstatvfs(directory.number, &space) == 0 else { return limits.spoolBytesPerUser }
     let all = Int(clamping: UInt64(space.f_blocks)).multipliedReportingOverflow(by: Int(clamping: space.f_frsize))
     return all.overflow || all.partialValue == 0
       ? limits.spoolBytesPerUser : min(limits.spoolBytesPerUser, all.partialValue / 4)
   }
 
-  /// Removes the files that changed least recently, and returns the number of removed files that were not empty.
+  /// Removes the files that changed least recently, and returns how many of the removed files were not empty.
   private func removeOldest(of entries: [Entry], downTo quota: Int, files most: Int) -> Int {
     var (bytes, files, lost) = (entries.reduce(0) { $0 + $1.bytes }, entries.count, 0)
     for entry in entries.sorted(by: { $0.changed < $1.changed }) where bytes > quota || files > most {
@@ -85,16 +87,18 @@ extension SpoolDirectory {
     return lost
   }
 
-  /// - Returns: False if the entry is a directory with contents, which only its owner can empty.
+  /// Removes a foreign directory entry.
+  ///
+  /// - Returns: False if the entry is a directory that is not empty, because only its owner can empty it.
   private func removeForeign(_ name: String) -> Bool {
     do { try remove(name) } catch { return false }
     return true
   }
 
-  /// Returns the number of complete files.
+  /// Returns the number of complete files in the spool.
   func count() -> Int {
     var count = 0
-    // An error leaves the count at 0. Other readers of the directory log this error.
+    // If the directory cannot be read, the count is 0. Other code that reads the directory logs this error.
     try? forEachName { name in
       if name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) { count += 1 }
       return true

@@ -5,34 +5,35 @@ import CrashRing
 import Glibc
 import LinuxSystem
 
-/// Why a file in the spool directory was not read.
+/// The reason why crashd did not read a file in the spool directory.
 struct SpoolRefusal: Error, Equatable {
   var owner: Peer
   var reason: String
-  /// Whether crashd lacks a resource at the moment, such as a free descriptor.
+  /// Whether the reason is that crashd lacks a resource, such as a free descriptor.
   ///
-  /// In that case the file can be read later.
+  /// In this case, crashd can read the file later.
   var isPassing = false
-  /// Whether the ring's contents are lost, because the process had no room to write them.
+  /// Whether a part of the ring's contents is lost, because the process had no space to write it.
   ///
-  /// The report then contains the crash without these contents.
+  /// In this case, the report contains the crash without this part.
   var isLoss = false
 }
 
-/// Makes a file name that another user chose safe for the log.
+/// Makes a file name safe for the log, because another user chose the name.
 enum CleanName {
   static func of(_ name: String) -> String { CleanText.line(String(name.prefix(64))) }
 }
 
 /// The directory where processes leave their rings when crashd is unreachable.
 ///
-/// Every user may put files there, so each file is checked. crashd takes the owner of a file as the user of its
-/// process.
+/// Every user may create files in the directory, so crashd checks each file. The owner of a file is taken as the user
+/// of the crashed process.
 struct SpoolDirectory: Sendable {
   let path: String
   let directory: Descriptor
 
-  /// The age after which an unchanged partial file is abandoned: the process that wrote it has ended.
+  /// The age after which an unchanged partial file is treated as abandoned, because the process that wrote it has
+  /// ended.
   private static let partialAge_s = 600
 
   init(path: String) throws(SystemError) {
@@ -42,7 +43,7 @@ struct SpoolDirectory: Sendable {
     directory = Descriptor(owning: number)
   }
 
-  /// Lists the complete files except the `known` ones, and removes abandoned partial files.
+  /// Lists the names of the complete files except the names in `known`, and removes abandoned partial files.
   ///
   /// `now_s` is the current time.
   func list(limit: Int, except known: Set<String> = [], at now_s: Int = time(nil)) throws(SystemError) -> [String] {
@@ -55,20 +56,20 @@ struct SpoolDirectory: Sendable {
     return names.sorted()
   }
 
-  /// Calls `body` with the name of each directory entry until `body` returns false.
+  /// Calls `body` with the name of each directory entry, until `body` returns false.
   func forEachName(_ body: (String) -> Bool) throws(SystemError) {
-    // Opens the directory again, because a duplicated descriptor would share its read position with concurrent readers.
+    // Open the directory again, because a duplicated descriptor would share its read position with concurrent readers.
     let copy = unsafe openat(directory.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0 else { throw SystemError("read '\(path)'") }
-    // fdopendir takes ownership of `copy`, and closedir closes it.
+    // fdopendir takes ownership of `copy`, so closedir closes it.
     guard let stream = unsafe fdopendir(copy) else {
       close(copy)
       throw SystemError("read '\(path)'")
     }
     defer { unsafe closedir(stream) }
     while let entry = unsafe readdir(stream) {
-      // d_name is a null-terminated string. It is a buffer inside the directory entry, which stays valid until the next
-      // readdir.
+      // d_name is a null-terminated string. The string is in a buffer inside the directory entry, which stays valid
+      // until the next call of readdir.
       let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
         unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
       }
@@ -76,9 +77,9 @@ struct SpoolDirectory: Sendable {
     }
   }
 
-  /// Opens the ring in a file.
+  /// Opens the ring in a spool file.
   ///
-  /// Returns nil if the file is foreign, partial, or no longer exists.
+  /// Returns nil if the file is foreign, is partial, or no longer exists.
   func open(_ name: String) throws(SpoolRefusal) -> AttachedProcess? {
     guard name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) else { return nil }
     let unknown = Peer(pid: 0, uid: geteuid())
@@ -99,7 +100,7 @@ struct SpoolDirectory: Sendable {
       let status = try file.status()
       let owner = Peer(pid: 0, uid: status.st_uid)
       guard !status.isSharedWritable else { throw SpoolRefusal(owner: owner, reason: "is writable by other users") }
-      // A file with a second hard link was not created by rename, and may be another user's file.
+      // Reject a file with a second hard link: rename does not create one, and the file may belong to another user.
       guard status.st_nlink == 1 else { throw SpoolRefusal(owner: owner, reason: "has more than one name") }
       guard status.st_size > 0 else {
         throw SpoolRefusal(owner: owner, reason: "is empty: there was no room for the ring", isLoss: true)
@@ -124,34 +125,34 @@ struct SpoolDirectory: Sendable {
       }
       throw SpoolRefusal(owner: owner, reason: "is not a ring: \(error)")
     }
-    // The file name must be the id of the ring.
+    // The name of the file must contain the ID of its ring.
     guard Self.ringID(of: name) == contents.identity.ringID else {
       throw SpoolRefusal(owner: owner, reason: "has the name of another ring")
     }
     let peer = Peer(pid: contents.identity.pid, uid: owner.uid)
     var facts = ProcessFacts(contents, peer: peer, unit: nil)
-    // The facts about this machine apply only if the file was written during the current boot, because the kernel may
-    // have changed since then.
+    // The facts about this machine apply only if the file was written since the last boot, because the kernel may have
+    // changed at the boot.
     if cd_file_is_of_this_boot(file.number) { facts.context.machine = MachineFacts.here }
     facts.isPIDClaimed = true
     facts.times = .file(file)
     return AttachedProcess(number: 0, facts: facts, ring: ring)
   }
 
-  /// Returns the ring id that a file name contains.
+  /// Returns the ring ID that a file name contains.
   static func ringID(of name: String) -> String? {
     guard name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) else { return nil }
     let id = String(name.dropLast(CS_ATTACH_SPOOL_SUFFIX.count))
     return id.utf8.count == 32 && CacheName.isBuildID(id) ? id : nil
   }
 
-  /// Returns the file name for a ring id.
+  /// Returns the file name for a ring ID.
   static func name(of ringID: String) -> String { ringID + CS_ATTACH_SPOOL_SUFFIX }
 
-  /// Returns the owner of a file, or nil if the file does not exist.
+  /// Returns the user ID of a file's owner; nil if the file does not exist.
   func owner(of name: String) -> UInt32? { status(of: name)?.st_uid }
 
-  /// Identifies a file and its state.
+  /// Identifies a file and the state of its contents.
   ///
   /// The change time is included, because a file system may reuse the inode number of a removed file.
   struct FileIdentity: Equatable {
@@ -174,11 +175,12 @@ struct SpoolDirectory: Sendable {
     return unsafe fstatat(directory.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
   }
 
-  /// Removes the copy of a stored ring.
+  /// Removes the spool copy of a ring whose report is stored.
   ///
-  /// A file with the same name that belongs to another user stays.
+  /// A file with the same name stays if it belongs to another user.
   ///
-  /// The directory is sticky. Therefore, between the check and the removal, only the owner can replace the file.
+  /// The directory has the sticky bit. Therefore, only the owner can replace the file between the check and the
+  /// removal.
   func removeCopy(of ringID: String, owner: UInt32) {
     for name in [Self.name(of: ringID), Self.name(of: ringID) + CS_ATTACH_PARTIAL_SUFFIX]
     where self.owner(of: name) == owner {
@@ -186,7 +188,7 @@ struct SpoolDirectory: Sendable {
     }
   }
 
-  /// Removes a stored or refused file.
+  /// Removes a file that was stored or refused.
   func remove(_ name: String) throws(SystemError) {
     if unsafe unlinkat(directory.number, name, 0) == 0 || errno == ENOENT { return }
     if errno == EISDIR, unsafe unlinkat(directory.number, name, AT_REMOVEDIR) == 0 { return }
@@ -194,8 +196,8 @@ struct SpoolDirectory: Sendable {
   }
 
   private func removeIfOld(_ name: String, at now_s: Int) {
-    // The age is measured by the change time, which only the kernel sets. The file's owner can set the access and
-    // modification times.
+    // The age is measured with the change time (ctime), because only the kernel can set it. The owner of the file can
+    // set the access time and the modification time.
     guard let status = status(of: name), status.st_ctim.tv_sec < now_s - Self.partialAge_s else { return }
     try? remove(name)
   }

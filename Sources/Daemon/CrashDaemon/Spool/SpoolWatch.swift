@@ -3,20 +3,20 @@ import LinuxSystem
 
 /// Watches the spool directory with inotify.
 ///
-/// It reports which complete files appeared, and whether new files were begun.
+/// The watch reports the names of complete files that appeared, and whether processes have created other files.
 struct SpoolWatch: Sendable {
   let descriptor: Descriptor
 
-  /// The events since the last call of `read`.
+  /// The events since the previous call of `read`.
   struct News: Equatable {
     var names: [String] = []
-    /// Whether a file was created.
+    /// Whether a process created a file.
     ///
-    /// It may be foreign or beyond the quota.
+    /// The file may be foreign or exceed the quota.
     var hasBegun = false
     /// Whether the kernel's event queue overflowed.
     ///
-    /// In that case the whole directory must be listed.
+    /// In this case, the whole directory must be listed.
     var overflowed = false
   }
 
@@ -31,15 +31,15 @@ struct SpoolWatch: Sendable {
     }
   }
 
-  /// Returns the pending events without blocking.
+  /// Reads the pending inotify events without blocking.
   ///
-  /// The number of reads per call is limited, because a process that keeps renaming files could otherwise block crashd.
-  /// The next call continues with the remaining events.
+  /// The number of reads in one call is limited, because otherwise a process that keeps renaming files could occupy
+  /// crashd. The next call reads the remaining events.
   func read() -> News {
     var news = News()
     var bytes = [UInt8](repeating: 0, count: 16_384)
     for _ in 0..<Self.readsPerTurn {
-      // read writes at most as many bytes as the array has.
+      // read writes at most `bytes.count` bytes, which is the size of the array.
       let count = unsafe Glibc.read(descriptor.number, &bytes, bytes.count)
       guard count > 0 else { return news }
       Self.parse(bytes.prefix(count), into: &news)
@@ -51,7 +51,7 @@ struct SpoolWatch: Sendable {
     let headerSize = MemoryLayout<inotify_event>.size
     var rest = bytes
     while rest.count >= headerSize {
-      // The kernel writes whole events, and an inotify_event contains only integers.
+      // The kernel writes whole events, and an inotify_event contains only integers, so any bytes are valid.
       let event = unsafe rest.withUnsafeBytes { unsafe $0.loadUnaligned(as: inotify_event.self) }
       rest = rest.dropFirst(headerSize)
       let name = rest.prefix(Int(event.len)).prefix { $0 != 0 }

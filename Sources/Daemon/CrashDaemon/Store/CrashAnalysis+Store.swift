@@ -3,22 +3,23 @@ import CrashRing
 import CrashStore
 import Logging
 
-// The third step of the analysis of a crash: storing the report, or holding it in memory during an outage of the store.
+// Implements the third step of the analysis of a crash: storing the report, or holding it in memory during an outage of
+// the store.
 extension CrashAnalysis {
-  /// Where a report is kept.
+  /// Where the report of a crash is: in the store, or in memory.
   enum Place: Sendable {
     case store
     case memory
   }
 
-  /// The number of ids that are tried for one report.
+  /// The number of report IDs that crashd tries for one report.
   static let attempts = 8
 
   /// Builds the report of a snapshot, and stores it.
   @inline(never)
   func commit(_ snapshot: Snapshot, _ symbols: OpenCaches, of source: some CrashSource) async -> Outcome {
     let process = source.process
-    // A process can withdraw its records, so the ring may contain no crash any more.
+    // A process can withdraw its records, so the ring may no longer contain a crash.
     guard !snapshot.contents.records.isEmpty else { return .nothingNew }
     var builder = await builder(snapshot.contents, of: process, symbols)
     if let stored = storedContext(of: process.facts) { builder.context = stored.added(to: builder.context) }
@@ -39,20 +40,20 @@ extension CrashAnalysis {
     }
   }
 
-  /// Returns the context of the process from the stored report of its ring.
+  /// Returns the context in the stored report of the process's ring; nil if there is no such report.
   ///
-  /// It is preferred, because a later reading has less information about the time of the crash. After a restart of
-  /// crashd, for example, the process and its memory may no longer exist.
+  /// The stored context is preferred, because a later reading has less information about the time of the crash. For
+  /// example, the process and its memory may no longer exist after a restart of crashd.
   private func storedContext(of facts: ProcessFacts) -> ProcessContext? {
-    // An error is ignored here. If it persists, it occurs again when the report is stored, and is reported then.
+    // Ignore an error here. If it persists, it occurs again when the report is stored, and is reported at that time.
     guard let old = try? store.report(idPrefix: facts.identity.ringID).report else { return nil }
     return old.process.uid == Int(facts.peer.uid) ? ProcessContext(old) : nil
   }
 
-  /// Stores a report under the ring's id.
+  /// Stores a report under the ID of its ring.
   ///
-  /// If a report of another process already has that id, by chance or on purpose, a new id is derived from the identity
-  /// of this process. The second report of a process also gets a derived id.
+  /// If a report of another process already has this ID, by chance or on purpose, a new ID is derived from the identity
+  /// of this process. The second report of the same process also gets a derived ID.
   func put(
     _ raw: [UInt8], of source: some CrashSource, isSecond: Bool = false, _ make: (String) -> CrashReport?
   ) throws -> (String, Place) {
@@ -78,8 +79,8 @@ extension CrashAnalysis {
 
   /// Stores a report, and notifies subscribers.
   ///
-  /// During an outage the source may hold the report in memory instead.
-  /// - Throws: `StoreError`. An outage is thrown only if the source did not hold the report.
+  /// During an outage of the store, the source may hold the report in memory instead.
+  /// - Throws: `StoreError`. The error of an outage is thrown only if the source did not hold the report.
   private func keep(
     _ report: CrashReport, raw: [UInt8], of source: some CrashSource
   ) throws(StoreError) -> Place {
@@ -105,10 +106,10 @@ extension CrashAnalysis {
     return .failed
   }
 
-  /// Rebuilds a lost report from its raw record.
+  /// Rebuilds a lost report from the raw record that remains.
   ///
-  /// The owner was part of the lost report, and the owner in the ring is not verified. Therefore only users who may
-  /// read all reports can read the new report.
+  /// The verified owner was part of the lost report, and the owner in the ring is not verified. Therefore, only users
+  /// who may read all reports can read the rebuilt report.
   /// - Returns: Whether the store now has the report.
   func restore(_ orphan: ReportStore.Orphan) async -> Bool {
     guard let process = Reanalysis.process(ofOrphan: orphan.raw) else { return false }

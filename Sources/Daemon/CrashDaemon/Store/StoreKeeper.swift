@@ -9,21 +9,21 @@ actor StoreKeeper: Service {
   struct Configuration: Sendable {
     var analysis: CrashAnalysis
     var settings: LiveSettings
-    /// The directory on whose file system some space must stay free.
+    /// The directory of the store; a part of its file system must stay free.
     var directory: String
-    /// The systemd status line that shows an outage; nil if there is none.
+    /// The systemd status line, which shows an outage of the store; nil if crashd has no status line.
     var status: StatusLine?
     var descriptors: DescriptorStore?
-    /// The corrupt database that was set aside when crashd started.
+    /// The corrupt database that crashd set aside when it started; nil if there was none.
     var setAside: ReportStore.SetAside?
-    /// Creates the directories of the store if they are missing.
+    /// Creates the directories of the store if they do not exist.
     var makeDirectories: @Sendable () -> Void = {}
-    /// The heartbeat for the watchdog.
+    /// The heartbeat of the store keeper for the watchdog.
     var heartbeat = Heartbeat("store")
   }
 
   private static let hour_ms = 3_600_000
-  /// The interval of the check that the database file still exists and is the same file.
+  /// The interval at which the store keeper checks that the database file still exists and was not replaced.
   private static let betweenComparisons_ms = 60_000
   private static let firstRetry_ms = 500
   private static let longestRetry_ms = 30_000
@@ -34,7 +34,7 @@ actor StoreKeeper: Service {
   private let outage: StoreOutage
   private let logger: Logger
   private var retry_ms = StoreKeeper.firstRetry_ms
-  /// The time when the files left in the spool are read again.
+  /// The time when the files that were left in the spool are read again.
   private var nextPass_ns: UInt64 = 0
   private var clock = ClockWatch()
   private var hasDoubtedClock = false
@@ -50,7 +50,8 @@ actor StoreKeeper: Service {
 
   func run() async throws {
     await cancelWhenGracefulShutdown { await self.work() }
-    // At this point no other task stores reports any more. The files left in the spool stay for the next crashd.
+    // After the loop ends, no other task stores reports. Files that were left in the spool stay there for the next
+    // crashd.
     await keepOpen()
     if storeHeld() { outage.publish(StoreOutage.Change(isWell: false)) }
     let lost = outage.count
@@ -68,8 +69,8 @@ actor StoreKeeper: Service {
     let forwarding = Task {
       for await _ in news {
         outage.wake()
-        // All events of this interval are handled in one round. During a storm of crashes, one round per event would
-        // cost as much as storing the reports.
+        // One iteration handles all events that occur in this interval. If many processes crash at once, one iteration
+        // for each event would cost as much as storing the reports.
         try await Task.sleep(for: .milliseconds(Self.betweenLooks_ms))
       }
     }
@@ -107,7 +108,7 @@ actor StoreKeeper: Service {
     let isStored = storeHeld()
     let isWell = recover()
     tell()
-    // If reports still wait in memory, the store would not accept spool files either.
+    // While reports wait in memory, do not read spool files, because the store would not accept their reports, either.
     let isDue = outage.count == 0 && outage.leavings != nil && Moment.monotonic_ns() >= nextPass_ns
     if isDue {
       nextPass_ns = Moment.monotonic_ns() + UInt64(retry_ms) * 1_000_000
@@ -116,8 +117,8 @@ actor StoreKeeper: Service {
     if isStored || isWell || isDue { outage.publish(StoreOutage.Change(isWell: isWell)) }
   }
 
-  /// Stores the waiting reports, oldest first.
-  /// - Returns: Whether at least one report no longer waits.
+  /// Stores the reports that wait in memory, oldest first.
+  /// - Returns: Whether at least one report no longer waits, because it was stored or can never be stored.
   private func storeHeld() -> Bool {
     var isStored = false
     while let item = outage.first {
@@ -130,7 +131,8 @@ actor StoreKeeper: Service {
           retry_ms = min(retry_ms * 2, Self.longestRetry_ms)
           break
         }
-        // Another attempt cannot succeed, for example because another report has taken the id in the meantime.
+        // For example, another report has received the ID in the meantime. Do not try again, because the attempt would
+        // fail again.
         logger.error("cannot store report \(item.report.id): \(error)")
         configuration.analysis.ledger.lose(["store": 1], of: item.owner, process: item.process)
       }
@@ -144,15 +146,16 @@ actor StoreKeeper: Service {
     return isStored
   }
 
-  /// Records the recovery of the store if no report or file waits any more, and returns whether the store had failed
-  /// before.
+  /// If no report or file waits any more, records that the store has recovered.
+  ///
+  /// - Returns: Whether the store had failed before.
   private func recover() -> Bool {
     guard store.isOpen, store.displacement() == nil, outage.count == 0, outage.leavings == nil else { return false }
     (retry_ms, nextPass_ns) = (Self.firstRetry_ms, 0)
     return outage.recovered()
   }
 
-  /// Logs the beginning of an outage at the critical level, and its end as a notice.
+  /// Logs the beginning of an outage at level critical, and its end at level notice.
   private func tell() {
     let isWrong =
       outage.count > 0 || !store.isOpen || store.displacement() != nil
@@ -165,7 +168,7 @@ actor StoreKeeper: Service {
   }
 }
 
-// Retention.
+// Applies retention.
 extension StoreKeeper {
   private func retain() async {
     let policy = configuration.settings.current.retention
@@ -184,7 +187,7 @@ extension StoreKeeper {
       {
         configuration.heartbeat.beat()
         if case .removed(let count, let reason) = step { counts[reason.rawValue, default: 0] += count }
-        // Lets other tasks run, because storing crashes takes precedence.
+        // Let other tasks run, because storing crashes is more important than retention.
         await Task.yield()
       }
       try store.forgetHistory(policy, now_ns: now)
@@ -196,14 +199,15 @@ extension StoreKeeper {
       if error.isCorruption {
         await startAnew(because: error.description)
       } else {
-        // The cause may be a full disk, on which removal fails too. Waiting reports are logged by another method.
+        // The cause may be a full disk, because removing reports also needs disk space. Another method logs the reports
+        // that wait.
         logger.warning("cannot maintain the store: \(error)")
       }
     }
   }
 }
 
-// Recovery when the database is not open, or when its file was removed.
+// Opens or writes the database again if it is not open, or if its file was removed.
 extension StoreKeeper {
   private func keepOpen() async {
     do throws(StoreError) {
@@ -226,10 +230,12 @@ extension StoreKeeper {
 
   /// Writes the contents of the open database to a new file.
   ///
-  /// The database's own file was removed or replaced, so the contents would be lost when crashd ends.
+  /// Writing a new file is needed if the file of the open database was removed or replaced, because its contents would
+  /// be lost when crashd ends.
   private func writeAnew(because what: String) async throws(StoreError) {
     logger.critical("'\(store.path)': \(what); copying the open database to a new file")
-    // Copying a large database takes minutes. The watchdog expects no heartbeat during that time.
+    // Copying a large database may take minutes. Therefore, tell the watchdog not to expect a heartbeat during this
+    // time.
     configuration.heartbeat.rest()
     defer { configuration.heartbeat.beat() }
     let (store, time) = (store, Moment.now().description)
@@ -243,7 +249,7 @@ extension StoreKeeper {
 
   /// Runs work on a dedicated thread.
   ///
-  /// The work takes minutes, and Swift's thread pool has only a few threads.
+  /// A dedicated thread is needed because the work takes minutes and Swift's thread pool has only a few threads.
   private func onThread<Value: Sendable>(
     named name: String, _ work: @escaping @Sendable () throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
@@ -253,16 +259,16 @@ extension StoreKeeper {
           continuation.resume(returning: .failure(error))
         }
       }
-      // If no thread can be started, the work runs on the current thread.
+      // If the system cannot start a thread, the work runs on the current thread.
       do throws(SystemError) { try Thread.start(named: name, body) } catch { body() }
     }
     return try result.get()
   }
 }
 
-// Recovery when the database is corrupt.
+// Recovers from a corrupt database.
 extension StoreKeeper {
-  /// Reads and checks the whole database once after the start, on a dedicated thread.
+  /// Reads and checks the whole database once after crashd started, on a dedicated thread.
   private func check() async {
     let store = store
     let problem: String? = await withCheckedContinuation { continuation in
@@ -277,7 +283,8 @@ extension StoreKeeper {
   }
 
   private func startAnew(because reason: String) async {
-    // Reading a large database takes minutes. The watchdog expects no heartbeat during that time.
+    // Reading a large database may take minutes. Therefore, tell the watchdog not to expect a heartbeat during this
+    // time.
     configuration.heartbeat.rest()
     defer { configuration.heartbeat.beat() }
     do throws(StoreError) {

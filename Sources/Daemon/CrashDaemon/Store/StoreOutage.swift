@@ -2,12 +2,12 @@ import CrashReport
 import CrashStore
 import Synchronization
 
-/// Records failures of the store, and holds the reports that wait in memory until the store recovers.
+/// Records failures of the store, and holds reports in memory until the store recovers.
 ///
-/// During an outage, such as a full disk or a replaced database, no crash is lost as long as the reports fit into
-/// memory.
+/// An outage is, for example, a full disk or a replaced database. No crash is lost during an outage as long as the
+/// reports fit into memory.
 final class StoreOutage: Sendable {
-  /// A report that is not stored yet.
+  /// A report that waits in memory until the store accepts it.
   struct Held: Sendable {
     var report: CrashReport
     var raw: [UInt8]
@@ -15,7 +15,7 @@ final class StoreOutage: Sendable {
     var process: String
     /// The pid of the process in its own PID namespace.
     var ownPID: Int?
-    /// The name of the ring in systemd's descriptor store, which holds the ring until the report is stored.
+    /// The name under which systemd's descriptor store holds the ring until the report is stored.
     var keptName: String?
     /// Whether systemd may drop the ring as soon as the report is stored.
     var mayForget = false
@@ -26,9 +26,9 @@ final class StoreOutage: Sendable {
   /// A partial or full recovery of the store: waiting reports were stored, or files left in the spool should be read
   /// again.
   struct Change: Sendable {
-    /// Whether the store has recovered completely, that is, no report or file waits any more.
+    /// Whether the store has recovered completely: no report or file waits any more.
     ///
-    /// Work that failed during the outage may then succeed.
+    /// Work that failed during the outage may succeed after a complete recovery.
     var isWell: Bool
   }
 
@@ -40,7 +40,7 @@ final class StoreOutage: Sendable {
     var since: String?
     var corruption: String?
     var notes: [String] = []
-    /// The number of times that a spool file was left in place.
+    /// How often a spool file was left in the spool.
     var leavings: UInt64 = 0
     var hasLeftFiles = false
 
@@ -54,44 +54,44 @@ final class StoreOutage: Sendable {
 
   private let state = Mutex(State())
   private let limits: Limits
-  /// Wakes the store keeper.
+  /// Wakes the store keeper with an element.
   ///
   /// Several requests are combined into one element.
   let wakeUps: AsyncStream<Void>
   private let waker: AsyncStream<Void>.Continuation
   private static let notesLimit = 8
 
-  /// `failure` is the reason why the store could not be opened at the start, or nil if it is open.
+  /// `failure` is the reason why crashd could not open the store at its start; nil if the store is open.
   init(limits: Limits, failure: StoreError? = nil) {
     self.limits = limits
     (wakeUps, waker) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     if let failure { note(failure) }
   }
 
-  /// Requests a check of the store by the store keeper.
+  /// Requests that the store keeper checks the store.
   func wake() { waker.yield() }
 
-  /// Returns a stream of all later changes.
+  /// Returns a stream of all changes after this call.
   ///
-  /// No change is dropped.
+  /// The stream drops no change.
   func changes() -> AsyncStream<Change> {
     let (stream, continuation) = AsyncStream.makeStream(of: Change.self)
     state.withLock { $0.listeners.append(continuation) }
     return stream
   }
 
-  /// Publishes a change.
+  /// Publishes a change to all streams.
   ///
   /// Only the store keeper calls this method.
   func publish(_ change: Change) {
     for listener in state.withLock({ $0.listeners }) { listener.yield(change) }
   }
 
-  /// Holds a report that the store did not accept.
-  /// - Returns: False if there is no room.
+  /// Holds a report in memory that the store did not accept.
+  /// - Returns: False if there is no room in memory.
   func hold(_ item: Held, because error: StoreError) -> Bool {
-    // Ordering: the store keeper is woken after the report was added. If the store keeper read the failure without the
-    // report, it would consider the store recovered.
+    // Ordering: wake the store keeper only after the report was added. If the store keeper found the failure but not
+    // the report, it would conclude that the store has recovered.
     defer { if error.isOutage { wake() } }
     return state.withLock { state in
       state.note(error)
@@ -113,16 +113,16 @@ final class StoreOutage: Sendable {
     if error.isOutage { wake() }
   }
 
-  /// Records a failure that the store keeper itself detected.
+  /// Records a failure of the store that the store keeper itself detected.
   ///
-  /// The store keeper is not woken, because it retries at fixed intervals.
+  /// The call does not wake the store keeper, because the store keeper retries at fixed intervals.
   func note(_ error: StoreError) {
     state.withLock { $0.note(error) }
   }
 
-  /// Records that a file stays in the spool, because the store is failing or crashd lacks a resource.
+  /// Records that a file stays in the spool, because the store fails or crashd lacks a resource.
   ///
-  /// The store keeper later requests another reading of the spool.
+  /// The store keeper later requests that the spool is read again.
   func leaveFile(because error: StoreError? = nil) {
     if let error { note(error) }
     let isFirst = state.withLock { state in
@@ -130,16 +130,17 @@ final class StoreOutage: Sendable {
       defer { state.hasLeftFiles = true }
       return !state.hasLeftFiles
     }
-    // Only the first of these files wakes the store keeper. For the others it is already waiting to retry.
+    // Only the first of the left files wakes the store keeper. For the other files, the store keeper already waits
+    // until it can retry.
     if isFirst { wake() }
   }
 
-  /// The number of times that files were left in the spool, or nil if no file waits.
+  /// How often files were left in the spool since crashd started; nil if no file waits.
   var leavings: UInt64? { state.withLock { $0.hasLeftFiles ? $0.leavings : nil } }
 
-  /// Records that a pass has read all files that were left before the pass began.
+  /// Records that all files that were left in the spool before a given time were read.
   ///
-  /// `leavings` is the count at that time.
+  /// `leavings` is the value of the property at that time.
   func readLeftFiles(since leavings: UInt64?) {
     state.withLock { state in
       if state.leavings == leavings { state.hasLeftFiles = false }
@@ -147,7 +148,7 @@ final class StoreOutage: Sendable {
     wake()
   }
 
-  /// Returns the recorded corruption and clears it, so that it is handled only once.
+  /// Returns the recorded corruption of the database and clears it, so that the corruption is handled only once.
   func takeCorruption() -> String? {
     state.withLock { state in
       defer { state.corruption = nil }
@@ -157,7 +158,7 @@ final class StoreOutage: Sendable {
 
   /// Adds a sentence to the status for the operator.
   ///
-  /// It stays until crashd restarts.
+  /// The sentence stays until crashd restarts.
   func note(_ sentence: String) {
     state.withLock { state in
       state.notes.append(sentence)
@@ -165,7 +166,7 @@ final class StoreOutage: Sendable {
     }
   }
 
-  /// The oldest waiting report.
+  /// The report that has waited longest; nil if no report waits.
   var first: Held? { state.withLock { $0.held.first } }
   var count: Int { state.withLock { $0.held.count } }
 
@@ -175,7 +176,7 @@ final class StoreOutage: Sendable {
     state.withLock { $0.held.contains { $0.report.id == id && $0.owner.uid == user } }
   }
 
-  /// Removes a report that is stored or can never be stored.
+  /// Removes a held report that is stored or can never be stored.
   func release(_ id: String) -> Held? {
     state.withLock { state in
       guard let index = state.held.firstIndex(where: { $0.report.id == id }) else { return nil }
@@ -185,10 +186,10 @@ final class StoreOutage: Sendable {
     }
   }
 
-  /// Whether systemd may now drop the ring of an ended process.
+  /// Whether systemd may drop the ring of an ended process now.
   ///
-  /// If not, the ring is dropped when the report is stored.
-  /// - Returns: True if no waiting report needs the ring.
+  /// If it may not, systemd drops the ring when the report is stored.
+  /// - Returns: True if no held report needs the ring.
   func mayForget(_ keptName: String) -> Bool {
     state.withLock { state in
       guard let index = state.held.firstIndex(where: { $0.keptName == keptName }) else { return true }
@@ -200,18 +201,18 @@ final class StoreOutage: Sendable {
   /// Whether a failure of the store is recorded.
   var isFailing: Bool { state.withLock { $0.failure != nil } }
 
-  /// Records that the store accepts reports again.
+  /// Records that the store accepts reports again, unless a report waits.
   /// - Returns: Whether the store was failing before.
   func recovered() -> Bool {
     state.withLock { state in
-      // A report that was added in the meantime means that the store has failed again.
+      // A report that was added since then shows that the store has failed again.
       guard state.held.isEmpty else { return false }
       defer { (state.failure, state.since) = (nil, nil) }
       return state.failure != nil
     }
   }
 
-  /// The sentences about the store for the operator; empty if there was no failure.
+  /// The sentences about the state of the store for the operator; empty if the store did not fail.
   var sentences: [String] {
     state.withLock { state in
       var sentences = state.notes
@@ -229,7 +230,7 @@ final class StoreOutage: Sendable {
 }
 
 extension StoreError {
-  /// Whether the store as a whole fails, as opposed to a single operation.
+  /// Whether the whole store fails, and not only one operation.
   var isOutage: Bool {
     switch self {
     case .unavailable, .corrupt: true

@@ -1,11 +1,11 @@
-/// Schedules one call of an actor at the earliest of the requested times.
+/// Schedules one call of an actor, at the earliest of the requested times.
 struct Alarm {
   private var task: Task<Void, Never>?
   private var due_ns = UInt64.max
 
   /// Calls `ring` after the given time, unless a call at an earlier time is already scheduled.
   ///
-  /// `ring` must call `end`. It must also set the alarm again if the actor has to wait for something else.
+  /// `ring` must call `end` first. If the actor has to wait again, `ring` must also call `set` again.
   mutating func set(after wait_ns: UInt64, _ ring: @escaping @Sendable () async -> Void) {
     let (time_ns, isTooLate) = Moment.monotonic_ns().addingReportingOverflow(wait_ns)
     guard !isTooLate, time_ns < due_ns else { return }

@@ -1,26 +1,26 @@
 import Glibc
 import Synchronization
 
-/// Limits the CPU time that each user may consume in crashd and its children, with one token bucket per user.
+/// Limits the CPU time that each user may use in crashd and its child processes, with one token bucket per user.
 ///
-/// The work of a user who exceeds the limit is delayed, but not refused. Root and crashd's own user have no bucket and
-/// therefore no limit.
+/// The work of a user who exceeds the limit is delayed, but not refused. Root and crashd's own user have no bucket, so
+/// they have no limit.
 final class CPUAccounts: Sendable {
-  /// The bucket of one user.
+  /// The parameters of a user's token bucket.
   struct Allowance: Sendable, Equatable {
-    /// The CPU time that a user with a full bucket can consume at once.
+    /// The CPU time that a user can use at once if the bucket is full.
     var burst_ms: Int
-    /// The CPU time per 100 ms of wall-clock time that a user can consume permanently.
+    /// The CPU time that a user can use permanently, per 100 ms of wall-clock time.
     var share_percent: Int
   }
 
-  /// The account to charge for the work of the current task.
+  /// The account that is charged for the work of the current task; nil if no account is charged.
   @TaskLocal static var current: Charge?
 
   /// Adds the cost of work to a user's account.
   ///
-  /// This type is a class because of a bug in Swift 6.3.1: a task-local closure that is bound around an asynchronous
-  /// call crashes in optimized code.
+  /// This type is a class because of a bug in Swift 6.3.1. In optimized code, a task-local value that is a closure
+  /// crashes if it is bound around an asynchronous call.
   final class Charge: Sendable {
     private let accounts: CPUAccounts
     private let uid: UInt32
@@ -34,19 +34,19 @@ final class CPUAccounts: Sendable {
   private let users: UserAccounts
   /// For each user, the time when the bucket will be full again.
   private let full_ns = Mutex<[UInt32: UInt64]>([:])
-  /// The maximum number of remembered buckets.
+  /// The maximum number of buckets that are stored.
   ///
-  /// A full bucket is not remembered.
+  /// A bucket that is full is not stored.
   private static let limit = 4_096
 
   init(_ allowance: Allowance, users: UserAccounts) { (self.allowance, self.users) = (allowance, users) }
 
-  /// Charges a user for work.
+  /// Charges a user for the CPU time of some work.
   func charge(_ uid: UInt32, _ cost_ns: UInt64, at now_ns: UInt64 = Moment.monotonic_ns()) {
     if UserAccounts.isTrusted(uid) { return }
     let account = users.account(of: uid)
-    // The limit of 2^50 ns is 13 days of CPU time, which is more than any work costs. It keeps the product below from
-    // overflowing.
+    // The maximum of 2^50 ns is 13 days of CPU time, which is more than any work needs. The maximum prevents an
+    // overflow of the following multiplication.
     let refill_ns = min(cost_ns, 1 << 50) * 100 / UInt64(max(1, allowance.share_percent))
     full_ns.withLock { full_ns in
       full_ns[account] = max(full_ns[account] ?? 0, now_ns) + refill_ns
@@ -54,7 +54,7 @@ final class CPUAccounts: Sendable {
     }
   }
 
-  /// Returns how long the next work for a user must wait; 0 if it need not wait.
+  /// Returns how long the next work of a user must wait; 0 if it can start now.
   func wait_ns(for uid: UInt32, at now_ns: UInt64 = Moment.monotonic_ns()) -> UInt64 {
     if UserAccounts.isTrusted(uid) { return 0 }
     let full = full_ns.withLock { $0[users.account(of: uid)] ?? 0 }
@@ -62,21 +62,21 @@ final class CPUAccounts: Sendable {
     return full > now_ns + burst_ns ? full - now_ns - burst_ns : 0
   }
 
-  /// Runs work on this thread, and measures its CPU time.
+  /// Runs work on this thread, and returns its result with the CPU time that it used.
   static func measure<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> (Value, UInt64) {
     let start_ns = Moment.thread_ns()
     let value = try body()
     return (value, Moment.thread_ns() - start_ns)
   }
 
-  /// Runs work for a user on this thread, and charges the user for its CPU time.
+  /// Runs work of a user on this thread, and charges the user for its CPU time.
   func charging<Value>(_ uid: UInt32, _ body: () -> Value) -> Value {
     let (value, cost_ns) = Self.measure(body)
     charge(uid, cost_ns)
     return value
   }
 
-  /// Runs work on this thread, and charges its CPU time to `current`.
+  /// Runs work on this thread, and charges its CPU time to the account in `current`.
   static func charging<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
     guard let charge = current else { return try body() }
     let start_ns = Moment.thread_ns()

@@ -1,10 +1,10 @@
-/// The limits on the permits for one kind of work.
+/// The maximum numbers of permits for one kind of work.
 struct PermitLimit: Sendable {
   /// The maximum number of permits for all users together.
   var total: Int
   /// The maximum number of permits for one user.
   var perUser = Int.max
-  /// Whether a sixteenth of `total`, but at least one permit, is reserved for root and crashd's own user.
+  /// Whether a sixteenth of `total`, and at least one permit, is reserved for root and crashd's own user.
   var hasReserve = true
 
   fileprivate func allows(_ isTrusted: Bool, beside all: Int, own: Int) -> Bool {
@@ -12,10 +12,10 @@ struct PermitLimit: Sendable {
   }
 }
 
-/// A user who waits for or holds a permit, with the account to charge.
+/// A user who waits for a permit or holds one, with the account that the limits apply to.
 ///
-/// The account stays the same from `append` to `giveBack`, even if `UserAccounts` assigns the uid to another account in
-/// the meantime.
+/// The account of this value does not change between `append` and `giveBack`, even if `UserAccounts` assigns the uid to
+/// another account.
 struct FairUser: Sendable {
   var uid: UInt32
   var account: UInt32
@@ -29,25 +29,26 @@ extension UserAccounts {
 
 /// Distributes the permits of one kind of work fairly between users.
 ///
-/// The next permit goes to the waiting user who holds the fewest permits. `Order` decides between users who hold
-/// equally many permits. `UserAccounts` defines which uids are treated as one user.
+/// The next permit goes to the waiting user who holds the fewest permits. If several waiting users hold equally many
+/// permits, `Order` decides between them. `UserAccounts` defines which uids are treated as one user.
 ///
-/// This type is a value type. An actor keeps its jobs in a `FairQueue`, and tasks wait in a `FairSemaphore`.
+/// This type is a value type. An actor stores its jobs in a `FairQueue`, and tasks wait in a `FairSemaphore`.
 ///
-/// Complexity: `next` is linear in the number of waiting users, but does not depend on the number of waiters per user.
-/// `makeUrgent` and `remove` are linear in the total number of waiters.
+/// Complexity: `next` is linear in the number of waiting users, and does not depend on the number of waiters of each
+/// user. `makeUrgent` and `remove` are linear in the total number of waiters.
 struct FairQueue<Waiter> {
   enum Order: Sendable {
-    /// Serves urgent waiters first, then the user whose last permit is the oldest. Waiters of equal rank are served in
-    /// order of arrival.
+    /// Serves urgent waiters first, and then the user who has received no permit for the longest time.
+    ///
+    /// Waiters of equal rank are served in order of arrival.
     case turns
-    /// Serves urgent waiters first, then in order of arrival.
+    /// Serves urgent waiters first, and then all waiters in order of arrival.
     case arrival
   }
 
-  /// Identifies a waiting line.
+  /// Identifies the line of one user's waiters.
   ///
-  /// Uids that the limits treat as one user share a line.
+  /// Uids that the limits treat as one user share one line.
   private struct LineKey: Hashable {
     var account: UInt32
     var isTrusted: Bool
@@ -62,13 +63,13 @@ struct FairQueue<Waiter> {
   private let limit: PermitLimit
   private let order: Order
   private var lines: [LineKey: WaitingLine<Waiter>] = [:]
-  /// Accounts that wait or hold a permit.
+  /// The accounts that wait for a permit or hold one.
   private var known: [UInt32: Account] = [:]
   private var clock: UInt64 = 0
   /// The number of permits that are in use.
   private(set) var permitCount = 0
   private(set) var waitingCount = 0
-  /// The number of permits that were ever handed out.
+  /// The number of permits that the queue has handed out since it was created.
   private(set) var handedOut: UInt64 = 0
 
   init(_ limit: PermitLimit, order: Order) { (self.limit, self.order) = (limit, order) }
@@ -78,7 +79,7 @@ struct FairQueue<Waiter> {
     lines.values.flatMap { $0.waiters(where: isMeant) }
   }
 
-  /// Whether the limits allow the user to add one more waiter.
+  /// Whether the limits allow one more waiter of this user.
   func mayWait(_ user: FairUser, _ limit: PermitLimit) -> Bool {
     let own = Self.keys(of: user.account).reduce(0) { $0 + (lines[$1]?.count ?? 0) }
     return limit.allows(user.isTrusted, beside: waitingCount, own: own)
@@ -94,9 +95,9 @@ struct FairQueue<Waiter> {
     waitingCount += 1
   }
 
-  /// Hands a permit to the waiter that is next.
+  /// Hands a permit to the waiter that is served next.
   /// - Parameter mayRun: Called for each waiting user; returns whether the user may get a permit now.
-  /// - Returns: Nil if no waiter can get a permit.
+  /// - Returns: The waiter with its user; nil if no waiter can get a permit.
   mutating func next(
     where mayRun: (_ uid: UInt32) -> Bool = { _ in true }
   ) -> (waiter: Waiter, isUrgent: Bool)? {
@@ -115,7 +116,7 @@ struct FairQueue<Waiter> {
     return (waiter, rank.1 == 0)
   }
 
-  /// Takes a permit without waiting.
+  /// Takes a permit for a user without waiting.
   /// - Returns: False if no permit is free, or if other callers wait.
   mutating func take(_ user: FairUser) -> Bool {
     guard hasRoom(for: user) else { return false }
@@ -130,12 +131,12 @@ struct FairQueue<Waiter> {
     forgetIfIdle(user.account)
   }
 
-  /// Moves the matching waiters before all other waiters of the same user.
+  /// Moves the waiters for which `isMeant` returns true in front of the other waiters of the same user.
   mutating func makeUrgent(where isMeant: (Waiter) -> Bool) {
     for key in Array(lines.keys) { lines[key]?.makeUrgent(where: isMeant) }
   }
 
-  /// Removes the matching waiters.
+  /// Removes the waiters for which `isMeant` returns true.
   /// - Returns: The removed waiters.
   @discardableResult
   mutating func remove(where isMeant: (Waiter) -> Bool) -> [Waiter] {

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// The permits of one kind of work, for tasks and callbacks.
+/// Hands out the permits of one kind of work to tasks and callbacks.
 ///
-/// The permits are limited in total and per user, and are distributed fairly between users.
+/// The number of permits is limited in total and for each user, and the permits are distributed fairly between users.
 ///
-/// A waiting callback has no task and therefore no task stack. This allows thousands of callbacks to wait
+/// A callback that waits has no task and therefore no task stack. Therefore, thousands of callbacks can wait
 /// (docs/decisions/0099).
 ///
-/// Ordering: each callback runs once, outside the lock, on the thread that made a permit available.
+/// Ordering: each callback runs once, outside the lock, on the thread that made its permit available.
 final class FairSemaphore: Sendable {
   private typealias Callback = @Sendable (_ isGranted: Bool) -> Void
 
@@ -30,7 +30,7 @@ final class FairSemaphore: Sendable {
   /// The number of callers that wait in `calm()`.
   var calmCount: Int { state.withLock { $0.waitingForCalm.count } }
 
-  /// Whether this user would get another permit without waiting.
+  /// Whether the user would get another permit without waiting.
   func hasRoom(for uid: UInt32) -> Bool {
     let user = accounts.fairUser(uid)
     return state.withLock { !$0.isStopped && $0.queue.hasRoom(for: user) }
@@ -47,12 +47,12 @@ final class FairSemaphore: Sendable {
   ///
   /// The caller must give the permit back.
   ///
-  /// After `stop`, this method returns a void permit, which is not held.
+  /// After `stop`, this method returns a void permit, for which `isHeld` is false.
   func enter(_ uid: UInt32) async -> Permit {
     await withCheckedContinuation { continuation in enter(uid) { continuation.resume(returning: $0) } }
   }
 
-  /// Calls `begin` with a permit as soon as one is free.
+  /// Calls `begin` with a permit as soon as a permit is free.
   ///
   /// This method returns without waiting.
   ///
@@ -62,16 +62,16 @@ final class FairSemaphore: Sendable {
     enqueue(user) { isGranted in begin(Permit(self, user, isHeld: isGranted)) }
   }
 
-  /// Takes a permit without waiting, or returns nil if none is free.
+  /// Takes a permit without waiting; returns nil if no permit is free.
   func enterIfFree(_ uid: UInt32) -> Permit? {
     let user = accounts.fairUser(uid)
     let isGranted = state.withLock { !$0.isStopped && $0.queue.take(user) }
     return isGranted ? Permit(self, user, isHeld: true) : nil
   }
 
-  /// Ends all waiting, also for later callers.
+  /// Ends the waiting of all callers, also of later callers.
   ///
-  /// All waiters receive void permits, which are not held.
+  /// All waiters receive void permits, for which `isHeld` is false.
   func stop() {
     let (ended, calm): ([Callback], [CheckedContinuation<Void, Never>]) = state.withLock { state in
       state.isStopped = true
@@ -92,7 +92,7 @@ final class FairSemaphore: Sendable {
     next?(true)
   }
 
-  /// Wakes at most one waiter, because one returned permit is enough for one waiter.
+  /// The call wakes at most one waiter, because one permit was returned.
   private func giveBack(_ user: FairUser) {
     let (next, calm): (Callback?, [CheckedContinuation<Void, Never>]) = state.withLock { state in
       state.queue.giveBack(user)
@@ -106,17 +106,17 @@ final class FairSemaphore: Sendable {
   }
 }
 
-// The permits that callers hold.
+// A permit that a caller holds.
 extension FairSemaphore {
   /// One permit of a semaphore.
   ///
-  /// It is in use until it is given back. Only one task at a time may use it.
+  /// The permit is in use until the caller gives it back. Only one task at a time may use the permit.
   final class Permit: Sendable {
     private let user: FairUser
     private let semaphore: FairSemaphore
     private let held: Atomic<Bool>
 
-    /// Whether the permit is in use, that is, neither void nor given back.
+    /// Whether the permit is in use; false if it is void or was given back.
     var isHeld: Bool { held.load(ordering: .acquiring) }
 
     fileprivate init(_ semaphore: FairSemaphore, _ user: FairUser, isHeld: Bool) {
@@ -146,7 +146,7 @@ extension FairSemaphore {
   }
 }
 
-// Waiting for idle periods.
+// Waits for idle periods, in which no caller waits for a permit.
 extension FairSemaphore {
   /// Returns as soon as no caller waits for a permit.
   func calm() async {
@@ -159,11 +159,11 @@ extension FairSemaphore {
     }
   }
 
-  /// Returns when no caller waits and no permit was handed out during the last `quiet_ms`.
+  /// Returns when no caller waits and the semaphore has handed out no permit during the last `quiet_ms`.
   ///
-  /// Between two crashes of a storm, there are short periods without waiting callers. `quiet_ms` must be longer than
-  /// such a period. After `patience_ms`, this method returns as soon as no caller waits, even if a permit was handed
-  /// out recently.
+  /// Even if many processes crash at once, there are short periods between two crashes in which no caller waits.
+  /// `quiet_ms` must be longer than these periods. After `patience_ms`, this method returns as soon as no caller waits,
+  /// even if a permit was handed out recently.
   func calm(
     quiet_ms: Int, patience_ms: Int,
     sleep: (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -178,6 +178,6 @@ extension FairSemaphore {
     }
   }
 
-  /// The number of permits handed out so far.
+  /// The number of permits that the semaphore has handed out.
   private var handedOut: UInt64 { state.withLock { $0.queue.handedOut } }
 }

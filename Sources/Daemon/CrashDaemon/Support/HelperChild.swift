@@ -2,40 +2,40 @@ import CLinux
 import Glibc
 import LinuxSystem
 
-/// Runs `crash-analyse` or `crash-fetch`.
+/// Runs the program `crash-analyse` or `crash-fetch` as a child process.
 ///
-/// These programs do risky work outside of crashd's process.
+/// These programs process untrusted files and network input, so crashd runs them outside of its own process.
 struct HelperChild {
   var program: String
   var arguments: [String]
   var timeout_ms: Int
-  /// Called with the CPU time of the child, even if the child failed.
+  /// The function that receives the CPU time of the child after it ended, even if the child failed.
   var charge: @Sendable (_ cpu_ns: UInt64) -> Void = { _ in }
 
   /// A failure of the child, with a one-line reason.
   struct Failure: Error, CustomStringConvertible {
     var description: String
-    /// Whether a retry may succeed.
+    /// Whether the same job may succeed later.
     ///
-    /// It may if the child timed out, was killed, or could not write its output.
+    /// A later attempt may succeed if the child timed out, was killed, or could not write its output.
     var isPassing = false
-    /// The exit status of the child, or 128 plus the number of the signal that ended it.
+    /// The exit status of the child, or 128 plus the number of the signal that ended the child.
     ///
-    /// Nil if crashd itself ended the child.
+    /// The value is nil if crashd itself ended the child.
     var status: Int32?
   }
 
   private static let errorTextLimit = 512
-  /// The maximum time to wait until a killed child ends.
+  /// The maximum time for which crashd waits until a killed child has ended.
   ///
-  /// The kernel may take longer, for example if the child waits for a failed disk.
+  /// The child may need longer than this, for example if it waits for a failed disk.
   private static let end_ms: Int32 = 5_000
-  /// EX_IOERR, the exit status of crash-analyse for input/output errors.
+  /// The value of EX_IOERR, which crash-analyse returns as its exit status for input and output errors.
   private static let inputOutputStatus: Int32 = 74
 
-  /// Runs the child.
+  /// Runs the child process.
   ///
-  /// Returns when the child has ended, or when the kernel does not end a killed child in time.
+  /// Returns when the child has ended, or when a killed child has not ended in time.
   func run(input: Descriptor, output: Descriptor) throws {
     var (reader, writer): (Int32, Int32) = (-1, -1)
     try SystemError.check(unsafe cd_pipe_create(&reader, &writer), "make a pipe")
@@ -51,8 +51,8 @@ struct HelperChild {
 
   private func spawn(_ input: Descriptor, _ output: Descriptor, _ error: Descriptor) throws(SystemError) -> Int32 {
     var pid: Int32 = 0
-    // The strings exist until this function returns, and the child gets its own copy. The array ends with nil, as
-    // execve requires.
+    // The strings exist until this function returns, and the child receives its own copy of them. The array ends with
+    // nil, as execve requires.
     var pointers = unsafe ([program] + arguments).map { unsafe strdup($0) }
     unsafe pointers.append(nil)
     defer { unsafe pointers.forEach { unsafe free($0) } }
@@ -63,11 +63,11 @@ struct HelperChild {
 
   /// Waits for the child, and returns its exit status.
   ///
-  /// After the time-out, the child is killed with SIGKILL.
+  /// After the time-out, the method kills the child with SIGKILL.
   private func wait(for pid: Int32) throws -> Int32 {
     let pidfd: Descriptor
     do throws(SystemError) { pidfd = try Descriptor(ofProcess: pid) } catch {
-      // Without a pidfd, crashd cannot wait with a time-out, so it kills the child at once.
+      // Without a pidfd, crashd cannot wait with a time-out, so it kills the child immediately.
       kill(pid, SIGKILL)
       _ = waitpid(pid, nil, 0)
       throw error
@@ -88,13 +88,13 @@ struct HelperChild {
     return status
   }
 
-  /// Waits on another thread until the child ends, without a time-out.
+  /// Waits on another thread without a time-out until the child ends, so that the child does not stay a zombie.
   private static func reap(_ pid: Int32, _ pidfd: Descriptor) {
     do throws(SystemError) {
       try Thread.start(named: "reaper") {
         _ = isReadable(pidfd.number, timeout_ms: -1)
         var status: Int32 = 0
-        // The exit status and the CPU time are ignored, because the caller has already received an error.
+        // The exit status and the CPU time are ignored, because the caller already received an error.
         var cpu_ns: UInt64 = 0
         _ = unsafe cd_child_status(pid, &status, &cpu_ns)
       }
@@ -105,10 +105,11 @@ struct HelperChild {
 
   private static func firstLine(of pipe: Descriptor) -> String {
     var bytes = [UInt8](repeating: 0, count: errorTextLimit)
-    // read writes at most as many bytes as the array has. The pipe is non-blocking, so read returns at once.
+    // read writes at most `bytes.count` bytes, which is the size of the array. The pipe is non-blocking, so read
+    // returns immediately.
     let count = unsafe read(pipe.number, &bytes, bytes.count)
     let line = bytes.prefix(max(0, count)).prefix { $0 != UInt8(ascii: "\n") }
-    // The line may quote bytes of an untrusted file, so non-printable characters are replaced.
+    // The line may quote bytes of an untrusted file, so the function replaces non-printable characters.
     return String(decoding: line.map { (0x20..<0x7f).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
   }
 

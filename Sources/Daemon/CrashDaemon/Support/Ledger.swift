@@ -4,7 +4,7 @@ import Synchronization
 
 /// The process and user at the other end of a socket, or the owner of a file.
 struct Peer: Sendable, Hashable, CustomStringConvertible {
-  /// The pid; 0 if only the user is known.
+  /// The pid of the process; 0 if only the user is known.
   var pid: Int32
   var uid: UInt32
 
@@ -13,10 +13,10 @@ struct Peer: Sendable, Hashable, CustomStringConvertible {
 
 /// Counts stored reports, refused input and lost data.
 ///
-/// It also logs them, with a rate limit so that no process can flood the log. The rate limit is one line per second for
-/// each kind of line and user. Eight lines about stored reports may follow each other immediately.
+/// The ledger also logs these events, with a rate limit so that no process can flood the log. The limit is one line per
+/// second for each kind of line and each user. For stored reports, eight lines may follow each other immediately.
 ///
-/// When lines were suppressed, the next logged line contains their number.
+/// If lines were suppressed, the next logged line contains their number.
 final class Ledger: Sendable {
   private struct Line: Hashable {
     var kind: String
@@ -24,9 +24,9 @@ final class Ledger: Sendable {
   }
 
   private struct Quiet {
-    /// Each logged line moves this time forward by one second.
+    /// Each logged line moves this time one second forward.
     ///
-    /// Lines are suppressed while this time is too far in the future.
+    /// Lines are suppressed while this time is too far in the future; see `admit`.
     var until_ns: UInt64
     var omitted: Int
   }
@@ -51,19 +51,19 @@ final class Ledger: Sendable {
   private let logger: Logger
   private let limits: Limits
   private static let interval_ns: UInt64 = 1_000_000_000
-  /// The number of stored reports of a user that can be logged immediately after each other.
+  /// The number of stored reports of one user that may be logged immediately after each other.
   ///
-  /// Thanks to this burst, all services that crash together appear in the log.
+  /// With this number, the log shows all services that crash together.
   private static let reportsAtOnce: UInt64 = 8
 
-  /// The maximum number of losses of one kind that one ring can report.
+  /// The maximum number of losses of one kind that is accepted from one ring.
   ///
-  /// The limit exists because the counters come from the process and are untrusted.
+  /// The number is limited because the counters come from the process and are untrusted.
   static let mostLosses = 1 << 32
 
   /// Adds two counters.
   ///
-  /// The sum saturates at the maximum instead of overflowing.
+  /// If the sum would overflow, the result is the maximum number.
   private static func sum(_ left: Int, _ right: Int) -> Int {
     let (sum, isTooMuch) = left.addingReportingOverflow(right)
     return isTooMuch ? .max : sum
@@ -80,7 +80,7 @@ final class Ledger: Sendable {
 
   /// Changes the counts of a user.
   ///
-  /// Does nothing if the maximum number of users is reached and the user is new.
+  /// The call has no effect if the user is new and the maximum number of users is reached.
   private func change(_ uid: UInt32, _ state: inout State, _ body: (inout Share) -> Void) {
     guard remembers(uid, state) else { return }
     body(&state.shares[uid, default: Share(account: limits.account(of: uid))])
@@ -95,14 +95,14 @@ final class Ledger: Sendable {
 
   var losses: [String: Int] { state.withLock { $0.losses } }
   var refusals: [String: Int] { state.withLock { $0.refusals } }
-  /// Returns the losses of a user.
+  /// Returns the numbers of a user's losses, by kind.
   ///
-  /// The counts are kept only for a limited number of users.
+  /// The numbers are stored only for a limited number of users.
   func losses(of uid: UInt32) -> [String: Int] { state.withLock { $0.shares[uid]?.losses ?? [:] } }
   func refusals(of uid: UInt32) -> [String: Int] { state.withLock { $0.shares[uid]?.refusals ?? [:] } }
   /// The number of reports that retention removed, by reason.
   var removals: [String: Int] { state.withLock { $0.removals } }
-  /// The number of reports stored since crashd started, including rebuilt reports.
+  /// The number of reports that were stored since crashd started, including rebuilt reports.
   var stored: Int { state.withLock { $0.stored } }
 
   func count(removed: [String: Int]) {
@@ -131,7 +131,7 @@ final class Ledger: Sendable {
     logger.info("stored \(id) of '\(name)' (\(peer)): \(sentence)\(Self.more(omitted))")
   }
 
-  /// Logs that data of a process cannot be stored now, and stays where it is.
+  /// Logs that crashd cannot store data of a process now, and that the data stays where it is.
   func postpone(_ what: String, of peer: Peer, process name: String, because reason: String) {
     let omitted = state.withLock { state in
       Self.admit(line("postponed", peer), to: &state.quiet, limit: limits.rememberedRefusals)
@@ -153,7 +153,8 @@ final class Ledger: Sendable {
     logger.warning("lost data of '\(name)' (\(peer)): \(list)\(Self.more(omitted))")
   }
 
-  /// Returns the number of lines suppressed since the last logged line, or nil if this line is suppressed too.
+  /// Returns the number of lines that were suppressed since the last logged line; nil if this line must be suppressed,
+  /// too.
   ///
   /// Implements the generic cell rate algorithm (ITU-T I.371).
   private static func admit(

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Counts work that has begun but not ended.
+/// Counts work that has begun but has not ended.
 ///
-/// A stop waits until the count is zero.
+/// When crashd stops, it waits until the count is zero.
 final class Outstanding: Sendable {
   private struct State {
     var count = 0

@@ -1,6 +1,6 @@
 import CrashReport
 
-/// SHA-256 (FIPS 180-4) for the keys of groups and reports.
+/// Implements SHA-256 (FIPS 180-4) for the keys of groups and reports.
 ///
 /// The same input yields the same key on every machine.
 enum SHA256 {
@@ -16,7 +16,7 @@ enum SHA256 {
 
   /// Returns the HMAC-SHA-256 (RFC 2104) of a message.
   ///
-  /// Precondition: the key has at most 64 bytes.
+  /// Precondition: the key has at most 64 bytes, because longer keys would have to be hashed first.
   static func authentication(of message: [UInt8], by key: [UInt8]) -> [UInt8] {
     let key = key + [UInt8](repeating: 0, count: 64 - key.count)
     return bytes(key.map { $0 ^ 0x5c } + bytes(key.map { $0 ^ 0x36 } + message))

@@ -1,24 +1,24 @@
 import Synchronization
 
-/// Runs at most one piece of work at a time for each key.
+/// Runs at most one piece of work at a time for each key, such as a ring.
 ///
-/// One run serves all callers that requested it before it began.
+/// One run of the work serves all callers that requested it before the run began.
 ///
-/// This prevents two concurrent readers of one ring from both counting the same entries as new.
+/// Without this, two concurrent readers of one ring could both count the same incidents as new.
 final class SharedTurns<Key: Hashable & Sendable>: Sendable {
   private enum Role { case leads, isServed }
   private typealias Asker = CheckedContinuation<Role, Never>
 
   private struct Turn {
-    /// The callers that requested the current run before it began.
+    /// The callers that the current run serves, because they requested it before it began.
     var served: [Asker] = []
     /// The callers that arrived after the current run began.
     ///
-    /// The data that they want to be read may have been written after the run began, so they need another run.
+    /// The current run may not read the data of these callers, so they need another run.
     var next: [Asker] = []
   }
 
-  /// The current run for each key.
+  /// The current run and its callers, for each key.
   private let turns = Mutex<[Key: Turn]>([:])
 
   /// Returns when a run of `work` for the key has ended that began after this call.
@@ -41,7 +41,7 @@ final class SharedTurns<Key: Hashable & Sendable>: Sendable {
     end(key)
   }
 
-  /// Runs `work`, unless a run for that key is active.
+  /// Runs `work`, unless a run for this key is active.
   func runIfFree(_ key: Key, _ work: @Sendable () async -> Void) async {
     let leads = turns.withLock { turns in
       if turns[key] != nil { return false }

@@ -3,10 +3,9 @@ import LinuxSystem
 
 /// Reads and writes small files in one piece.
 enum SmallFile {
-  /// Returns the beginning of a file, or nil if the file cannot be read.
+  /// Returns at most the first `limitBytes` bytes of a file; nil if the file cannot be read.
   ///
-  /// The limit is `limitBytes`. Does not use the file size, because the files of `/proc` and `/sys` report a wrong
-  /// size.
+  /// The function does not use the file's size, because the files in `/proc` and `/sys` report a wrong size.
   static func text(at path: String, limitBytes: Int = 4_096) -> String? {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { return nil }
@@ -22,8 +21,8 @@ enum SmallFile {
     guard number >= 0 else { throw SystemError("write '\(temporary)'") }
     let file = Descriptor(owning: number)
     let bytes = Array(text.utf8)
-    // Sets the mode explicitly, because other users must be able to read the file even with a restrictive umask. write
-    // reads as many bytes as the array has.
+    // Set the mode explicitly, because other users must be able to read the file even with a restrictive umask. write
+    // reads `bytes.count` bytes, which is the size of the array.
     guard fchmod(file.number, 0o644) == 0, unsafe Glibc.write(file.number, bytes, bytes.count) == bytes.count else {
       throw SystemError("write '\(temporary)'")
     }

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import LinuxSystem
 
-/// Listening Unix sockets, and the credentials of their peers.
+/// Creates listening Unix sockets, and reads the credentials of their peers.
 enum UnixSocket {
   enum Kind: CaseIterable {
     case packets
@@ -18,9 +18,9 @@ enum UnixSocket {
 
   /// Creates a listening socket at a path.
   ///
-  /// An existing socket at that path is replaced.
+  /// The function replaces an existing socket at this path.
   ///
-  /// Every user may connect to it. crashd decides by the peer's credentials what the peer may do.
+  /// Every user may connect to the socket. crashd decides by the peer's credentials what the peer may do.
   static func listen(path: String, kind: Kind) throws(SystemError) -> Descriptor {
     let what = "listen on '\(path)'"
     let flags = Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
@@ -42,27 +42,27 @@ enum UnixSocket {
   private static func option(_ descriptor: Int32, _ name: Int32) -> Int32? {
     var value: Int32 = 0
     var size = socklen_t(MemoryLayout<Int32>.size)
-    // getsockopt writes at most `size` bytes to `value`.
+    // getsockopt writes at most `size` bytes to `value`, and `size` is the size of `value`.
     return unsafe getsockopt(descriptor, SOL_SOCKET, name, &value, &size) == 0 ? value : nil
   }
 
-  /// Returns the process and user at the other end of a connection.
+  /// Returns the process and the user at the other end of a connection.
   static func peer(of socket: Int32) throws(SystemError) -> Peer {
     var peer = cd_peer()
     try SystemError.check(unsafe cd_socket_peer(socket, &peer), "read the peer of a socket")
     return Peer(pid: peer.pid, uid: peer.uid)
   }
 
-  /// Whether the peer was a member of a group when it connected.
+  /// Whether the peer was a member of a group at the time when it connected.
   static func isPeer(of socket: Int32, in group: UInt32) throws(SystemError) -> Bool {
     var isMember = false
     try SystemError.check(unsafe cd_socket_peer_is_in_group(socket, group, &isMember), "read the groups of a peer")
     return isMember
   }
 
-  /// Returns a pidfd of the peer.
+  /// Returns a pidfd of the process at the other end.
   ///
-  /// It becomes readable when the peer has ended.
+  /// The pidfd becomes readable when the process has ended.
   static func process(of socket: Int32, pid: Int32) throws(SystemError) -> Descriptor {
     var number: Int32 = -1
     try SystemError.check(unsafe cd_socket_peer_process(socket, pid, &number), "open process \(pid)")

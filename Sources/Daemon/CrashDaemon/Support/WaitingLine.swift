@@ -1,6 +1,6 @@
-/// The waiters of one user.
+/// The waiters of one user, in the order in which they are served.
 ///
-/// Urgent waiters come first. Among urgent waiters, and among all others, the order is the order of arrival.
+/// Urgent waiters come before all other waiters. Waiters of the same urgency are in order of arrival.
 struct WaitingLine<Waiter> {
   struct Entry {
     var waiter: Waiter
@@ -38,9 +38,9 @@ struct WaitingLine<Waiter> {
 
   /// A first-in, first-out queue.
   ///
-  /// Each operation on one entry takes constant time.
+  /// Each operation on one entry of the queue takes constant time.
   private struct Lane {
-    /// Nil marks a removed entry.
+    /// The entries of the queue; nil marks a removed entry.
     private var entries: [Entry?]
     private var first = 0
 

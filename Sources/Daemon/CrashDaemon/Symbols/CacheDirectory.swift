@@ -2,10 +2,10 @@ import FoundationEssentials
 import Glibc
 import LinuxSystem
 
-/// The directory of symbol caches and unwind files.
+/// The directory of symbol caches and unwind tables.
 ///
-/// Its total size is limited. Files that serve all users are in the directory itself. Files that serve only one user
-/// are in a subdirectory for that user.
+/// The total size of its files is limited. Files that may be used for all users are in the directory itself. Files that
+/// may be used for only one user are in a subdirectory for this user.
 struct CacheDirectory {
   let path: String
 
@@ -19,30 +19,30 @@ struct CacheDirectory {
     }
   }
 
-  /// Sets the access time of a file to now, because the file system may not record reads.
+  /// Sets the access time of a file to the current time, because the file system may not record reads.
   static func touch(_ path: String) {
     let times = [timespec(tv_sec: 0, tv_nsec: Int(now)), timespec(tv_sec: 0, tv_nsec: Int(keep))]
-    // utimensat reads the two timespec values of the array. An error is ignored. Its only effect is that the file is
-    // removed sooner.
+    // utimensat reads the two timespec values of `times`. Ignore an error. The only effect of an error is that `prune`
+    // may remove the file earlier than other files.
     _ = unsafe utimensat(AT_FDCWD, path, times, 0)
   }
 
   /// Removes the least recently used files until the remaining files fit the limits.
   ///
-  /// A removed file stays readable for processes that have mapped it.
+  /// A process that has mapped a removed file can still read it.
   ///
-  /// The largest subdirectory is pruned first. Therefore the files of one user never evict the files of a user who
-  /// needs less space.
+  /// Files are first removed from the largest directory. Therefore, the files of one user never evict the files of a
+  /// user who needs less space.
   ///
   /// - Parameters:
   ///   - limitBytes: The limit for the total size of all files.
-  ///   - shareBytes: The limit for the total size of one directory.
+  ///   - shareBytes: The limit for the total size of the files in one directory.
   /// - Throws: An error if a directory cannot be read or a file cannot be removed.
   func prune(to limitBytes: Int, shareBytes: Int) throws {
     var shares: [[File]] = []
     for directory in try directories() {
       var files = try files(in: directory).sorted { $1.isOlder(than: $0) }
-      // The array is sorted in descending order of last use, so that the next file to remove is last.
+      // The array is sorted by last use, most recent first, so the next file to remove is the last element.
       while Self.bytes(files) > shareBytes, let oldest = files.popLast() { try remove(oldest) }
       shares.append(files)
     }
@@ -61,7 +61,7 @@ struct CacheDirectory {
   func removeLeftovers() throws {
     for directory in try directories() {
       for name in try names(in: directory) where name.hasSuffix(".partial") {
-        // Skips files with the pid of this process, because its jobs may already be writing them. The names have the
+        // Skip files with the pid of this process, because jobs of this process may be writing them. The names have the
         // form BUILDID.cssym.PID.NUMBER.partial.
         let parts = name.split(separator: ".")
         if parts.count >= 3, parts[parts.count - 3] == "\(getpid())" { continue }
@@ -90,8 +90,8 @@ struct CacheDirectory {
   }
 
   private func remove(_ file: File) throws(SystemError) {
-    // The actors of symbols and of unwind tables both prune this directory, so another actor may already have removed
-    // the file.
+    // The actors for symbols and for unwind tables both remove files from this directory, so the other actor may
+    // already have removed the file.
     guard unsafe unlink(file.path) == 0 || errno == ENOENT else { throw SystemError("remove '\(file.path)'") }
   }
 

@@ -2,26 +2,26 @@ import CrashSymbols
 
 /// Opens the debug files of a stripped image, at the paths that ``DebugFilePaths`` returns.
 ///
-/// Other users may write to the directories of these files. Therefore each file is opened by the rules of
-/// ``ImageFile``, and its build id must equal that of the image.
+/// Other users may be able to write to the directories of these files. Therefore, each file is opened by the rules of
+/// ``ImageFile``, and its build ID must equal the build ID of the image.
 struct DebugFiles: Sendable {
-  /// The directory of installed debug files, which is `/usr/lib/debug` on Debian.
+  /// The directory in which the system installs debug files: `/usr/lib/debug` on Debian.
   var directory: String
   /// The path of the image, as the process reports it.
   var imagePath: String
-  /// The user of the process that reported the image.
+  /// The user ID of the process that reported the image.
   var user: UInt32
-  /// The users that the symbol cache serves.
+  /// The users for which the symbol cache may be used.
   ///
-  /// If it serves all users, debug files that belong to one user are not used.
+  /// For a cache that all users share, debug files that belong to one user are not used.
   var owner: CacheOwner
 
-  /// The time-out for opening debug files in the image's directory, because that file system may block.
+  /// The time-out for opening debug files in the image's directory, whose file system may block.
   private static let beside_ms = 5_000
 
   /// Opens the existing debug files: first those in the system's directory, then those in the image's directory.
   ///
-  /// This method must run on a thread that may block. It limits the time of blocking to `beside_ms`.
+  /// This method must run on a thread that may block. The method blocks for at most `beside_ms`.
   func open(buildID: String, link: String?) -> [ImageFile.Opened] {
     let installed = openInstalled(buildID: buildID, link: link)
     let place = ImageFile(buildID: buildID, path: imagePath, isExecutable: false).place
@@ -31,7 +31,7 @@ struct DebugFiles: Sendable {
     return installed + (beside ?? [])
   }
 
-  /// Opens debug files in the system's directory.
+  /// Opens debug files in the system's directory of debug files.
   ///
   /// This directory is on a local file system, which does not block.
   func openInstalled(buildID: String, link: String?) -> [ImageFile.Opened] {
@@ -40,7 +40,7 @@ struct DebugFiles: Sendable {
 
   /// Opens debug files in the image's directory.
   ///
-  /// The process chose the path of the image, so its file system may never answer.
+  /// The process chose the path of the image, so the file system of this directory may never answer.
   func openBeside(buildID: String, link: String?) -> [ImageFile.Opened] {
     paths(buildID: buildID, link: link).filter { !isInstalled($0) }.compactMap { open($0, buildID) }
   }
@@ -54,14 +54,14 @@ struct DebugFiles: Sendable {
 
   private func open(_ path: String, _ buildID: String) -> ImageFile.Opened? {
     let file = ImageFile(buildID: buildID, path: path, isExecutable: false, descriptor: nil)
-    // Errors are ignored, because most of the tried paths do not exist.
+    // Ignore errors, because most of the paths do not exist.
     guard let opened = try? file.open(for: user), opened.owner == .allUsers || opened.owner == owner else {
       return nil
     }
     return opened
   }
 
-  /// Returns the paths where a debug file may be.
+  /// Returns the paths at which a debug file may exist.
   func paths(buildID: String, link: String?) -> [String] {
     DebugFilePaths(directory: directory, imagePath: imagePath).paths(buildID: buildID, link: link)
   }

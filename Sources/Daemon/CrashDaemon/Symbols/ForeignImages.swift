@@ -1,15 +1,15 @@
 import Glibc
 import LinuxSystem
 
-/// Opens images by paths that processes reported.
+/// Opens images at paths that processes reported.
 ///
 /// The file systems of these paths may block forever.
 enum ForeignImages {
   /// Opens the images that are not open yet, and determines the origin of each file.
   ///
-  /// If a directory blocks, only the images in that directory are delayed. They are refused after `imageLook_ms`. The
-  /// user is charged for the CPU time of this work. If the user has exceeded the CPU time limit, all images are
-  /// refused.
+  /// If a directory blocks, only the images in that directory are delayed. These images are refused after
+  /// `imageLook_ms`. The user is charged for the CPU time of this work. If the user has used up the CPU time limit, all
+  /// images are refused.
   /// - Returns: The opened images, and the refused images with the reasons.
   static func look(
     _ images: [ImageFile], for user: UInt32, _ configuration: SymbolCaches.Configuration

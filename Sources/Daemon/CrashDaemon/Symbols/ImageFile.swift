@@ -3,9 +3,9 @@ import CrashRing
 import Glibc
 import LinuxSystem
 
-/// An image whose symbols may be needed.
+/// An image for which crashd may need symbols.
 ///
-/// It has a path, and a descriptor if the process sent one.
+/// The image has a path, and a descriptor if the process sent one.
 struct ImageFile: Sendable {
   var buildID: String
   var path: String
@@ -13,16 +13,16 @@ struct ImageFile: Sendable {
   var descriptor: Descriptor?
   var origin = Origin.unseen
 
-  /// Where the open file comes from, if that is already determined.
+  /// The origin of the open file, if it was already determined.
   enum Origin: Sendable {
     case unseen
-    /// crashd can reach the same file by its path, on a mount where only root can change the owners of files.
+    /// crashd can open the same file by its path, on a mount where only root can change the owners of files.
     case machine
-    /// Only the process can reach the file, for example in a container or on a disk image of its user.
+    /// Only the process can open the file by its path, for example in a container or on a disk image of its user.
     case process
   }
 
-  /// Returns the images of a ring that can have symbols.
+  /// Returns those images of a ring that can have symbols.
   ///
   /// The executable comes first.
   static func list(_ images: [RingContents.Image], descriptors: [Int: Descriptor] = [:]) -> [ImageFile] {
@@ -35,16 +35,16 @@ struct ImageFile: Sendable {
     return files.filter(\.isExecutable) + files.filter { !$0.isExecutable }
   }
 
-  /// The open file, the users that its cache may serve, and its identity.
+  /// The open file, the users for which its cache may be used, and the identity of the file.
   struct Opened {
     var descriptor: Descriptor
     var owner: CacheOwner
     var identity: Identity
   }
 
-  /// Identifies a file independently of its name.
+  /// Identifies a file and its contents independently of the file's name.
   ///
-  /// If the contents of a file change, its identity changes too.
+  /// If the contents of the file change, its identity changes, too.
   struct Identity: Sendable, Hashable {
     var device: UInt
     var number: UInt
@@ -64,14 +64,14 @@ struct ImageFile: Sendable {
   ///
   /// The descriptor must refer to a regular file and must be open read-only.
   ///
-  /// This method makes no call that could block on a file system.
+  /// This method makes no system call that could block in a file system.
   /// - Returns: The open file, or nil if `look` must be called first.
   func opened(for user: UInt32) throws(SystemError) -> Opened? {
     if path == KernelImage.path { return try KernelImage.open() }
     guard let descriptor else { return nil }
     let facts = try descriptor.facts()
     guard facts.isRegular else { throw SystemError(what, code: ENOTSUP) }
-    // crashd passes this descriptor to the helper process. If a malicious image compromised the helper, the helper must
+    // crashd passes this descriptor to the helper process. If a malicious image compromises the helper, the helper must
     // not be able to write to the user's files.
     guard fcntl(descriptor.number, F_GETFL) & (O_ACCMODE | openPathOnly) == O_RDONLY else {
       throw SystemError("\(what): its descriptor is not read-only", code: EACCES)
@@ -82,11 +82,12 @@ struct ImageFile: Sendable {
 
   /// Opens the file at the path.
   ///
-  /// If the process sent a descriptor, this method compares both files instead. The path is untrusted. A path through a
-  /// link of `/proc`, such as `/proc/PID/root`, is not opened, because it leads into the mounts of another process.
-  /// Without a descriptor, the file must meet three conditions. It is a regular file. Its owner is root, crashd's own
-  /// user or the process's user. The process's user can read it. The call may block on a file system forever, so only
-  /// threads of ``ForeignFileWork`` may make it.
+  /// If the process sent a descriptor, the method instead compares the file at the path with the descriptor's file. The
+  /// path is untrusted, because the process chose it. A path through a link of `/proc`, such as `/proc/PID/root`, is
+  /// not opened, because it leads into the mounts of another process. Without a descriptor, the file must satisfy three
+  /// conditions. The file is a regular file. The owner of the file is root, crashd's own user or the process's user.
+  /// The process's user can read the file. The method may block in a file system forever, so only threads of
+  /// ``ForeignFileWork`` may call it.
   func look(for user: UInt32) throws(SystemError) -> ImageFile {
     var (number, seen): (Int32, ImageFile) = (-1, self)
     seen.origin = .process
@@ -105,7 +106,7 @@ struct ImageFile: Sendable {
     return seen
   }
 
-  /// Calls `opened`, and also `look` if `opened` returns nil.
+  /// Opens the file: calls `opened`, and calls `look` first if `opened` returns nil.
   ///
   /// This method must run on a thread that may block.
   func open(for user: UInt32) throws(SystemError) -> Opened {
@@ -114,32 +115,32 @@ struct ImageFile: Sendable {
     return opened
   }
 
-  /// The directory of the file.
+  /// The directory of the image, as the place for ``ForeignFileWork``.
   ///
-  /// All files of one directory are on one file system, so if one of them blocks, all of them block.
+  /// The files of one directory are expected to be on one file system, so if one of them blocks, all of them block.
   var place: String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? path }
 
   private var what: String { "open image '\(path)'" }
 
   private static func isVouchedFor(_ file: Descriptor) -> Bool {
     var isVouchedFor = false
-    // cd_file_is_vouched_for writes one Bool.
+    // cd_file_is_vouched_for writes one Bool, to `isVouchedFor`.
     return unsafe cd_file_is_vouched_for(file.number, &isVouchedFor) == 0 && isVouchedFor
   }
 }
 
-/// The users that a symbol cache may serve.
+/// The users for which a symbol cache may be used.
 ///
-/// A user could send a forged file with the build id of another program. Therefore a cache serves all users only if
-/// no user except root and crashd's user can change its file. In a container or on a disk image, however, a user can
-/// create files that belong to root. A file of root is therefore trusted only in two cases: root or crashd's user sent
-/// it, or crashd can reach it by its path. The cache of any other file serves only processes of the user who sent the
-/// file.
+/// A user could send a forged file with the build id of another program. Therefore, a cache is used for all users only
+/// if no other user than root and crashd's user can change its file. However, in a container or on a disk image, a user
+/// can create files that belong to root. Therefore, a file of root is trusted only in two cases: root or crashd's user
+/// sent it, or crashd can open it by its path. The cache of any other file is used only for processes of the user who
+/// sent the file.
 enum CacheOwner: Sendable, Hashable {
   case allUsers
   case user(UInt32)
 
-  /// - Returns: Nil if the result depends on the file's origin, which is not determined yet.
+  /// - Returns: The users; nil if the result depends on the file's origin, which is not determined yet.
   static func of(_ facts: FileFacts, user: UInt32, origin: ImageFile.Origin) -> CacheOwner? {
     let isOurs = facts.owner == 0 || facts.owner == geteuid()
     guard isOurs && !facts.isSharedWritable else { return .user(user) }
@@ -154,15 +155,15 @@ enum CacheOwner: Sendable, Hashable {
 
 /// Identifies a symbol cache.
 ///
-/// It is the key of the cache in memory. On disk, the name of the cache is `BUILDID.cssym`. Caches that serve only one
-/// user are in a directory named after the uid.
+/// In memory, this value is the key of the cache. On disk, the name of the cache file is `BUILDID.cssym`. A cache for
+/// only one user is in a subdirectory whose name is the uid.
 struct CacheName: Sendable, Hashable {
   var buildID: String
   var owner: CacheOwner
 
   /// Whether the string consists only of lower-case hexadecimal digits.
   ///
-  /// This check is necessary because the build id becomes part of a path.
+  /// This check is necessary because the build ID becomes part of a path.
   static func isBuildID(_ text: String) -> Bool {
     (2...128).contains(text.utf8.count)
       && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }

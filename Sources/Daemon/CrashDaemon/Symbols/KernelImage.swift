@@ -4,14 +4,14 @@ import LinuxSystem
 
 /// Reads the vDSO, the image with clock functions that the kernel maps into every process.
 ///
-/// The vDSO exists only in memory, not in a file.
+/// The vDSO exists only in memory and not in a file.
 ///
-/// All processes of a machine have the same vDSO, so crashd reads its own copy instead of memory of the process. The
-/// build id shows whether the vDSO of the process is the same.
+/// All 64-bit processes of a machine have the same vDSO, so crashd reads its own copy instead of the memory of the
+/// process. The build ID shows whether the process really has the same vDSO.
 enum KernelImage {
   /// The path that the ring reader reports for the vDSO.
   static let path = "[vdso]"
-  /// A device number and an inode number that no file has.
+  /// An identity whose device number and inode number no file has.
   private static let identity = ImageFile.Identity(device: .max, number: .max)
 
   /// Opens a read-only copy of the vDSO.
@@ -19,7 +19,8 @@ enum KernelImage {
     guard let range = find(in: SmallFile.text(at: "/proc/self/maps", limitBytes: 1 << 20) ?? "") else {
       throw SystemError("find \(path)", code: ENOENT)
     }
-    // The kernel keeps these pages mapped and readable as long as crashd runs, and the bytes are copied at once.
+    // The kernel keeps these pages mapped and readable as long as crashd runs, and the code copies the bytes
+    // immediately.
     let pages = unsafe UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: range.start), count: range.count)
     let file = try MemoryFile()
     try file.write(unsafe Array(pages), at: 0)

@@ -2,24 +2,24 @@ import CrashSymbols
 import LinuxSystem
 import Logging
 
-/// Decides which linkage names may be demangled in crashd's own process.
+/// Decides which linkage names crashd may demangle in its own process.
 ///
-/// A sandboxed child process demangles each name first. Names that do not crash the child are safe.
+/// A sandboxed child process demangles each name first. If a name does not crash the child, crashd may demangle it.
 ///
-/// The check is necessary because the names come from caches, which were built from untrusted files.
+/// This is necessary because the names come from untrusted files, and a bug in the demangler could crash crashd.
 actor NameJudge {
   private let configuration: SymbolCaches.Configuration
-  /// The verdicts so far: whether each name is safe to demangle.
+  /// The results of earlier checks: whether each name is safe to demangle.
   ///
-  /// They are kept so that a program that crashes repeatedly needs only one child process.
+  /// The results are cached, so that a program that crashes repeatedly needs only one child process.
   private var known: [String: Bool] = [:]
   private var knownBytes = 0
 
   init(_ configuration: SymbolCaches.Configuration) { self.configuration = configuration }
 
-  /// Returns the names that must stay mangled.
+  /// Returns the names that crashd must not demangle.
   ///
-  /// May run a child process.
+  /// The method may run a child process.
   func unreadable(of names: Set<String>) async -> Set<String> {
     let mangled = names.filter(Demangler.isMangled)
     let fresh = mangled.filter { known[$0] == nil }.sorted()
@@ -33,9 +33,10 @@ actor NameJudge {
     return mangled.filter { known[$0] != true }
   }
 
-  /// Returns the names that must stay mangled.
+  /// Returns the names that crashd must not demangle, for each build.
   ///
-  /// Builds with a name that has no verdict yet are omitted. This method never waits for a child process.
+  /// A build is omitted from the result if one of its names was not checked yet. This method never waits for a child
+  /// process.
   func judged(_ namesOfBuilds: [String: Set<String>]) -> [String: Set<String>] {
     var judged: [String: Set<String>] = [:]
     for (build, names) in namesOfBuilds {
@@ -53,7 +54,7 @@ actor NameJudge {
     }
   }
 
-  /// Runs the child on a dedicated thread, because the thread blocks until the child ends.
+  /// Runs the child process on a dedicated thread, because the thread blocks until the child ends.
   private func ask(_ names: [String], _ program: String) async throws -> [UInt8] {
     let (timeout_ms, limitBytes) = (configuration.limits.judgeNames_ms, configuration.limits.judgedNamesBytes)
     return try await withCheckedThrowingContinuation { continuation in
@@ -67,9 +68,9 @@ actor NameJudge {
     }
   }
 
-  /// Returns a verdict for each name.
+  /// Returns the result of the child for each name.
   ///
-  /// The verdict is 0 for names that the child did not reach before it ended.
+  /// The result is 0 for names that the child had not demangled before it ended.
   private static func verdicts(
     on names: [String], _ program: String, _ timeout_ms: Int, _ limitBytes: Int
   ) throws -> [UInt8] {
@@ -81,14 +82,14 @@ actor NameJudge {
     let input = try MemoryFile()
     try input.write(text, at: 0)
     try input.seal(staysWritable: false)
-    // The output file has a fixed size, so that a compromised child cannot exhaust memory.
+    // The output file has a fixed size, so that a compromised child cannot use up memory.
     let output = try MemoryFile(size: names.count)
     try output.seal()
     do {
       try HelperChild(program: program, arguments: ["check-names"], timeout_ms: timeout_ms)
         .run(input: input.descriptor, output: output.descriptor)
     } catch is HelperChild.Failure {
-      // The child crashed while it demangled a name. The verdicts for the names before that name are valid.
+      // The child crashed while it demangled one of the names. The results for the names before this name are valid.
     }
     return try output.read(limitBytes: names.count)
   }

@@ -1,16 +1,18 @@
 import Synchronization
 
-/// Remembers the image lists whose symbols were requested recently.
+/// Remembers the lists of images whose symbols were requested recently.
 ///
-/// Processes of one program have equal image lists. During a storm of crashes, requesting the symbols of the same list
-/// for each process would be useless.
+/// Processes of the same program have equal lists of images. If many of these processes crash at once, it is sufficient
+/// to request the symbols of the list once.
 ///
-/// A crash does not depend on this list, because it always requests the images of its frames.
+/// The report of a crash does not depend on these lists, because crashd always requests the images of the crash's
+/// frames.
 final class RecentImages: Sendable {
   private struct State {
-    /// Hashes of the user, the build ids and the paths of each list.
+    /// A hash of the user, the build IDs and the paths for each list.
     ///
-    /// With hashes, long names from hostile processes do not use memory. A hash collision only skips one early request.
+    /// Hashes are used so that long names from malicious processes do not use up memory. If two lists have the same
+    /// hash, the only effect is that one early request is skipped.
     var questions: Set<Int> = []
     var begin_ns: UInt64 = 0
   }
@@ -23,7 +25,7 @@ final class RecentImages: Sendable {
 
   /// Whether the symbols of these images were not requested recently.
   ///
-  /// A list with descriptors from the process is always new.
+  /// A list for which the process sent descriptors is always new.
   func areNew(_ images: [ImageFile], for user: UInt32, at now_ns: UInt64 = Moment.monotonic_ns()) -> Bool {
     if images.contains(where: { $0.descriptor != nil }) { return true }
     var hasher = Hasher()

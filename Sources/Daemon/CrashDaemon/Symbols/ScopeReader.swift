@@ -3,16 +3,16 @@ import Glibc
 import LinuxSystem
 import Logging
 
-/// Uses `crash-analyse` to describe the variables and types in scope at a fault.
+/// Describes the variables and types in scope at a fault, with `crash-analyse`.
 ///
-/// The description is made on demand after a crash. Storing the types of all images in advance would make the symbol
-/// caches several times as large.
+/// The description is made only after a crash. If the symbol caches contained the types of all images, they would be
+/// several times as large.
 actor ScopeReader {
   private let configuration: SymbolCaches.Configuration
   private let permits: FairSemaphore
   /// A request for one address of an image.
   ///
-  /// Answers are cached by request, so that a program that crashes repeatedly at one address needs only one child
+  /// Answers are cached by request. Therefore, a program that crashes repeatedly at one address needs only one child
   /// process.
   private struct Question: Hashable {
     var user: UInt32
@@ -21,12 +21,12 @@ actor ScopeReader {
     var pc: UInt64
     var isOfClasses: Bool
   }
-  /// Cached answers.
+  /// The cached answers, by request.
   ///
-  /// Empty answers are cached too, because images without debug information are common.
+  /// Empty answers are also cached, because images without debug information are common.
   private var known: [Question: (answer: ScopeDescription?, time_ns: UInt64)] = [:]
   private static let knownLimit = 64
-  /// A cached answer expires after this time, because debug information may have been installed in the meantime.
+  /// The age after which a cached answer expires, because debug information may have been installed in the meantime.
   private static let knowledge_ns: UInt64 = 60_000_000_000
 
   init(_ configuration: SymbolCaches.Configuration) {
@@ -35,15 +35,15 @@ actor ScopeReader {
     permits = FairSemaphore(PermitLimit(total: limits.scopes, perUser: limits.scopesPerUser), limits.accounts)
   }
 
-  /// Returns the scope at a link address of an image.
+  /// Returns the variables and types in scope at a link address of an image.
   ///
-  /// The result is nil if there is no information, or if too many requests are running. The file is opened by the path
-  /// that the process reported. If the file at that path belongs to another build, the result is nil.
+  /// The result is nil if the image has no information, or if too many requests are running. The method opens the file
+  /// at the path that the process reported. If this file belongs to another build, the result is nil.
   func scope(of image: ImageFile, at pc: UInt64, for user: UInt32) async -> ScopeDescription? {
     await describe(image, pc, user, isOfClasses: false)
   }
 
-  /// Returns the classes that the function at the address refers to, read from the image's own symbols.
+  /// Returns the classes that the function at a link address refers to, according to the image's own symbols.
   ///
   /// The result is nil if no child process could run.
   func classes(of image: ImageFile, at pc: UInt64, for user: UInt32) async -> [ScopeDescription.NamedClass]? {
@@ -71,7 +71,7 @@ actor ScopeReader {
       answer = try await ask(job, image, user)
     } catch {
       configuration.logger.debug("no scope description at \(String(pc, radix: 16)) of '\(image.path)': \(error)")
-      // A temporary failure or a failure of crashd itself does not depend on the address, so it is not cached.
+      // Do not cache a temporary failure or a failure of crashd itself, because it does not depend on the address.
       guard let failure = error as? HelperChild.Failure, failure.status != nil, !failure.isPassing else { return nil }
     }
     remember(answer, question, now)
@@ -79,13 +79,13 @@ actor ScopeReader {
   }
 
   private func remember(_ answer: ScopeDescription?, _ question: Question, _ time_ns: UInt64) {
-    // Empty answers are evicted first, because a program may crash at a different address each time.
+    // Remove empty answers first, because a program may crash at a different address each time.
     if known.count >= Self.knownLimit { known = known.filter { $0.value.answer != nil } }
     if known.count >= Self.knownLimit { known = [:] }
     known[question] = (answer, time_ns)
   }
 
-  /// Runs the child on a dedicated thread, because the thread blocks until the child ends.
+  /// Runs the child process on a dedicated thread, because the thread blocks until the child ends.
   private func ask(_ job: Job, _ image: ImageFile, _ user: UInt32) async throws -> ScopeDescription? {
     try await withCheckedThrowingContinuation { continuation in
       do {
@@ -105,10 +105,10 @@ actor ScopeReader {
     var charge: @Sendable (_ cpu_ns: UInt64) -> Void
     var debugFiles: DebugFiles
 
-    /// Reads the image itself.
+    /// Reads the description from the image itself.
     ///
-    /// If the image has no debug information, reads the first debug file that has some. The bytes of the code always
-    /// come from the image.
+    /// If the image has no debug information, the method reads the first debug file that has debug information. The
+    /// bytes of the code are always read from the image.
     func run(_ image: ImageFile, _ user: UInt32) throws -> ScopeDescription? {
       let opened = try open(image, user)
       let own = try describe(opened.descriptor)
@@ -124,9 +124,9 @@ actor ScopeReader {
       return own.codeBefore.isEmpty ? nil : own
     }
 
-    /// Opens the image.
+    /// Opens the file of the image.
     ///
-    /// The time-out of the description applies, because the file system of the image may block.
+    /// The time-out for the description applies, because the file system of the image may block.
     private func open(_ image: ImageFile, _ user: UInt32) throws -> ImageFile.Opened {
       let result = ForeignFileWork.shared.wait(of: user, at: image.place, timeout_ms: timeout_ms) {
         CPUAccounts.measure { Result { try image.open(for: user) } }
@@ -137,7 +137,7 @@ actor ScopeReader {
     }
 
     private func describe(_ file: Descriptor) throws -> ScopeDescription {
-      // The output file has a fixed size, so that a compromised child cannot exhaust memory.
+      // The output file has a fixed size, so that a compromised child cannot use up memory.
       let output = try MemoryFile(size: ScopeDescription.limitBytes)
       try output.seal()
       let verb = isOfClasses ? "describe-classes" : "describe-scope"

@@ -5,7 +5,7 @@ import Logging
 
 /// The queue of requests to debuginfod servers.
 ///
-/// It handles one build at a time.
+/// crashd requests the debug information of only one build at a time.
 struct FetchQueue {
   var waiting: [CacheName] = []
   var running: CacheName?
@@ -15,18 +15,19 @@ struct FetchQueue {
   var counts: [String: Int] = [:]
 }
 
-// Fetches debug information from servers for images that lack it. Such an image contains no debug information, and no
-// debug file is installed for it. When a process attaches, the caches of its images are built first. Then the servers
-// are queried. A crash in the meantime does not wait for the servers. Its report has names without line numbers until
-// the line numbers arrive.
+// Fetches debug information from debuginfod servers for images without debug information. The image itself contains no
+// debug information, and no debug file is installed for it. When a process attaches, crashd first builds the caches of
+// its images. After this, it queries the servers. If the process crashes in the meantime, its report does not wait for
+// the servers. This report has function names but no line numbers, until the line numbers arrive.
 extension SymbolCaches {
-  /// The number of requests with each outcome since crashd started, and the number of waiting builds.
+  /// The number of requests to servers with each outcome since crashd started, and the number of builds that wait for a
+  /// request.
   var fetches: [String: Int] {
     let waiting = queue.waiting.count + (queue.running == nil ? 0 : 1)
     return waiting == 0 ? queue.counts : queue.counts.merging(["waiting": waiting]) { $1 }
   }
 
-  /// Requests the debug information of a build from the servers, if its cache lacks line numbers.
+  /// Requests the debug information of a build from the servers, if the build's cache lacks line numbers.
   func fetchDebugInformation(of name: CacheName) {
     guard isWorthAsking(name), case .ready(let cache, _) = entries[name], !cache.hasDebugInformation else { return }
     let limits = configuration.limits
@@ -45,15 +46,15 @@ extension SymbolCaches {
 
   /// Whether `fetchDebugInformation` would request this build now.
   ///
-  /// Only builds whose file was installed by root or crashd's user are requested. Otherwise a process without network
-  /// access could send data to the servers in invented build ids.
+  /// Debug information is requested only for builds whose file was installed by root or crashd's user. Otherwise, a
+  /// process without network access could send data to the servers, in the form of invented build IDs.
   func isWorthAsking(_ name: CacheName) -> Bool {
     guard configuration.servers != nil, name.owner == .allUsers else { return false }
     guard let last = queue.asked[name] else { return true }
     return !isFetched(name) && Moment.monotonic_ns() - last >= configuration.limits.fetchQuiet_ns
   }
 
-  /// Whether a request for this build is running or queued.
+  /// Whether a request for the debug information of this build is running or queued.
   func isFetched(_ name: CacheName) -> Bool { queue.running == name || queue.waiting.contains(name) }
 
   private func startFetch() {

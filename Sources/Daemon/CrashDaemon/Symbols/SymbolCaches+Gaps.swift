@@ -1,29 +1,29 @@
 import CrashSymbols
 
-/// Why the symbols of a build are incomplete.
+/// The reason why the symbols of a build are incomplete.
 struct SymbolGap: Sendable, Equatable {
-  /// The reason as readable text, such as "no file was found that has its build id".
+  /// The reason as text for reports, such as "no file was found that has its build id".
   var reason: String
   /// Whether the missing symbols may still arrive later.
   var mayFill = false
   /// Whether the build has function names but no line numbers, which is normal for system libraries.
   var isNamesOnly = false
 
-  /// The symbols were still being read when the report was built.
+  /// The symbols of the build were not read completely when the report was built.
   static let notReady = SymbolGap(reason: "its symbols were not ready in time", mayFill: true)
 }
 
-/// A report whose symbols arrived after it was built.
+/// A stored report whose missing symbols may arrive later.
 struct LateReport: Sendable, Hashable {
   var id: String
-  /// The user of the crashed process.
+  /// The user ID of the crashed process.
   var user: UInt32
 }
 
 extension SymbolCaches {
-  /// Returns the gaps of these builds.
+  /// Returns the reasons why the symbols of these builds are incomplete.
   ///
-  /// `found` has the caches that were found for `user`.
+  /// `found` contains the caches that were found for `user`.
   func gaps(of buildIDs: some Collection<String>, _ found: [String: SymbolCache], for user: UInt32) -> [String:
     SymbolGap]
   {
@@ -37,8 +37,8 @@ extension SymbolCaches {
       if cache.isIncomplete { return SymbolGap(reason: "part of its debug information cannot be read") }
       if cache.hasDebugInformation { return nil }
       let names = Self.names(buildID, user)
-      // A partial cache was built just now and includes installed debug files. For any other cache, a pending job may
-      // still add line numbers from an installed debug file.
+      // A partial cache was built just now, and already includes installed debug files. For any other cache, a job that
+      // is pending may still add line numbers from an installed debug file.
       if !cache.isPartial, names.contains(where: isPending) {
         return SymbolGap(reason: "its debug information was not ready in time", mayFill: true, isNamesOnly: true)
       }
@@ -58,15 +58,15 @@ extension SymbolCaches {
   /// Publishes the report in `lateReports` when the symbols of these builds arrive.
   func remember(_ report: LateReport, until buildIDs: some Collection<String>) {
     let names = buildIDs.flatMap { Self.names($0, report.user) }.filter { isPending($0) || isFetched($0) }
-    // The symbols have arrived in the meantime.
+    // The symbols have arrived since the report was built.
     if names.isEmpty { lateContinuation.yield(report) }
     guard late.values.reduce(0, { $0 + $1.count }) < configuration.limits.lateReports else { return }
     for name in names { late[name, default: []].insert(report) }
   }
 
-  /// Publishes the reports that waited for a cache, if the cache now exists.
+  /// Publishes the reports that wait for a cache, if the cache now exists.
   ///
-  /// If a server request for the build is pending, the reports also wait for the line numbers.
+  /// If a request to the servers is pending for the build, the reports also wait for the line numbers.
   func tellLate(_ name: CacheName) {
     if isPending(name) { return }
     let reports = isFetched(name) ? late[name] : late.removeValue(forKey: name)
@@ -74,9 +74,9 @@ extension SymbolCaches {
     for report in reports { lateContinuation.yield(report) }
   }
 
-  /// Publishes the reports for which this was the last pending request to a server.
+  /// Publishes the reports for which no other request to a server is pending.
   ///
-  /// Each library of a program is requested separately. If a report were published after each request, subscribers
+  /// crashd requests each library of a program separately. If it published a report after each request, subscribers
   /// would receive too many events.
   func tellFetched(_ name: CacheName) {
     if isPending(name) { return }
@@ -88,7 +88,7 @@ extension SymbolCaches {
   /// Ends the stream `lateReports`.
   func endLate() { lateContinuation.finish() }
 
-  /// Records the reason why a build has no cache.
+  /// Records the reason why a build has no symbol cache.
   func refuse(_ name: CacheName, because reason: String) {
     if refusals.count >= configuration.limits.openCaches { refusals = [:] }
     refusals[name] = reason

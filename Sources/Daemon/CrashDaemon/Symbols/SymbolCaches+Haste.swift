@@ -2,25 +2,25 @@ import CrashSymbols
 import LinuxSystem
 import Logging
 
-// Builds partial caches for crashes that wait for symbols. The first crash of a build often occurs before the cache of
-// the build exists, for example when a server crashes right after its start. In that case crash-analyse first decodes
-// only the compilation units of the crash's frames. In parallel, another job reads the whole image.
+// Builds partial caches for crashes that wait for symbols. The first crash of a build often occurs before the build's
+// complete cache exists, for example when a server crashes directly after its start. In this case, crash-analyse first
+// decodes only the compilation units of the crash's frames. At the same time, another job reads the whole image.
 extension SymbolCaches {
   /// A job that builds a partial cache for a waiting crash.
   ///
-  /// The partial cache contains only the requested addresses.
+  /// The partial cache contains only the addresses that the crash needs.
   struct HastyJob {
     var name: CacheName
     /// The number of the `Waiter` that represents the crash.
     var number: UInt64
-    /// The user of the crashed process.
+    /// The user whose process crashed.
     var user: FairUser
     var addresses: Set<UInt64>
   }
 
-  /// Starts a job for each cache that a crash waits for, as far as the limits allow.
+  /// Starts a job for each cache that a crash waits for, if the limits allow it.
   ///
-  /// The remaining jobs are queued.
+  /// The remaining jobs wait in a queue.
   func startHastyJobs(for number: UInt64, _ wanted: [String: Set<UInt64>], of user: UInt32) {
     for name in waiters[number]?.names ?? [] {
       guard let addresses = wanted[name.buildID], !addresses.isEmpty,
@@ -32,18 +32,20 @@ extension SymbolCaches {
     startHastyJobs()
   }
 
-  /// Starts queued jobs, with fairness between users.
+  /// Starts queued jobs, distributed fairly between users.
   ///
-  /// The user with the fewest running jobs is next, and no user can get all permits.
+  /// The user with the fewest running jobs is served first, and no user can get all permits.
   private func startHastyJobs() {
-    // Removes queued jobs whose crash no longer waits.
+    // Remove the queued jobs whose crash no longer waits for the cache.
     hastyJobs.remove { waiters[$0.number]?.names.contains($0.name) != true }
-    // If a user has no CPU time left, the user's crashes get no partial caches and wait for the complete ones.
+    // If a user has no CPU time left, crashes of this user get no partial caches and wait for the complete caches.
     while let (next, _) = hastyJobs.next(where: { configuration.cpu.wait_ns(for: $0) == 0 }) {
       if !start(next) { hastyJobs.giveBack(next.user) }
     }
   }
 
+  /// Starts the thread of a job.
+  ///
   /// - Returns: Whether the job was started.
   private func start(_ hasty: HastyJob) -> Bool {
     guard case .pending(let files) = entries[hasty.name], let source = files.values.first else { return false }
@@ -53,8 +55,8 @@ extension SymbolCaches {
       debugFiles: debugFiles(of: source.path, hasty.name, for: source.user),
       charge: configuration.charge(hasty.user.uid))
     do throws(SystemError) {
-      // Each job has its own thread, because the thread blocks until the child ends. The number of threads is limited
-      // by the low limit on jobs.
+      // Each job has its own thread, because the thread blocks until the child ends. The number of threads is small,
+      // because the number of concurrent jobs is limited.
       try Thread.start(named: "symbols-hasty") { [self] in
         let result = Result { try job.run(for: hasty.addresses) }
         Task { await finish(hasty, result) }
@@ -74,7 +76,7 @@ extension SymbolCaches {
       waiters[hasty.number]?.names.remove(hasty.name)
       wake(hasty.number)
     case .failure(let error):
-      // If the file itself is unusable, the job that builds the complete cache reports that.
+      // If the file itself cannot be used, the job that builds the complete cache reports this.
       configuration.logger.debug("no partial symbol cache of build \(hasty.name.buildID): \(error)")
     }
     startHastyJobs()

@@ -1,17 +1,17 @@
 import CrashSymbols
 
-// Rebuilds a cache without line numbers if a debug file was installed after the cache was built. The check runs when a
-// process attaches or crashes, and when a report is analyzed again.
+// Rebuilds a cache without line numbers if a debug file was installed after the cache had been built. crashd checks
+// this when a process attaches or crashes, and when it analyzes a report again.
 extension SymbolCaches {
   /// The minimum time between two searches for debug files in the directory of an image.
   private static let besideAgain_ns: UInt64 = 10_000_000_000
 
-  /// Rebuilds the caches of an image if debug files were installed after the caches were built.
+  /// Rebuilds the caches of an image if debug files were installed after the caches had been built.
   ///
   /// If the debug file is in the system's directory, a crash waits for the rebuilt cache. After a failure or time-out,
   /// the crash uses the existing cache, which has only function names. A crash never waits for debug files in the
-  /// image's directory, because that file system may block forever. A later crash uses the cache that was built from
-  /// these files.
+  /// image's directory, because the file system of this directory may block forever. The cache that is built from these
+  /// files is available for later crashes.
   func improve(_ ready: [CacheName], _ image: ImageFile, for user: UInt32) {
     if ready.contains(where: hasLines) { return }
     for name in ready {
@@ -37,7 +37,7 @@ extension SymbolCaches {
   }
 
   private func improve(_ name: CacheName, by files: [ImageFile.Opened], of image: ImageFile, for user: UInt32) {
-    // Another job for this cache may have begun in the meantime.
+    // Another job for this cache may have begun while the debug files were opened.
     guard case .ready = entries[name] else { return }
     var sources: [ImageFile.Identity: Source] = [:]
     for file in files where !hasFailed(Failure(name: name, file: file.identity)) {

@@ -3,24 +3,25 @@ import Glibc
 import LinuxSystem
 import Logging
 
-/// The symbol caches of all images. They are built when a process attaches, and are found by build id when a process
-/// crashes.
+/// Manages the symbol caches of all images. crashd builds the caches of a process's images when the process attaches,
+/// and finds a cache by its build ID when a process crashes.
 actor SymbolCaches {
   enum Entry {
     case ready(SymbolCache, lastUse: UInt64)
-    /// The cache is being built from one of these files. There may be several, because a process may report a file that
-    /// does not have this build id.
+    /// The cache is being built from one of these files.
+    ///
+    /// There may be several files, because a process may report a file that does not have this build ID.
     case pending([ImageFile.Identity: Source])
   }
 
-  /// The open file of an image, the path that its process reported, and the user of that process.
+  /// The open file of an image, the path that a process reported for it, and the user of this process.
   struct Source {
     var image: Descriptor
     var path: String
     var user: UInt32
   }
 
-  /// A file from which no cache with this build id could be built.
+  /// A file from which crash-analyse could not build a cache with this build ID.
   struct Failure: Hashable {
     var name: CacheName
     var file: ImageFile.Identity
@@ -40,13 +41,13 @@ actor SymbolCaches {
   struct Configuration: Sendable {
     /// The directory of the symbol caches.
     var directory: String
-    /// The path of `crash-analyse`; nil if the program was not found.
+    /// The path of `crash-analyse`; nil if crashd did not find the program.
     ///
-    /// Without it no symbols are available.
+    /// Without the program, no symbols are available.
     var program: String?
-    /// The directory of installed debug files.
+    /// The directory in which the system installs debug files.
     var debugDirectory = DebugFilePaths.standardDirectory
-    /// The debuginfod servers; nil means none.
+    /// The debuginfod servers; nil if none are configured.
     var servers: FetchJob.Servers?
     var limits: Limits
     var ledger: Ledger
@@ -71,14 +72,14 @@ actor SymbolCaches {
 
   let configuration: Configuration
   var entries: [CacheName: Entry] = [:]
-  /// The number of failed attempts for each file.
+  /// The number of failed attempts to build a cache, for each file.
   private var failures: [Failure: Int] = [:]
   private var wrongClaims: WrongClaims
   /// The maximum number of attempts for a file that fails temporarily.
   ///
-  /// It is low, because each job that times out takes a minute.
+  /// The number is low, because each job that times out takes a minute.
   private static let attempts = 3
-  /// The jobs, with fairness between users.
+  /// The jobs that build caches, distributed fairly between users.
   ///
   /// No user gets all permits, and jobs that a crash waits for are urgent.
   var jobs: FairQueue<Job>
@@ -89,26 +90,26 @@ actor SymbolCaches {
   var waiters: [UInt64: Waiter] = [:]
   var hastyJobs: FairQueue<HastyJob>
   var queue = FetchQueue()
-  /// Paths that could not be opened, with the time of the attempt.
+  /// Images that could not be opened, with their paths and the time of the attempt.
   private var unreachable: [CacheName: (path: String, time_ns: UInt64)] = [:]
-  /// The time of the last search for debug files in the directory of each image.
+  /// The time when crashd last searched for debug files in the directory of each image.
   var lookedBeside: [CacheName: UInt64] = [:]
 
   /// A crash that waits for caches.
   struct Waiter {
-    /// The caches that this crash still waits for.
+    /// The caches for which this crash still waits.
     var names: Set<CacheName>
-    /// Partial caches with the crash's own addresses, for builds whose complete caches are not ready.
+    /// Partial caches for the addresses of this crash, for builds whose complete caches are not ready.
     var hasty: [CacheName: SymbolCache] = [:]
     /// Resumes the waiting task; nil when the crash no longer waits.
     var continuation: CheckedContinuation<Void, Never>?
   }
 
-  /// The reasons why caches do not exist, as far as they are known.
+  /// The known reasons why caches do not exist, by cache.
   var refusals: [CacheName: String] = [:]
   /// Stored reports whose symbols were incomplete.
   ///
-  /// They are rebuilt when the cache arrives.
+  /// crashd rebuilds these reports when the cache is complete.
   var late: [CacheName: Set<LateReport>] = [:]
   /// Stored reports whose missing symbols have arrived.
   nonisolated let lateReports: AsyncStream<LateReport>
@@ -143,9 +144,9 @@ actor SymbolCaches {
 
 // Builds symbol caches.
 extension SymbolCaches {
-  /// Builds the missing caches of these images.
+  /// Builds the caches of these images that do not exist.
   ///
-  /// Returns when the jobs are queued.
+  /// The method returns when the jobs are queued.
   func prepare(_ images: [ImageFile], for user: UInt32) async {
     let unseen = begin(images, for: user)
     if unseen.isEmpty { return }
@@ -160,7 +161,7 @@ extension SymbolCaches {
     _ = begin(seen, for: user)
   }
 
-  /// Begins all work that does not require opening files.
+  /// Begins all parts of `prepare` that do not require opening files.
   /// - Returns: The images whose files must be opened next.
   func begin(_ images: [ImageFile], for user: UInt32) -> [ImageFile] {
     var unseen: [ImageFile] = []
@@ -198,8 +199,8 @@ extension SymbolCaches {
           file: opened.identity, number: tick())
         jobs.append(job, of: job.user, isUrgent: image.isExecutable)
       } catch {
-        // A process in a container reports paths that do not exist on the host. Such a process can send descriptors of
-        // these files instead.
+        // A process in a container reports paths that may not exist on the host. In this case, the process can send
+        // descriptors of its files instead.
         configuration.logger.debug("no symbols for '\(image.path)': \(error)")
         refuse(CacheName(buildID: image.buildID, owner: .user(user)), because: "\(error)")
       }
@@ -212,7 +213,7 @@ extension SymbolCaches {
 
   /// Whether opening the image failed a short time ago.
   ///
-  /// During a storm of crashes only the first crash tries to open it.
+  /// If many processes crash at once, only the first crash tries to open the image.
   private func isUnreachable(_ image: ImageFile, for user: UInt32) -> Bool {
     let name = CacheName(buildID: image.buildID, owner: .user(user))
     guard image.descriptor == nil, let (path, time_ns) = unreachable[name], path == image.path else { return false }
@@ -236,8 +237,8 @@ extension SymbolCaches {
       let directory = next.name.directory(in: configuration.directory)
       do {
         try Directories.make(directory, mode: 0o700)
-        // Each job has its own thread, because the thread blocks until the child ends. The number of threads is limited
-        // by the low limit on jobs.
+        // Each job has its own thread, because the thread blocks until the child ends. The number of threads is small,
+        // because the number of concurrent jobs is limited.
         try Thread.start(named: "symbols") { [self] in
           let result = Result { next.isDebugFile ? try job.replace() : try job.run() }
           Task { await finish(next, result) }
@@ -248,9 +249,9 @@ extension SymbolCaches {
     }
   }
 
-  /// Returns the next job.
+  /// Returns the next job to run.
   ///
-  /// Jobs of users without CPU time are skipped and wait.
+  /// Jobs of users who have no CPU time left are skipped and wait.
   private func takeNext() -> Job? {
     var soonest_ns = UInt64.max
     let next = jobs.next { user in
@@ -303,16 +304,16 @@ extension SymbolCaches {
   }
 }
 
-// Handles failed jobs.
+// Handles jobs that failed.
 extension SymbolCaches {
-  /// Whether no further attempt is made for this file.
+  /// Whether crashd makes no further attempt to build a cache from this file.
   func hasFailed(_ file: Failure) -> Bool { failures[file, default: 0] >= Self.attempts }
 
   private func claim(of user: UInt32, to file: ImageFile.Identity) -> WrongClaims.Claim {
     WrongClaims.Claim(account: configuration.limits.account(of: user), file: file)
   }
 
-  /// Returns the build ids of waiting or running jobs for the same file and account.
+  /// Returns the build IDs of the waiting or running jobs for the same file and account.
   private func buildIDs(of claim: WrongClaims.Claim) -> Set<String> {
     let isOfClaim = { (job: Job) in
       job.user.account == claim.account && job.file == claim.file && !job.isDebugFile
@@ -320,18 +321,18 @@ extension SymbolCaches {
     return Set((jobs.waiting(where: isOfClaim) + running.filter(isOfClaim)).map(\.name.buildID))
   }
 
-  /// Records a failed job.
+  /// Records that a job failed.
   ///
-  /// Another file may still provide the cache of the same build.
+  /// The cache of the same build may still be built from another file.
   private func fail(_ job: Job, _ error: any Error) {
     if case .pending(var files) = entries[job.name] {
       files[job.file] = nil
       entries[job.name] = files.isEmpty ? nil : .pending(files)
-      // If a debug file failed, the existing cache with function names is used again.
+      // If the job for a debug file failed, crashd uses the existing cache with function names again.
       if files.isEmpty && job.isDebugFile { try? open(job.name) }
     }
     refuse(job.name, because: "\(error)")
-    // A failure of crashd itself, such as a full disk, is not the file's fault and is not counted.
+    // A failure of crashd itself, such as a full disk, was not caused by the file and is not counted.
     guard let failure = error as? HelperChild.Failure else { return }
     if failures.count >= configuration.limits.openCaches { failures = [:] }
     if !failure.isPassing, !job.isDebugFile {
@@ -346,23 +347,24 @@ extension SymbolCaches {
 extension SymbolCaches {
   /// The caches for the requested addresses.
   ///
-  /// For incomplete caches, the answer also has the reason, by build id.
+  /// For caches that are incomplete, the answer also has the reasons, by build ID.
   struct Answer: Sendable {
     var caches: [String: SymbolCache]
     var gaps: [String: SymbolGap]
   }
 
-  /// Starts jobs for the missing caches of these images.
+  /// Starts jobs for the caches of these images that do not exist.
   ///
-  /// Returns the answer if the caller need not wait for a job. Everything happens in one call of this actor, because
-  /// during a storm of crashes each call waits a long time. If the result is nil, `prepare` must continue the work.
+  /// Returns the answer if the caller need not wait for a job; otherwise nil. One call of this actor does all of this,
+  /// because each call waits a long time if many processes crash at once. If the result is nil, the caller must
+  /// continue with `prepare`.
   func ready(_ wanted: [String: Set<UInt64>], _ images: [ImageFile], for user: UInt32) async -> Answer? {
     guard begin(images, for: user).isEmpty else { return nil }
     guard isSettled(Set((images.map(\.buildID) + wanted.keys).flatMap { find($0, user) })) else { return nil }
     return await answer(to: wanted, for: user, timeout_ms: configuration.limits.symbolWait_ms)
   }
 
-  /// Waits for the caches that are being built, and returns the caches of builds that `user` may use.
+  /// Waits for the caches that are being built, and returns those caches that `user` may use.
   func answer(to wanted: [String: Set<UInt64>], for user: UInt32, timeout_ms: Int) async -> Answer {
     let found = await caches(of: wanted, for: user, timeout_ms: timeout_ms)
     return Answer(caches: found, gaps: gaps(of: wanted.keys, found, for: user))
@@ -370,7 +372,7 @@ extension SymbolCaches {
 
   /// Waits for the caches that are being built, and returns the caches that `user` may use for these link addresses.
   ///
-  /// If the complete caches take too long, the answer has partial caches with only these addresses.
+  /// If the complete caches take too long, the answer contains partial caches with only these addresses.
   func caches(
     of wanted: [String: Set<UInt64>], for user: UInt32, timeout_ms: Int
   ) async -> [String: SymbolCache] {
@@ -380,14 +382,14 @@ extension SymbolCaches {
     let hasty = !waits ? [:] : await wait(for: names, wanted, of: user, timeout_ms: timeout_ms)
     var found = readyCaches(among: names)
     for (name, cache) in hasty where found[name.buildID] == nil { found[name.buildID] = cache }
-    // If a cache is still being improved, the existing cache is used.
+    // If a cache is still being improved, use the existing cache.
     for name in names where found[name.buildID] == nil {
       found[name.buildID] = try? SymbolCache(path: name.path(in: configuration.directory), buildID: name.buildID)
     }
     return found
   }
 
-  /// Returns the existing caches of builds that `user` may use, without waiting or starting jobs.
+  /// Returns the existing caches that `user` may use, without waiting or starting jobs.
   func readyCaches(of buildIDs: some Collection<String>, for user: UInt32) -> [String: SymbolCache] {
     readyCaches(among: Set(buildIDs.flatMap { find($0, user) }))
   }
@@ -424,7 +426,7 @@ extension SymbolCaches {
     waiters[number]?.continuation = nil
   }
 
-  /// Resumes a waiting crash if each of its caches exists or has failed.
+  /// Resumes a waiting crash if each cache that it waits for exists or could not be built.
   func wake(_ number: UInt64) {
     guard let waiter = waiters[number], isSettled(waiter.names) else { return }
     giveUp(number)
@@ -441,7 +443,7 @@ extension SymbolCaches {
     if case .ready = entries[name] { true } else { false }
   }
 
-  /// Returns the cache names with this build id that are known in memory or exist on disk.
+  /// Returns the names of the caches with this build ID that are in memory or on disk.
   private func find(_ buildID: String, _ user: UInt32) -> [CacheName] {
     Self.names(buildID, user).filter { name in
       if entries[name] != nil { return true }
@@ -450,7 +452,7 @@ extension SymbolCaches {
         try open(name)
         return true
       } catch {
-        // The file has an older format or is damaged. The cache is built again.
+        // The cache file has an older format or is damaged. Therefore, the cache is built again.
         configuration.logger.info("not used: '\(name.path(in: configuration.directory))': \(error)")
         return false
       }

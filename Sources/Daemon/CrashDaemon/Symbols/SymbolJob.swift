@@ -4,23 +4,23 @@ import LinuxSystem
 
 /// Builds one symbol cache from one image.
 ///
-/// It runs `crash-analyse build-cache`, because the untrusted file must be parsed in a separate process.
+/// The job runs `crash-analyse build-cache`, because the untrusted image must be parsed in a separate process.
 struct SymbolJob: Sendable {
   var program: String
   var image: Descriptor
   var buildID: String
   var output: String
   var timeout_ms: Int
-  /// Finds the debug files of an image without debug information; nil means that debug files are not used.
+  /// Finds the debug files of an image without debug information; if it is nil, no debug files are used.
   var debugFiles: DebugFiles?
-  /// Called with the CPU time of each child process.
+  /// The function that receives the CPU time of each child process.
   var charge: @Sendable (_ cpu_ns: UInt64) -> Void = { _ in }
 
-  /// Runs the child and waits for it.
+  /// Runs the child process and waits for it.
   ///
-  /// If this method returns, the cache is at `output`. If it throws, it leaves no file behind.
+  /// If this method returns, the cache is at `output`. If the method throws, it leaves no file behind.
   ///
-  /// - Returns: The reasons why debug files of a stripped image were not used; empty if there are none.
+  /// - Returns: The reasons why debug files of a stripped image were not used; empty if there were no problems.
   @discardableResult
   func run() throws -> [String] {
     let partial = try make(of: image)
@@ -33,11 +33,11 @@ struct SymbolJob: Sendable {
     return problems
   }
 
-  /// Builds a cache from this file.
+  /// Builds a cache from this job's file, which is a debug file.
   ///
   /// The new cache replaces the existing cache if the file has debug information.
   ///
-  /// - Returns: An empty list. If the file has no debug information, the method throws.
+  /// - Returns: Always an empty list. The method throws if the file has no debug information.
   @discardableResult
   func replace() throws -> [String] {
     let partial = try make(of: image)
@@ -53,17 +53,18 @@ struct SymbolJob: Sendable {
     }
   }
 
-  /// Builds a partial cache with these link addresses.
+  /// Builds a partial cache, which contains only these link addresses.
   ///
-  /// This takes about a fifth of the time of a complete cache. The returned cache is open, and its file is already
-  /// unlinked.
+  /// Building a partial cache takes about a fifth of the time that a complete cache takes. The returned cache is open,
+  /// and its file was already deleted.
   func run(for addresses: Set<UInt64>) throws -> SymbolCache {
     let (better, _) = withDebugFile(instead: try make(of: image, addresses), addresses)
     defer { _ = unsafe unlink(better) }
     return try SymbolCache(path: better, buildID: buildID)
   }
 
-  /// Builds a cache from the first matching debug file, if the image's own cache at `partial` has only function names.
+  /// If the image's own cache at `partial` has only function names, builds a cache from the first debug file that
+  /// matches.
   private func withDebugFile(instead partial: String, _ addresses: Set<UInt64>? = nil) -> (String, [String]) {
     var problems: [String] = []
     guard let debugFiles, let own = try? SymbolCache(path: partial, buildID: buildID), !own.hasDebugInformation else {
@@ -85,10 +86,10 @@ struct SymbolJob: Sendable {
     return (partial, problems)
   }
 
-  /// Builds a cache at a temporary path, and returns that path.
+  /// Builds a cache at a temporary path, and returns this path.
   private func make(of image: Descriptor, _ addresses: Set<UInt64>? = nil) throws -> String {
     let partial = "\(output).\(getpid()).\(UInt32.random(in: .min ... .max)).partial"
-    // open reads one variadic argument, the mode, because O_CREAT is set. The mode is the only variadic argument here.
+    // open reads the mode, because O_CREAT is set. The mode is the only variadic argument.
     let number = unsafe open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard number >= 0 else { throw SystemError("create '\(partial)'") }
     do {

@@ -1,40 +1,40 @@
-/// Remembers build ids that users claimed for a file that does not have them.
+/// Remembers build IDs that users claimed for a file, although the file does not have them.
 ///
-/// An image has exactly one build id, so crashd limits how many wrong claims it checks for one file.
+/// An image has exactly one build ID, so crashd limits how many wrong claims it checks for one file.
 ///
-/// Claims are kept per account, so that false claims of one user cannot block the images of another user.
+/// Claims are stored for each account, so that false claims of one user cannot block the images of another user.
 struct WrongClaims {
-  /// A file, and the account that claimed a build id for it.
+  /// A file, and the account that claimed a build ID for it.
   struct Claim: Hashable {
     var account: UInt32
     var file: ImageFile.Identity
   }
 
-  /// The number of different build ids that an account may claim for one file.
+  /// The maximum number of different build IDs that an account may claim for one file.
   ///
-  /// The limit is two, because the file may legitimately be replaced once.
+  /// The maximum is two, because an update may replace the file once while processes use it.
   private static let limit = 2
 
-  /// The maximum number of claims to remember.
+  /// The maximum number of claims that are remembered.
   private let most: Int
   private var wrong: [Claim: Set<String>] = [:]
 
   init(most: Int) { self.most = most }
 
-  /// Whether a file may be read for this build id.
+  /// Whether crashd may read the file of a claim for this build ID.
   ///
-  /// `begun` has the build ids of waiting or running jobs for the same claim.
+  /// `begun` contains the build IDs of waiting or running jobs for the same claim.
   func admit(_ buildID: String, of claim: Claim, beside begun: Set<String>) -> Bool {
     let known = wrong[claim] ?? []
     return !known.contains(buildID) && known.union(begun).subtracting([buildID]).count < Self.limit
   }
 
-  /// Records that a file does not have the claimed build id.
+  /// Records that the file of a claim does not have this build ID.
   mutating func note(_ buildID: String, of claim: Claim) {
     if wrong.count >= most { wrong = [:] }
     wrong[claim, default: []].insert(buildID)
   }
 
-  /// Removes the wrong claims for a file, because the file turned out to be an image.
+  /// Forgets the wrong build IDs of a claim, because a cache could be built from the file.
   mutating func forget(_ claim: Claim) { wrong[claim] = nil }
 }

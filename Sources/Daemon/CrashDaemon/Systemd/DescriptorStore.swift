@@ -5,8 +5,8 @@ import LinuxSystem
 
 /// Uses systemd's file descriptor store (sd_pid_notify_with_fds(3)).
 ///
-/// While crashd does not run, systemd holds two descriptors for each attached process: the ring, and the pidfd that
-/// will report how the process ended.
+/// While crashd does not run, systemd holds two descriptors for each attached process: the ring, and the pidfd, with
+/// which the next crashd reads how the process ended.
 ///
 /// The store is used only if the unit enables it with `CRASHD_DESCRIPTOR_STORE=1` and `FileDescriptorStoreMax=`.
 struct DescriptorStore: Sendable {
@@ -15,10 +15,10 @@ struct DescriptorStore: Sendable {
 
   private let notifier: Notifier
   private let ledger: Ledger
-  /// Distinguishes the descriptor names of this crashd from the names that an earlier crashd used.
+  /// Makes the descriptor names of this crashd different from the names that an earlier crashd used.
   private let generation = String(Moment.monotonic_ns(), radix: 16)
 
-  /// Returns nil if the environment does not enable the store.
+  /// Returns nil if the environment does not enable the descriptor store.
   init?(environment: [String: String], notifier: Notifier, ledger: Ledger) {
     guard environment["CRASHD_DESCRIPTOR_STORE"] == "1", environment["NOTIFY_SOCKET"]?.isEmpty == false else {
       return nil
@@ -27,17 +27,17 @@ struct DescriptorStore: Sendable {
     self.ledger = ledger
   }
 
-  /// Returns the descriptor name for a process.
+  /// Returns the name under which systemd stores the descriptors of a process.
   ///
   /// A later crashd identifies the process by this name.
   func name(of process: AttachedProcess) -> String {
     "\(Self.prefix)\(generation)-\(process.number)-\(process.facts.peer.uid)-\(process.facts.peer.pid)"
   }
 
-  /// Stores the ring and the pidfd of a process.
+  /// Stores the ring and the pidfd of a process in systemd.
   func keep(_ process: AttachedProcess, pidfd: Descriptor, as name: String) {
-    // systemd must not poll the pidfd. It would drop the pidfd when the process ends, but crashd needs the pidfd after
-    // that.
+    // Tell systemd not to poll the pidfd. Otherwise, systemd would drop the pidfd when the process ends, but crashd
+    // needs the pidfd after that.
     let isSent = notifier.send(
       "FDSTORE=1\nFDPOLL=0\nFDNAME=\(name)", [process.ring.descriptor, pidfd])
     if !isSent {
@@ -45,10 +45,10 @@ struct DescriptorStore: Sendable {
     }
   }
 
-  /// Stores a connection over which the process has not sent its hello yet.
+  /// Stores a connection in systemd before the process has sent its hello.
   ///
-  /// If the process has already ended, the unread data in the connection is all that remains of it.
-  /// - Returns: The name of the connection.
+  /// If the process has already ended, only the unread data in the connection remains of it.
+  /// - Returns: The name under which systemd stores the connection.
   func keep(connection: Descriptor, number: UInt64) -> String {
     let name = "\(Self.connectionPrefix)\(generation)-\(number)"
     if !notifier.send("FDSTORE=1\nFDPOLL=0\nFDNAME=\(name)", [connection]) {
@@ -58,7 +58,7 @@ struct DescriptorStore: Sendable {
     return name
   }
 
-  /// Removes the descriptors with this name.
+  /// Removes the descriptors with this name from systemd.
   func forget(_ name: String) {
     _ = notifier.send("FDSTOREREMOVE=1\nFDNAME=\(name)", [])
   }
@@ -71,7 +71,7 @@ struct DescriptorStore: Sendable {
     }
   }
 
-  /// Returns the connections that an earlier crashd stored before it had read their hello.
+  /// Returns the connections that an earlier crashd stored before it had read the hello.
   static func connections(in passed: [(name: String, descriptor: Descriptor)]) -> [KeptConnection] {
     passed.filter { $0.name.hasPrefix(connectionPrefix) }.map {
       KeptConnection(name: $0.name, socket: AttachSocket(descriptor: $0.descriptor))
@@ -81,7 +81,7 @@ struct DescriptorStore: Sendable {
   static func isName(_ name: String) -> Bool { name.hasPrefix(prefix) || name.hasPrefix(connectionPrefix) }
 }
 
-/// A connection that an earlier crashd accepted but did not read.
+/// A connection that an earlier crashd accepted, but whose hello it did not read.
 struct KeptConnection: Sendable {
   var name: String
   var socket: AttachSocket
@@ -94,8 +94,8 @@ struct KeptProcess: Sendable {
   var ring: RingSource
   var pidfd: Descriptor
 
-  /// Returns nil if the name is not one that crashd creates, or if there are not exactly one ring and one other
-  /// descriptor.
+  /// Returns nil if crashd does not create names of this form, or if the descriptors are not exactly one ring and one
+  /// other descriptor.
   init?(name: String, descriptors: [Descriptor]) {
     let numbers = name.split(separator: "-").suffix(2)
     guard descriptors.count == 2, numbers.count == 2, let uid = numbers.first.flatMap({ UInt32($0) }),

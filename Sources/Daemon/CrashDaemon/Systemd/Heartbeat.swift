@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The heartbeat of one loop in crashd.
+/// The heartbeat of one loop in crashd, which shows that the loop makes progress.
 ///
 /// The loop counts its iterations, and the watchdog checks that the count increases.
 final class Heartbeat: Sendable {
@@ -19,12 +19,12 @@ final class Heartbeat: Sendable {
     count.wrappingAdd(1, ordering: .relaxed)
   }
 
-  /// Suspends the check of this loop until its next beat.
+  /// Suspends the check of this loop until its next call of `beat`.
   ///
-  /// The loop calls this method before it waits for work, and before it starts a task of unlimited length.
+  /// The loop calls this method before it waits for work, and before it starts work whose duration is not limited.
   func rest() { rests.store(true, ordering: .relaxed) }
 
-  /// Calls `nudge` to request an iteration, unless one was already requested since the last beat.
+  /// Calls `nudge` to request an iteration, unless an iteration was already requested since the last beat.
   func ask(_ nudge: () -> Void) {
     if !isAsked.exchange(true, ordering: .relaxed) { nudge() }
   }
@@ -43,17 +43,17 @@ struct HeartbeatBook {
     begin()
   }
 
-  /// The names of the loops that have not completed an iteration.
+  /// The names of the loops that have not completed an iteration since the last notification.
   var late: [String] { awaited.map(\.heartbeat.name) }
 
-  /// Reads the heartbeats of all loops.
-  /// - Returns: True if each loop has completed an iteration since `begin`, or was resting.
+  /// Reads the heartbeats of all loops that have not completed an iteration.
+  /// - Returns: True if each loop has completed an iteration since `begin`, or rests.
   mutating func look() -> Bool {
     awaited.removeAll { $0.heartbeat.isResting || $0.heartbeat.beats != $0.beats }
     return awaited.isEmpty
   }
 
-  /// Starts the next period.
+  /// Starts the next period between two notifications.
   ///
   /// Each loop must complete an iteration in this period.
   mutating func begin() { awaited = heartbeats.map { ($0, $0.beats) } }

@@ -3,8 +3,8 @@ import LinuxSystem
 
 /// The sockets that systemd opened for crashd (sd_listen_fds(3)).
 ///
-/// crashd identifies each socket by its type. `FileDescriptorName=` cannot identify them, because all sockets of a
-/// socket unit have the same name.
+/// crashd identifies each of these sockets by its type. `FileDescriptorName=` cannot identify them, because all sockets
+/// of a socket unit have the same name.
 enum PassedSockets {
   private static let first: Int32 = 3
   /// The maximum number of passed descriptors: the sockets, and two descriptors for each process that an earlier crashd
@@ -13,7 +13,7 @@ enum PassedSockets {
 
   /// Returns the descriptors that systemd passed to this process.
   ///
-  /// The list is empty if systemd passed none.
+  /// The list is empty if systemd passed no descriptors.
   static func parse(environment: [String: String], pid: Int32) -> [Int32] {
     guard environment["LISTEN_PID"].flatMap({ Int32($0) }) == pid,
       let count = environment["LISTEN_FDS"].flatMap({ Int32($0) }), (1...limit).contains(count)
@@ -21,17 +21,17 @@ enum PassedSockets {
     return Array(first..<first + count)
   }
 
-  /// Returns the names that systemd gave to the descriptors, in the same order.
+  /// Returns the names that systemd gave to the passed descriptors, in the order of the descriptors.
   ///
-  /// A missing name becomes `unknown`.
+  /// If the name of a descriptor is missing, it is `unknown`.
   static func names(environment: [String: String], count: Int) -> [String] {
     let names = (environment["LISTEN_FDNAMES"] ?? "").split(separator: ":", omittingEmptySubsequences: false)
     return (0..<count).map { $0 < names.count ? String(names[$0]) : "unknown" }
   }
 
-  /// Returns the descriptors that an earlier crashd stored.
+  /// Takes ownership of the descriptors that an earlier crashd stored in systemd, and returns them.
   ///
-  /// Also returns the numbers of the other descriptors, which are sockets.
+  /// The method also returns the numbers of the other passed descriptors, which are sockets.
   static func takeKept(
     _ numbers: [Int32], names: [String]
   ) -> (kept: [(name: String, descriptor: Descriptor)], sockets: [Int32]) {

@@ -6,9 +6,9 @@ import Synchronization
 
 /// Sends the status line that `systemctl status crashd` shows.
 ///
-/// The line contains the number of processes and crashes, or states that the store is failing.
+/// The line contains the numbers of processes and crashes, or states that the store fails.
 ///
-/// crashd sends it only after a change, and at most once per interval. An idle crashd therefore sends nothing.
+/// crashd sends the line only after a change, and at most once per interval. Therefore, an idle crashd sends nothing.
 final class StatusLine: Service {
   private struct State {
     var processes = 0
@@ -40,14 +40,14 @@ final class StatusLine: Service {
     changed.yield()
   }
 
-  /// Sets the reason why reports cannot be stored; nil if the store works.
+  /// Sets the reason why crashd cannot store reports; nil if the store works.
   func note(outage: String?) {
     state.withLock { $0.outage = outage }
     changed.yield()
   }
 
   func run() async throws {
-    // Without a notification socket of systemd, no program reads the status line.
+    // If systemd passed no notification socket, no program reads the status line.
     guard notifier.hasListener else { return try await gracefulShutdown() }
     await cancelWhenGracefulShutdown { await self.follow() }
   }
@@ -68,18 +68,19 @@ final class StatusLine: Service {
     if let outage {
       text = "CANNOT STORE: \(outage.prefix(300))"
     } else {
-      // An error leaves the count out of the line. The store keeper reports errors of the store.
+      // If the count cannot be read, omit it from the line. The store keeper itself reports errors of the store.
       let count = try? store.count()
       text = Self.text(processes: processes, crashes: count, newest: (try? store.list(limit: 1))?.first?.time)
     }
     guard state.withLock({ $0.told }) != text else { return }
-    // Sending does not block if systemd's queue is full. An unsent line is sent after the next change.
+    // Sending does not block, even if systemd's queue is full. If the line could not be sent, it is sent after the next
+    // change.
     if notifier.connection()?.send("STATUS=\(text)") == true { state.withLock { $0.told = text } }
   }
 
   /// Returns a line such as `12 processes attached, 3 crashes kept, newest 2026-11-23 14:02 UTC`.
   ///
-  /// It has no relative times, because they would become outdated.
+  /// The line contains no relative times, because they would become wrong as time passes.
   static func text(processes: Int, crashes: Int?, newest: String?) -> String {
     let attached =
       switch processes {
@@ -101,10 +102,11 @@ struct Readiness: Service {
   let notifier: Notifier
 
   func run() async throws {
-    // `StatusLine` sends all other notifications of the status.
+    // Other status notifications are sent by `StatusLine`.
     notifier.send("READY=1")
     try await gracefulShutdown()
-    // Sending does not block. A full queue, which occurs in tests, must not prevent crashd from ending.
+    // Sending does not block, and an error is ignored. A full queue, which occurs in tests, must not prevent crashd
+    // from stopping.
     _ = notifier.connection()?.send("STOPPING=1\nSTATUS=Storing remaining reports")
   }
 }

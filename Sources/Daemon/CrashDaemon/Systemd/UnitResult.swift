@@ -3,34 +3,34 @@ import CrashReport
 import Glibc
 import LinuxSystem
 
-/// The result that systemd recorded for a service whose main process crashed.
+/// The result that systemd recorded for a service whose main process ended by a signal.
 ///
-/// It is read by running `systemctl`. The handling of the crash does not wait for that program.
+/// crashd reads the result with the program `systemctl`. The analysis of the crash does not wait for this program.
 ///
 /// There is no result in three cases: the machine does not run systemd, the process was not the main process of its
-/// unit, or the unit has already restarted.
+/// unit, or systemd has already restarted the unit.
 struct UnitResult: Sendable, Equatable {
-  /// The result in systemd's terms, such as `oom-kill`, `timeout`, `watchdog` or `signal`.
+  /// The result in the words of systemd, such as `oom-kill`, `timeout`, `watchdog` or `signal`.
   var word: String
 
   private enum Answer: Equatable {
     case result(UnitResult)
-    /// systemd has not handled the exit of the process yet.
+    /// systemd has not handled the exit of the process yet, so the result must be read again.
     case notYet
     case nothing
   }
 
   private static let program = "/usr/bin/systemctl"
-  /// This path exists only if systemd is the init system (sd_booted(3)).
+  /// This directory exists only if systemd is the init system (sd_booted(3)).
   private static let mark = "/run/systemd/system"
   private static let call_ms = 2_000
-  /// The time to wait before each attempt to read the result.
+  /// The times for which crashd waits before each attempt to read the result.
   ///
-  /// systemd usually handles an exit at once. The later attempts are for an overloaded machine.
+  /// systemd usually handles an exit immediately. The later attempts are needed on an overloaded machine.
   private static let pauses_ms = [0, 50, 200, 800]
   private static let answerLimit = 4_096
 
-  /// Returns the result for a process that was ended by a signal.
+  /// Returns the result for a process that ended by a signal.
   static func of(unit: String, pid: Int32, signal: Int) async -> UnitResult? {
     guard unsafe access(mark, F_OK) == 0, unsafe access(program, X_OK) == 0 else { return nil }
     for pause in pauses_ms {
@@ -49,7 +49,7 @@ struct UnitResult: Sendable, Equatable {
   ///   - text: Lines of the form `KEY=VALUE`.
   ///   - pid: The pid of the crashed process.
   ///   - signal: The signal that ended the process.
-  /// - Returns: The unit's result, if it refers to the exit of this process.
+  /// - Returns: The result of the unit; nil if the output refers to another process or exit.
   static func read(_ text: String, pid: Int32, signal: Int) -> UnitResult? {
     if case .result(let result) = parse(text, pid: pid, signal: signal) { result } else { nil }
   }
@@ -61,7 +61,7 @@ struct UnitResult: Sendable, Equatable {
       if parts.count == 2 { values[parts[0]] = parts[1] }
     }
     guard values["ExecMainPID"].flatMap({ Int32($0) }) == pid else { return .nothing }
-    // ExecMainCode 2 is CLD_KILLED, and 3 is CLD_DUMPED. It is 0 until systemd has handled the exit.
+    // In ExecMainCode, 2 means CLD_KILLED, and 3 means CLD_DUMPED. The value is 0 until systemd has handled the exit.
     switch values["ExecMainCode"].flatMap({ Int($0) }) {
     case 0: return .notYet
     case 2, 3: break
@@ -92,14 +92,14 @@ struct UnitResult: Sendable, Equatable {
       program: program, arguments: ["show", "--no-pager", "--property=\(properties)", "--", unit], timeout_ms: call_ms)
     try child.run(input: input, output: output)
     var bytes = [UInt8](repeating: 0, count: answerLimit)
-    // read writes at most as many bytes as the array has. One read returns the whole output, because four lines always
-    // fit into a pipe.
+    // read writes at most `bytes.count` bytes, which is the size of the array. One read returns the whole output,
+    // because four lines always fit into a pipe.
     let count = unsafe Glibc.read(answer.number, &bytes, bytes.count)
     return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
   }
 }
 
-/// Limits the number of concurrent `systemctl` processes during a storm of crashes.
+/// Limits the number of concurrent `systemctl` processes, because many processes may end at once.
 actor UnitResults {
   private var running = 0
   private static let limit = 2

@@ -6,33 +6,34 @@ import NIOPosix
 import ServiceLifecycle
 import Synchronization
 
-/// Notifies systemd's watchdog (sd_watchdog_enabled(3)).
+/// Sends notifications to systemd's watchdog (sd_watchdog_enabled(3)).
 ///
-/// A notification is sent only after each loop of crashd has completed an iteration since the last notification.
+/// The watchdog sends a notification only after each loop of crashd has completed an iteration since the previous
+/// notification.
 ///
-/// The watchdog runs on a dedicated thread and does not wait for any loop. It can therefore log which loop hangs.
+/// The watchdog runs on a dedicated thread and does not wait for any loop. Therefore, it can log which loop hangs.
 final class Watchdog: Service {
   /// A loop that the watchdog checks.
   struct Loop: Sendable {
     var heartbeat: Heartbeat
-    /// Makes the loop run an iteration even if it is idle.
+    /// Wakes the loop, so that it runs an iteration even if it is idle.
     var nudge: @Sendable () -> Void
   }
 
-  /// The watchdog settings in systemd's environment variables.
+  /// The watchdog settings that systemd passes in environment variables.
   struct Request: Equatable {
     var limit_us: UInt64
 
-    /// The check interval while every loop makes progress.
+    /// The interval at which the watchdog checks the loops while every loop makes progress.
     var period_ms: Int32 { Int32(clamping: max(1, limit_us / 4_000)) }
-    /// The check interval while a loop is late.
+    /// The interval of these checks while a loop is late.
     ///
-    /// It is shorter, so that systemd is notified soon after the loop makes progress again.
+    /// This interval is shorter than `period_ms`, so that systemd is notified soon after the loop makes progress again.
     var lateStep_ms: Int32 { Int32(clamping: max(1, limit_us / 32_000)) }
 
     init(limit_us: UInt64) { self.limit_us = limit_us }
 
-    /// Returns nil if systemd requests no watchdog, or if the request is for another process.
+    /// Returns nil if systemd requests no notifications, or requests them from another process.
     init?(environment: [String: String], pid: Int32) {
       guard let limit = environment["WATCHDOG_USEC"].flatMap({ UInt64($0) }), limit > 0, limit < .max else {
         return nil
@@ -43,6 +44,8 @@ final class Watchdog: Service {
   }
 
   private let request: Request
+  /// The socket to systemd.
+  ///
   /// The socket is opened at the start, because crashd may run out of descriptors later and must still notify systemd.
   private let systemd: DatagramSocket
   private let loops: [Loop]
@@ -62,13 +65,13 @@ final class Watchdog: Service {
   func run() async throws {
     try Thread.start(named: "watchdog") { [self] in watch() }
     try await gracefulShutdown()
-    // While crashd stops, the loops end one after the other, so late loops are ignored. `TimeoutStopSec=` limits the
-    // time of the stop.
+    // While crashd stops, its loops end one after another, so the watchdog ignores late loops. `TimeoutStopSec=` limits
+    // the time of the stop.
     isStopping.store(true, ordering: .relaxed)
     poller.wake()
   }
 
-  /// Ends the watchdog thread and its notifications.
+  /// Ends the watchdog thread, and therefore also the notifications.
   func end() {
     hasEnded.store(true, ordering: .relaxed)
     poller.wake()
@@ -81,17 +84,17 @@ final class Watchdog: Service {
     var wait_ms = request.period_ms
     while true {
       for loop in loops { loop.heartbeat.ask(loop.nudge) }
-      // If the wait fails or is interrupted, the loops are only checked once more.
+      // If the wait fails or is interrupted, the only effect is that the loops are checked once more.
       _ = try? poller.wait(timeout_ms: wait_ms)
       if hasEnded.load(ordering: .relaxed) { return }
-      // If systemd's queue was full, the notification is repeated at the next check.
+      // If systemd's queue was full, the notification is sent again after the next check.
       if book.look() || isStopping.load(ordering: .relaxed), systemd.send("WATCHDOG=1") {
         book.begin()
         (told_ns, isLogged, wait_ms) = (Moment.monotonic_ns(), false, request.period_ms)
         continue
       }
       wait_ms = request.lateStep_ms
-      // Logs the late loops once when half of the time-out has passed.
+      // Log the late loops once, after half of the time-out has passed.
       if !isLogged, (Moment.monotonic_ns() - told_ns) / 500 >= request.limit_us {
         isLogged = true
         let late = book.late
@@ -105,21 +108,22 @@ final class Watchdog: Service {
 
 /// The loops of crashd that the watchdog checks.
 ///
-/// All other work has time limits in `Limits`.
+/// All other work in crashd has time limits in `Limits`.
 struct LoopPulses {
-  /// The thread that serves the attach socket and the spool.
+  /// The loop of the attach thread, which serves the attach socket and the spool.
   let attach = Heartbeat("attach")
   /// The loop that handles the events of the attach thread.
   let pipeline = Heartbeat("pipeline")
-  /// The loop of the store keeper.
+  /// The loop of the store keeper, which rests most of the time.
   ///
-  /// It rests most of the time. While it works, it beats once for each report.
+  /// While the store keeper works, the loop beats once for each report.
   let store = Heartbeat("store")
 
   func loops(attach server: AttachServer, events: AsyncStream<PipelineEvent>.Continuation) -> [Watchdog.Loop] {
     var loops = [
       Watchdog.Loop(heartbeat: attach) { server.nudge() },
-      // Like all services, this loop runs in Swift's thread pool. Its heartbeat therefore also detects a blocked pool.
+      // Like all services, the pipeline runs in Swift's thread pool. Therefore, its heartbeat also detects that the
+      // whole pool is blocked.
       Watchdog.Loop(heartbeat: pipeline) { events.yield(.asked) },
       Watchdog.Loop(heartbeat: store) {},
     ]

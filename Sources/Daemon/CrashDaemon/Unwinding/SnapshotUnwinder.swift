@@ -14,11 +14,11 @@ import Synchronization
 actor SnapshotUnwinder {
   let tables: UnwindTables
   private let configuration: SymbolCaches.Configuration
-  /// This property is nonisolated, so that the many crashes of a storm need not wait for the actor.
+  /// This property is nonisolated, so that callers need not wait for the actor if many processes crash at once.
   private nonisolated let permits: FairSemaphore
   /// Limits how many reports may wait for unwind tables and for one of `permits`.
   ///
-  /// A report that gets no admission is not cross-checked.
+  /// A report for which no admission is free is not cross-checked.
   private nonisolated let admissions: FairSemaphore
   private nonisolated let skipped = Atomic(0)
   private var counts: [String: Int] = [:]
@@ -32,9 +32,10 @@ actor SnapshotUnwinder {
       PermitLimit(total: limits.unwinds + limits.waitingUnwinds, perUser: limits.unwindsPerUser), limits.accounts)
   }
 
-  /// The number of outcomes since crashd started.
+  /// The numbers of results since crashd started.
   ///
-  /// The dictionary counts threads by agreement, threads whose cross-check `failed`, and reports that were `skipped`.
+  /// The dictionary counts three things: threads by the agreement of both unwinders, threads whose cross-check
+  /// `failed`, and reports that were `skipped`.
   var findings: [String: Int] {
     let skipped = skipped.load(ordering: .relaxed)
     return skipped == 0 ? counts : counts.merging(["skipped": skipped]) { $1 }
@@ -45,7 +46,7 @@ actor SnapshotUnwinder {
 
   /// The result of an unwind cross-check.
   struct Outcome: Sendable {
-    /// The contents of the ring, in which better frames have replaced the handler's frames.
+    /// The contents of the ring, in which better frames have replaced the frames that the signal handler found.
     var contents: RingContents
     /// One finding for each thread that was unwound again.
     var findings: [CrashReport.Unwinding]
@@ -53,37 +54,37 @@ actor SnapshotUnwinder {
     var isBetter: Bool { findings.contains { $0.shown == .snapshot } }
   }
 
-  /// Thrown if no permit is free and the caller does not want to wait.
+  /// Thrown if no permit is free and the caller did not request to wait.
   struct Busy: Error {}
 
-  /// Returns the images that a cross-check of a ring may need, or nil if the ring has no stack to unwind.
+  /// Returns the images that a cross-check of a ring may need; nil if the ring has no stack to unwind.
   static func images(of contents: RingContents) -> [ImageFile]? {
     UnwindQuestion(contents).map { ImageFile.list($0.images) }
   }
 
-  /// Whether another cross-check may begin.
+  /// Whether another cross-check may begin for a user.
   ///
-  /// If not, the cross-check is counted as skipped.
+  /// If it may not, the cross-check is counted as skipped.
   nonisolated func isOpen(for user: UInt32) -> Bool {
     if configuration.program == nil || admissions.hasRoom(for: user) { return true }
     skipped.add(1, ordering: .relaxed)
     return false
   }
 
-  /// Unwinds the crashed threads of a ring again.
+  /// Unwinds the crashed threads of a ring again, and waits for a permit.
   ///
-  /// Returns nil on failure. Each failure is counted. A ring without a copy of a stack also returns nil, but is not
-  /// counted.
+  /// Returns nil if the cross-check fails, and counts the failure. Also returns nil if the ring has no copy of a stack,
+  /// which is not counted.
   func unwind(_ contents: RingContents, for user: UInt32) async -> Outcome? {
     guard let images = Self.images(of: contents) else { return nil }
     return await unwind(with: images, for: user) { contents }
   }
 
-  /// Unwinds the crashed threads of a ring again.
+  /// Unwinds the crashed threads of a ring again, and either waits for a permit or throws.
   ///
   /// If no permit is free, this method waits if `waits` is true, and throws otherwise.
   func unwind(_ contents: RingContents, for user: UInt32, waits: Bool) async throws(Busy) -> Outcome? {
-    // The rejected cross-check is not counted as skipped, because the caller may retry it.
+    // Do not count this cross-check as skipped, because the caller may try again.
     if !waits, configuration.program != nil, Self.images(of: contents) != nil,
       !(admissions.hasRoom(for: user) && permits.hasRoom(for: user))
     {
@@ -92,10 +93,10 @@ actor SnapshotUnwinder {
     return await unwind(contents, for: user)
   }
 
-  /// Unwinds the crashed threads of a ring again.
+  /// Unwinds the crashed threads of a ring again, and reads the ring only when this is necessary.
   ///
-  /// The ring is read only when a permit is free and no ring waits for its first reading. Before that, only the list
-  /// `images` is kept in memory.
+  /// The method reads the ring only when a permit is free and no ring waits for its first reading. Before this, it
+  /// holds only the list `images` in memory.
   func unwind(
     with images: [ImageFile], for user: UInt32, after looks: FairSemaphore? = nil, read: @Sendable () -> RingContents
   ) async -> Outcome? {
@@ -105,11 +106,12 @@ actor SnapshotUnwinder {
       return nil
     }
     defer { admission.giveBack() }
-    // The unwind tables of an attached process exist already or are being extracted. For a spooled ring, they may have
-    // to be extracted first. No permit is held while this task waits for the tables.
+    // For an attached process, the unwind tables already exist or are being extracted. For a ring from the spool, the
+    // unwind tables may not have been extracted. While this task waits for the tables, it holds no permit.
     await tables.prepare(images, for: user)
     await tables.settle(Set(images.map(\.buildID)), for: user, timeout_ms: configuration.limits.unwindTablesWait_ms)
-    // Other crashes take precedence over this cross-check, because the report is already stored.
+    // Wait for other crashes here, because they are more urgent than the cross-check of a report that is already
+    // stored.
     let limits = configuration.limits
     await looks?.calm(quiet_ms: limits.unwindQuiet_ms, patience_ms: limits.unwindPatience_ms)
     let permit = await permits.enter(user)
@@ -131,7 +133,7 @@ actor SnapshotUnwinder {
     }
   }
 
-  /// Waits at most two seconds for running cross-checks, and cancels the waiting ones.
+  /// Waits at most two seconds for running cross-checks, and cancels all cross-checks that wait.
   func stop() async {
     admissions.stop()
     permits.stop()
@@ -152,7 +154,7 @@ actor SnapshotUnwinder {
     return outcome
   }
 
-  /// Runs the child on a dedicated thread, because the thread blocks until the child ends.
+  /// Runs the child process on a dedicated thread, because the thread blocks until the child ends.
   private func ask(
     _ question: UnwindQuestion, _ files: [String: Descriptor], _ program: String
   ) async throws -> UnwindAnswer {
@@ -173,7 +175,7 @@ actor SnapshotUnwinder {
     to question: UnwindQuestion, _ files: [String: Descriptor], _ program: String, _ limits: Limits
   ) throws -> UnwindAnswer {
     let request = try question.request(tables: files, limitBytes: limits.unwindRequestBytes)
-    // The output file has a fixed size, so that a compromised child cannot exhaust memory.
+    // The output file has a fixed size, so that a compromised child cannot use up memory.
     let output = try MemoryFile(size: UnwindAnswer.limitBytes)
     try output.seal()
     try HelperChild(program: program, arguments: ["unwind"], timeout_ms: limits.unwind_ms)

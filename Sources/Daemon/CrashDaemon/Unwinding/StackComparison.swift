@@ -2,29 +2,32 @@ import CrashReport
 import CrashRing
 import CrashSymbols
 
-/// Compares the handler's stack and libunwind's stack of one thread, and chooses the frames to show.
+/// Compares the stack that the signal handler found with the stack that libunwind found, and chooses the frames for the
+/// report.
 ///
 /// The result depends only on these two stacks.
 ///
-/// The signal handler unwinds with the tables of the process itself, and can read all memory of the process. libunwind
-/// is independent code, but its copy of the stack ends at 64 KiB. Therefore the handler's frames are normally shown.
-/// There is one exception. Where the handler had no tables but libunwind had some, the handler only guessed the frames.
-/// libunwind's frames then replace the guessed frames, up to the first frame that both stacks contain. From that frame
-/// on, the handler's frames are shown. If the stacks have no such frame in common, libunwind's stack must be at least
-/// as long. Otherwise a complete stack could be replaced by a few frames.
+/// The signal handler unwinds with the tables in the process's memory, and can read all memory of the process.
+/// libunwind is independent code, but its copy of the stack ends at 64 KiB. Therefore, the report usually contains the
+/// handler's frames. There is one exception. If the handler had no tables for a function but libunwind had some, the
+/// handler only guessed the next frames. In this case, libunwind's frames replace the guessed frames, up to the first
+/// frame that both stacks contain. After this common frame, the report contains the handler's frames. If the stacks
+/// have no common frame after the guessed ones, libunwind's stack must be at least as long as the handler's stack.
+/// Otherwise a complete stack could be replaced by a few frames.
 struct StackComparison {
   let agreement: CrashReport.Unwinding.Agreement
   let shown: CrashReport.Unwinding.Source
-  /// The number of equal frames at the innermost end of both stacks.
+  /// The number of equal frames at the start (innermost end) of both stacks.
   let common: Int
 
-  /// The first later frame that both stacks contain, as indices into the snapshot's frames and the handler's frames.
+  /// The first frame after a difference that both stacks contain: its index in the snapshot's frames and its index in
+  /// the handler's frames.
   private let meeting: (snapshot: Int, handler: Int)?
   private let record: CrashRecord
   private let snapshot: UnwindAnswer.Stack
   private let images: [RingContents.Image]
   private static let otherFrameLimit = 32
-  /// The value of `CS_UNWIND_STOP_END`: the unwind tables mark the last frame as the outermost one.
+  /// The value of `CS_UNWIND_STOP_END`, which means that the unwind tables mark the last frame as the outermost frame.
   private static let stopEnd: UInt32 = 0
 
   init(_ record: CrashRecord, _ snapshot: UnwindAnswer.Stack, _ images: [RingContents.Image]) {
@@ -35,13 +38,13 @@ struct StackComparison {
     let common = zip(walked, snapshot.frames).prefix { $0.pc == $1.pc }.count
     self.common = common
     let rest = snapshot.frames.dropFirst(common)
-    // After stack smashing, even a return address found by tables may not point to code.
+    // If the stack was overwritten, even a return address that was found with tables may not point to code.
     let isFound = rest.first.map { $0.found == .cfi && Self.image(of: $0.pc, in: images) != nil } ?? false
     var meeting: (snapshot: Int, handler: Int)?
     switch (common == walked.count, rest.isEmpty) {
     case (true, true): (agreement, shown) = (hasGap ? .shorter : .equal, .handler)
     case (false, true): (agreement, shown) = (.shorter, .handler)
-    // The handler omits middle frames of a deep recursion, and frames after that gap cannot be compared.
+    // In a deep recursion, the handler omits the middle frames, and frames after this gap cannot be compared.
     case (true, false) where hasGap: (agreement, shown) = (.shorter, .handler)
     case (true, false):
       (agreement, shown) = (.longer, isFound && record.unwindStop != Self.stopEnd ? .snapshot : .handler)
@@ -49,8 +52,8 @@ struct StackComparison {
       meeting = Self.meeting(walked, snapshot.frames, from: common)
       let isWhole = meeting != nil || (!hasGap && snapshot.frames.count >= walked.count)
       let hasGuessed = [.framePointer, .scan].contains(walked[common].trust)
-      // If the handler used tables here and libunwind had none, libunwind only guessed its frame. A guessed frame does
-      // not contradict the handler's frame.
+      // If the handler used tables at the first different frame and libunwind had none, libunwind only guessed its
+      // frame. A guessed frame is not evidence against the handler's frame.
       let isGuess = walked[common].trust == .cfi && rest.first?.found != .cfi
       agreement = isGuess ? .shorter : .different
       shown = hasGuessed && isFound && isWhole ? .snapshot : .handler
@@ -58,7 +61,7 @@ struct StackComparison {
     self.meeting = shown == .snapshot ? meeting : nil
   }
 
-  /// Returns the first frame of the snapshot after the difference that the handler's stack also contains.
+  /// Returns the first frame after the difference that both the snapshot's frames and the handler's frames contain.
   private static func meeting(
     _ walked: [CrashRecord.Frame], _ frames: [UnwindAnswer.Frame], from common: Int
   ) -> (snapshot: Int, handler: Int)? {
@@ -74,14 +77,14 @@ struct StackComparison {
     images.first { $0.start < pc && pc <= $0.end }?.index
   }
 
-  /// Returns the handler's contiguous innermost frames, and whether more frames follow after a gap.
+  /// Returns the handler's frames before the gap of a deep recursion, and whether more frames follow after the gap.
   private static func walked(_ record: CrashRecord) -> (frames: [CrashRecord.Frame], hasGap: Bool) {
     let frames = record.frames.filter { !$0.isAsync }
     guard record.frameTotal > frames.count else { return (frames, false) }
     return (Array(frames.prefix(record.frameHead)), true)
   }
 
-  /// The finding for the report.
+  /// The result of the comparison for the report.
   var finding: CrashReport.Unwinding {
     var others: [CrashReport.Unwinding.OtherFrame] = []
     if agreement == .different || agreement == .longer {
@@ -97,9 +100,9 @@ struct StackComparison {
       others: Array(others.prefix(Self.otherFrameLimit)))
   }
 
-  /// The crash record with the chosen frames.
+  /// The crash record, with the chosen frames.
   ///
-  /// The frames of async callers are kept, because these callers are not on any stack.
+  /// The record keeps the frames of async callers, because these callers are not on either stack.
   var better: CrashRecord {
     guard shown == .snapshot else { return record }
     let new = snapshot.frames.prefix(meeting?.snapshot ?? snapshot.frames.count).dropFirst(common).map { frame in
@@ -111,7 +114,7 @@ struct StackComparison {
     let replaced = (meeting?.handler ?? frames.count) - common
     var record = record
     record.frames = frames.prefix(common) + new + frames.dropFirst(common + replaced) + record.frames.filter(\.isAsync)
-    // In a deep recursion, the record omits frames only after the frame where both stacks meet.
+    // The frames that the record omits in a deep recursion come after the frame that both stacks contain.
     let total = max(record.frameTotal, frames.count)
     record.frameTotal = total - replaced + new.count
     record.frameHead = total > frames.count ? record.frameHead - replaced + new.count : record.frameTotal

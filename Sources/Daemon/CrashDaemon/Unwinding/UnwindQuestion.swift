@@ -2,13 +2,13 @@ import CrashRing
 import CrashSymbols
 import LinuxSystem
 
-/// Selects the threads of a ring to unwind again, and the images that libunwind may need.
+/// Selects the threads of a ring that are unwound again, and the images that libunwind may need for them.
 struct UnwindQuestion {
-  /// The first crashed threads that have a copy of their stack; at most eight threads.
+  /// The first crashed threads whose records contain a copy of the stack; at most eight threads.
   let records: [CrashRecord]
-  /// The images that a register or a word of these stacks points into.
+  /// The images into which a register or a word of these stacks points.
   ///
-  /// Every return address is one of these words, so these images are sufficient.
+  /// Every return address is one of these words, so libunwind needs no other images.
   let images: [RingContents.Image]
 
   /// Returns nil if the ring has no stack to unwind.
@@ -18,7 +18,8 @@ struct UnwindQuestion {
         .filter { $0.registers.count == UnwindRequest.registerCount && !$0.stack.isEmpty && !$0.isMinimal }
         .prefix(UnwindRequest.threadLimit))
     guard !records.isEmpty else { return nil }
-    // Images of a real process never overlap. For overlapping images, crash-analyse uses the first one.
+    // The images of a real process never overlap. If the ring claims that images overlap, crash-analyse uses the first
+    // image.
     let sorted = contents.images.filter { $0.start < $0.end }.sorted { $0.start < $1.start }
     var pointed = Set<Int>()
     for record in records {
@@ -28,7 +29,7 @@ struct UnwindQuestion {
     images = sorted.indices.filter(pointed.contains).map { sorted[$0] }
   }
 
-  /// Returns the aligned 8-byte words of the stack copy.
+  /// Returns the aligned 8-byte words in the record's copy of the stack.
   private static func words(of record: CrashRecord) -> [UInt64] {
     let stack = record.stack
     let start = Int(truncatingIfNeeded: (8 &- record.stackStart & 7) & 7)
@@ -52,9 +53,9 @@ struct UnwindQuestion {
     }
   }
 
-  /// Builds the request for crash-analyse.
+  /// Builds the input of crash-analyse.
   ///
-  /// It includes the unwind files of the images, up to `limitBytes` in total.
+  /// The input includes the unwind tables of the images, up to `limitBytes` in total.
   func request(tables: [String: Descriptor], limitBytes: Int) throws -> MemoryFile {
     let file = try MemoryFile()
     var end = UnwindRequest.headerBytes(threads: records.count, images: images.count)
@@ -64,7 +65,7 @@ struct UnwindQuestion {
       request.threads.append(thread(record, UnwindRequest.Place(offset: UInt64(end), size: UInt64(record.stack.count))))
       end += record.stack.count
     }
-    // The file of a build id is added once, because several images may have the same build id.
+    // The tables of a build ID are added only once, because several images may have the same build ID.
     var places: [String: UnwindRequest.Place] = [:]
     for image in images {
       var place = places[image.buildID] ?? UnwindRequest.Place(offset: 0, size: 0)
@@ -78,15 +79,15 @@ struct UnwindQuestion {
         UnwindRequest.Image(start: image.start, end: image.end, bias: image.bias, tables: place))
     }
     try file.write(request.encoded, at: 0)
-    // The child receives a writable descriptor, so crashd seals the file first. A compromised child then cannot fill
-    // the file.
+    // The child receives a writable descriptor, so crashd seals the file before this. Therefore, a compromised child
+    // cannot make the file larger.
     try file.seal(staysWritable: false)
     return file
   }
 
   private func thread(_ record: CrashRecord, _ place: UnwindRequest.Place) -> UnwindRequest.Thread {
-    // On x86-64, bit 4 of a page fault's error code marks an instruction fetch. After a breakpoint, the pc points
-    // behind the instruction.
+    // On x86-64, bit 4 of a page fault's error code marks an instruction fetch. After a breakpoint, pc points after the
+    // instruction.
     let isBadFetch =
       record.trapNumber == 14 && record.errorCode & 16 != 0 && record.faultAddress == record.registers.last
     return UnwindRequest.Thread(

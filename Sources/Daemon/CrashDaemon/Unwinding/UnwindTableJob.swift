@@ -1,9 +1,9 @@
 import Glibc
 import LinuxSystem
 
-/// Extracts the unwind tables of an image into an unwind file, by running `crash-analyse`.
+/// Extracts the unwind tables of an image into a file, with `crash-analyse`.
 ///
-/// With this file, crashd can unwind a crash again even after the image was removed.
+/// With this file, crashd can unwind a crash again even if the image was removed.
 struct UnwindTableJob: Sendable {
   var program: String
   var image: Descriptor
@@ -12,15 +12,15 @@ struct UnwindTableJob: Sendable {
   var timeout_ms: Int
   /// Whether a crash waits for the file.
   var isUrgent = false
-  /// Called with the CPU time of the child process.
+  /// The function that receives the CPU time of the child process.
   var charge: @Sendable (_ cpu_ns: UInt64) -> Void = { _ in }
 
-  /// Runs the child and waits for it.
+  /// Runs the child process and waits for it.
   ///
-  /// If this method returns, the file is at `output`. If it throws, it leaves no file behind.
+  /// If this method returns, the file is at `output`. If the method throws, it leaves no file behind.
   func run() throws {
     let partial = "\(output).\(getpid()).\(UInt32.random(in: .min ... .max)).partial"
-    // open reads one variadic argument, the mode, because O_CREAT is set. The mode is the only variadic argument here.
+    // open reads the mode, because O_CREAT is set. The mode is the only variadic argument.
     let number = unsafe open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard number >= 0 else { throw SystemError("create '\(partial)'") }
     defer { _ = unsafe unlink(partial) }
@@ -29,7 +29,8 @@ struct UnwindTableJob: Sendable {
       program: program, arguments: ["unwind-tables", "--build-id", buildID] + (isUrgent ? ["--urgent"] : []),
       timeout_ms: timeout_ms, charge: charge)
     try child.run(input: image, output: file)
-    // The contents are synced before the rename. Otherwise a power failure could leave the name without the contents.
+    // Write the contents to disk before the rename. Otherwise, the file could have its final name but no contents after
+    // a power failure.
     guard fsync(number) == 0 else { throw SystemError("write '\(partial)'") }
     guard unsafe rename(partial, output) == 0 else { throw SystemError("rename '\(partial)'") }
   }
@@ -38,8 +39,8 @@ struct UnwindTableJob: Sendable {
 extension CacheName {
   static let unwindSuffix = ".csunw"
 
-  /// Returns the path of the unwind file, which is in the directory of the symbol cache.
+  /// Returns the path of the file with unwind tables, which is in the directory of the symbol cache.
   ///
-  /// The number in the file name is the version of the format. crashd does not find files of other versions.
+  /// The number in the file name is the version of the format. Therefore, crashd does not open files of other versions.
   func unwindPath(in caches: String) -> String { "\(directory(in: caches))/\(buildID).1\(Self.unwindSuffix)" }
 }

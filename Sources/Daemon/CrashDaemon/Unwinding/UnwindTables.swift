@@ -3,11 +3,11 @@ import Glibc
 import LinuxSystem
 import Logging
 
-/// The unwind files of all images. They are extracted when a process attaches, and are found by build id when a process
-/// crashes.
+/// Manages the files with the unwind tables of all images. crashd extracts the tables of a process's images when the
+/// process attaches, and finds them by build ID when a process crashes.
 ///
-/// At most one job per user runs at a time. A job takes milliseconds, unless the image is on a file system that the
-/// user controls. A crash waits for a job only if it occurs right after the process attached.
+/// At most one job for each user runs at a time. A job takes milliseconds, unless the image is on a file system that
+/// the user controls. A crash waits for a job only if the process crashes directly after it attached.
 actor UnwindTables {
   private struct Job {
     var name: CacheName
@@ -17,7 +17,7 @@ actor UnwindTables {
     var number: UInt64
   }
 
-  /// A file from which no unwind tables with this build id could be extracted.
+  /// A file from which crash-analyse could not extract unwind tables with this build ID.
   private struct Failure: Hashable {
     var name: CacheName
     var file: ImageFile.Identity
@@ -29,7 +29,7 @@ actor UnwindTables {
   }
 
   private let configuration: SymbolCaches.Configuration
-  /// The jobs, with fairness between users.
+  /// The jobs that extract tables, distributed fairly between users.
   ///
   /// Jobs that a crash waits for are urgent.
   private var jobs: FairQueue<Job>
@@ -58,9 +58,9 @@ actor UnwindTables {
 
 // Extracts unwind tables.
 extension UnwindTables {
-  /// Extracts the missing tables of these images.
+  /// Extracts the unwind tables of these images if they do not exist.
   ///
-  /// Returns when the jobs are queued.
+  /// The method returns when the jobs are queued.
   func prepare(_ images: [ImageFile], for user: UInt32) async {
     let unseen = begin(images, for: user)
     if unseen.isEmpty { return }
@@ -68,7 +68,7 @@ extension UnwindTables {
     _ = begin(seen, for: user)
   }
 
-  /// Begins all work that does not require opening files.
+  /// Begins all parts of `prepare` that do not require opening files.
   /// - Returns: The images whose files must be opened next.
   private func begin(_ images: [ImageFile], for user: UInt32) -> [ImageFile] {
     guard configuration.program != nil else { return [] }
@@ -81,7 +81,8 @@ extension UnwindTables {
           "unwind tables", from: Peer(pid: 0, uid: user), because: "too many images wait for them")
         return []
       }
-      // An image that cannot be opened also has no symbols, and the symbol caches have already logged the error.
+      // If an image cannot be opened, crashd also has no symbols for it, and the symbol caches have already logged the
+      // error.
       let opened: ImageFile.Opened
       do throws(SystemError) {
         guard let found = try image.opened(for: user) else {
@@ -155,8 +156,8 @@ extension UnwindTables {
       try result.get()
       wrongClaims.forget(claim(of: job.user.uid, to: job.file))
     } catch let error as HelperChild.Failure {
-      // Every failure except a temporary one is remembered, including that of an image without tables. For such an
-      // image, libunwind has no more tables than the signal handler.
+      // Remember every failure that is not temporary, including the failure for an image without tables. For an image
+      // without tables, libunwind has no more information than the signal handler had.
       if !error.isPassing {
         if failures.count >= configuration.limits.openCaches { failures = [] }
         failures.insert(Failure(name: job.name, file: job.file))
@@ -175,16 +176,16 @@ extension UnwindTables {
   }
 }
 
-// Finds unwind files.
+// Finds the files with unwind tables.
 extension UnwindTables {
-  /// Waits until the running jobs for these build ids have ended.
+  /// Waits until the running jobs for these build IDs have ended.
   func settle(_ buildIDs: Set<String>, for user: UInt32, timeout_ms: Int) async {
     let wanted = names(buildIDs, user)
     jobs.makeUrgent { wanted.contains($0.name) }
     if !isSettled(wanted) && !isStopped { await wait(for: wanted, timeout_ms: timeout_ms) }
   }
 
-  /// Opens the existing files of these build ids that `user` may use.
+  /// Opens the existing files with these build IDs that `user` may use.
   func files(of buildIDs: Set<String>, for user: UInt32) -> [String: Descriptor] {
     var found: [String: Descriptor] = [:]
     for name in names(buildIDs, user) where found[name.buildID] == nil || name.owner == .allUsers {
@@ -195,9 +196,9 @@ extension UnwindTables {
     return found
   }
 
-  /// Ends all waiting, also for later callers.
+  /// Ends the waiting of all callers, also of later callers.
   ///
-  /// The callers continue with the existing files.
+  /// The callers then continue with the existing files.
   func stop() {
     isStopped = true
     for number in waiters.keys { giveUp(number) }
@@ -225,21 +226,21 @@ extension UnwindTables {
     jobs.waiting { names.contains($0.name) }.isEmpty && !running.contains { names.contains($0.name) }
   }
 
-  /// Returns two names: the file for all users, and the file for this user.
+  /// Returns the names of two files: the file for all users, and the file for only this user.
   private func names(_ buildID: String, _ user: UInt32) -> [CacheName] {
     [CacheOwner.allUsers, .user(user)].map { CacheName(buildID: buildID, owner: $0) }
   }
 
   private func isThere(_ name: CacheName) -> Bool { open(name) != nil }
 
-  /// Opens the unwind file of a build.
+  /// Opens the file with the unwind tables of a build.
   ///
-  /// Returns nil if there is no usable file. The header contains the build id and the length. A file that does not
-  /// match its header, for example after a power failure, is removed. The tables are then extracted again. The contents
-  /// after the header are checked when they are read.
+  /// Returns nil if there is no file that can be used. The header of the file contains the build ID and the length. The
+  /// method removes a file that does not match its header, for example after a power failure. The tables are then
+  /// extracted again. The contents after the header are checked later, when they are read.
   private func open(_ name: CacheName) -> Descriptor? {
     let path = name.unwindPath(in: configuration.directory)
-    // open reads no variadic mode argument here, because O_CREAT is not set.
+    // open does not read a mode argument, because O_CREAT is not set.
     let number = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard number >= 0 else { return nil }
     let file = Descriptor(owning: number)

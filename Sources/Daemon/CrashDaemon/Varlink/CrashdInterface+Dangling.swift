@@ -4,7 +4,7 @@ import CrashStore
 import DanglingStatistics
 import FoundationEssentials
 
-/// The interface methods for use-after-free protection.
+/// Implements the interface methods for use-after-free protection.
 extension CrashdInterface {
   static func bindDangling(in table: inout HandlerTable) {
     table.bind(Methods.DanglingPolicies.self, CrashdInterface.danglingPolicies)
@@ -17,7 +17,7 @@ extension CrashdInterface {
   }
 
   private static let defaultEvents = 100
-  /// The quarantine budgets that an operator may set, in bytes.
+  /// The memory budgets of the quarantine that an operator may set, in bytes.
   private static let budgetRange = 4_096...1 << 34
 
   func danglingPolicies(
@@ -103,10 +103,11 @@ extension CrashdInterface {
     return await outcome(of: keys, about: .protection)
   }
 
-  /// Sets an override for a class in one or more programs.
+  /// Sets the operator's override for a class in one or more programs.
   ///
-  /// If all attached processes of a program reject the class, the override is withdrawn for that program.
-  /// - Throws: `noSuchClass` if no attached process of the programs has the class.
+  /// If all attached processes of a program answer that they do not have the class, the override is removed again for
+  /// this program.
+  /// - Throws: `noSuchClass` if no attached process of these programs has the class.
   private func change(
     _ className: String, _ name: String?, _ client: Client, isForced: Bool,
     _ make: (_ keys: [ServiceKey]) async -> Void
@@ -137,8 +138,8 @@ extension CrashdInterface {
   }
 
   private func className(_ name: String) throws(ProtocolError) -> String {
-    // Names with control characters or blanks are refused: processes reject control characters, and no class name
-    // contains blanks.
+    // Reject names with control characters or spaces: processes reject control characters, and no class name contains
+    // spaces.
     guard let usable = PolicyKeeper.usable(name), usable == CleanText.line(usable), !usable.contains(" ") else {
       throw .invalidParameter("class")
     }
@@ -146,9 +147,9 @@ extension CrashdInterface {
   }
 
   func services(_ name: String?, _ visibility: Visibility) async throws(ProtocolError) -> [ServiceKey] {
-    // An empty name is refused, because it would match every name. A call that means all programs must omit the name.
+    // Reject an empty name, because it would match every name. A call for all programs must omit the name.
     if name?.isEmpty == true { throw .invalidParameter("name") }
-    // Waits until processes that attached before this call are registered, so that the change reaches them too.
+    // Wait until all processes that attached before this call are registered, so that the change also applies to them.
     await attach.settle(pid: 0)
     await pipeline.register.settle()
     let keys = await policy.find(name, visibility)
@@ -163,7 +164,7 @@ extension PolicyKeeper {
   }
 }
 
-/// The estimates for one class in one build: the fields of `DanglingClass`, with all figures.
+/// The estimates for one class in one build: the fields of `DanglingClass`, with additional figures.
 private struct EstimatedClass: Encodable, Sendable {
   var uid: Int
   var process: String
@@ -180,7 +181,7 @@ private struct EstimatedClass: Encodable, Sendable {
 
 extension DanglingEventReport {
   fileprivate init?(_ event: DanglingEvent, names: [ServiceKey: String]) {
-    // Decisions that another version of crashd stored in another format are skipped.
+    // Skip decisions that another version of crashd stored in another format.
     guard let decision = try? JSONDecoder().decode(DanglingDecision.self, from: event.json) else { return nil }
     let key = ServiceKey(uid: event.uid, program: event.program, isRestricted: event.isRestricted)
     self.init(

@@ -2,7 +2,7 @@ import CrashProtocol
 import CrashReport
 import CrashStore
 
-/// The interface methods for guard modes.
+/// Implements the interface methods for guard modes.
 extension CrashdInterface {
   static func bindGuards(in table: inout HandlerTable) {
     table.bind(Methods.GuardModes.self, CrashdInterface.guardModes)
@@ -16,9 +16,9 @@ extension CrashdInterface {
       services: await policy.guardServices(await policy.find(parameters.name, client.visibility)))
   }
 
-  /// The value that a client sends instead of a mode.
+  /// The string that a client sends in order to remove an override.
   ///
-  /// It means that the program decides the mode again.
+  /// After this, the program's own mode applies again.
   private static let programsMode = "program"
 
   func guardSet(

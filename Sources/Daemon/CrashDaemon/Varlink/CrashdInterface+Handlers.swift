@@ -1,7 +1,8 @@
 import CrashProtocol
 
-// Maps each method of the interface to the function that answers it. Each file of this type binds its own methods.
-// `Subscribe`, and `Incidents` with `more`, have many replies. VarlinkConnection answers these calls.
+// Maps each method of the interface to the function that answers it. Each file of this type binds the methods that it
+// implements. The calls of `Subscribe`, and of `Incidents` with `more`, have many replies. `VarlinkConnection` answers
+// these calls.
 extension CrashdInterface {
   static let handlers: [String: any CallHandler] = {
     var table = HandlerTable()
@@ -26,14 +27,14 @@ protocol CallHandler: Sendable {
 struct HandlerTable {
   fileprivate(set) var handlers: [String: any CallHandler] = [:]
 
-  /// Binds a method to a function that takes the method's parameters and returns its reply.
+  /// Binds an interface method to a function that receives the method's parameters and returns its reply.
   mutating func bind<M: Method>(_ method: M.Type, _ answer: @escaping MethodHandler<M>.Answer) {
     handlers[M.name] = MethodHandler<M>(answer: answer)
   }
 }
 
-// This type is a struct, because the Swift compiler (6.3.1) crashes on a closure with typed throws and an existential
-// result.
+// This type is a struct and not a closure, because the Swift compiler (6.3.1) crashes on a closure with typed throws
+// and an existential result.
 struct MethodHandler<M: Method>: CallHandler {
   typealias Answer =
     @Sendable (CrashdInterface) -> (M.Parameters, Client) async throws(ProtocolError) -> M.Sent

@@ -3,7 +3,7 @@ import CrashReport
 import CrashRing
 import CrashStore
 
-/// The interface methods for non-fatal incidents.
+/// Implements the interface methods for non-fatal incidents.
 extension CrashdInterface {
   static func bindIncidents(in table: inout HandlerTable) {
     table.bind(Methods.Incidents.self, CrashdInterface.incidents)
@@ -17,7 +17,7 @@ extension CrashdInterface {
   func incidents(
     _ query: IncidentQuery, _ client: Client
   ) throws(ProtocolError) -> Methods.Incidents.Reply {
-    // A cursor requires `more`, because only a stream can continue at a cursor.
+    // A call with a cursor must set `more`, because only a stream of replies can continue at a cursor.
     if query.cursor != nil { throw .expectedMore }
     let limit = try checked(query.limit, "limit", in: 0...Int.max) ?? Self.defaultIncidents
     let offset = try checked(query.offset, "offset", in: Self.offsets) ?? 0

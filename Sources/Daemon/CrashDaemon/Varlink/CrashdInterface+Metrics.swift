@@ -3,7 +3,7 @@ import CrashRing
 import CrashStore
 import Synchronization
 
-/// The metrics of crashd.
+/// Builds the metrics of crashd.
 extension CrashdInterface {
   static func bindMetrics(in table: inout HandlerTable) {
     table.bind(Methods.Metrics.self, CrashdInterface.metrics)
@@ -13,17 +13,17 @@ extension CrashdInterface {
     Methods.Metrics.Reply(text: try await metricsText(client.visibility))
   }
 
-  /// Every kind of loss starts at 0.
+  /// The counter of every kind of loss, with the value 0.
   ///
-  /// If a series began with its first loss, Prometheus would show no increase.
+  /// A counter must exist before the first loss. Otherwise, Prometheus would not show the first loss as an increase.
   private static let noLosses = Dictionary(
     (Losses.names + ["end", "hello", "policy", "ring", "spool", "store"]).map { ($0, 0) }, uniquingKeysWith: { $1 })
 
-  /// Returns the figures of `Status` as metrics.
+  /// Returns the figures of the method `Status` as metrics.
   ///
-  /// Operators also receive the outcome of forwarded events. Other users receive only figures of their own processes.
-  /// If the store fails, an operator receives the metrics without the store's figures. `crashd_trouble` must remain
-  /// available in that case.
+  /// Operators also receive the numbers of events that were forwarded to collectors. Other users receive only figures
+  /// of their own processes. If the store cannot be read, an operator receives the metrics without the figures of the
+  /// store. The metric `crashd_trouble` must be available in this case.
   func metricsText(_ visibility: Visibility = .all) async throws(ProtocolError) -> String {
     var metrics = OpenMetrics()
     addBuild(to: &metrics)
@@ -38,9 +38,9 @@ extension CrashdInterface {
     return metrics.ended
   }
 
-  /// Adds the metrics that come from the store.
+  /// Adds the metrics whose values come from the store.
   ///
-  /// Either all or none of them are added.
+  /// If reading the store fails, the method adds none of them.
   private func withStored(_ metrics: OpenMetrics, _ visibility: Visibility) throws(ProtocolError) -> OpenMetrics {
     var metrics = metrics
     let (count, bytes) = try reading { () throws(StoreError) in
@@ -90,7 +90,7 @@ extension CrashdInterface {
     metrics.add(
       "crashd_unwindings", .counter, "Crashed threads with an unwind cross-check, and skipped reports.",
       by: "outcome", unwindings)
-    // The number of waiting builds is a gauge and not a counter, because it can fall.
+    // The number of waiting builds is a gauge and not a counter, because it can decrease.
     var asked = fetches
     let waiting = asked.removeValue(forKey: "waiting")
     metrics.add(

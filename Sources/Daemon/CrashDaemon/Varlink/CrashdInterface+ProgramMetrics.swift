@@ -3,9 +3,9 @@ import CrashReport
 import CrashStore
 import ProductVersion
 
-/// Metrics about programs: crashes, the times of crashes, and open crash groups.
+/// Builds the metrics about programs: crashes, the times of crashes, and open crash groups.
 extension CrashdInterface {
-  /// The maximum number of groups that are checked for being new or open.
+  /// The maximum number of crash groups that are checked for being new or open.
   ///
   /// Only the most recent groups are checked, because each check needs several queries.
   static let countedGroups = 500

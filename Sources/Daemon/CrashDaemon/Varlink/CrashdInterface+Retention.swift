@@ -2,7 +2,7 @@ import CrashProtocol
 import CrashReport
 import CrashStore
 
-/// Removes reports, and detects subscribers that missed removed reports.
+/// Removes reports, and detects that subscribers missed removed reports.
 extension CrashdInterface {
   static func bindRetention(in table: inout HandlerTable) {
     table.bind(Methods.Prune.self, CrashdInterface.prune)
@@ -26,7 +26,7 @@ extension CrashdInterface {
       let count = try reading { () throws(StoreError) in try store.remove(before: before, visibility: visibility) }
       guard count > 0 else { break }
       removed += count
-      // Each step is a separate transaction, so that crashes can be stored between two steps.
+      // Each step is a separate transaction, so that crashd can store crashes between two steps.
       await Task.yield()
     }
     if removed > 0 { ledger.count(removed: [RetentionReason.asked.rawValue: removed]) }
@@ -37,8 +37,8 @@ extension CrashdInterface {
   func remove(_ parameters: Methods.Remove.Parameters, _ client: Client) throws(ProtocolError) -> Methods.Remove.Reply {
     let visibility = client.visibility
     guard parameters.ids.count <= Self.removedAtOnce else { throw .invalidParameter("ids") }
-    // Removes either all requested reports or none. A prefix that matches no report or several reports may be a typing
-    // error.
+    // Remove either all requested reports or none of them. If a prefix matches no report or several reports, it may be
+    // a typing error.
     var ids: [String] = []
     for prefix in parameters.ids {
       guard !prefix.isEmpty else { throw .invalidParameter("ids") }
@@ -56,7 +56,7 @@ extension CrashdInterface {
     return Methods.Remove.Reply(removed: removed)
   }
 
-  /// Returns how many events after a cursor were removed before the subscriber read them.
+  /// Returns the number of events after a cursor that were removed before the subscriber read them.
   func missed(after cursor: StoreCursor, _ visibility: Visibility) throws(ProtocolError) -> ReportStore.Missed {
     try reading { () throws(StoreError) in try store.removed(after: cursor, visibility: visibility) }
   }

@@ -2,9 +2,11 @@ import CrashProtocol
 import CrashReport
 import CrashStore
 
-/// Scrubbed reports. Only these may leave the machine.
+/// Returns scrubbed reports, from which the privacy rules have removed sensitive data.
+///
+/// Only scrubbed reports may leave the machine.
 extension CrashdInterface {
-  /// Returns a report after the privacy rules have scrubbed it.
+  /// Returns a report after the privacy rules have removed sensitive data.
   func scrubbed(_ parameters: Methods.Get.Parameters, _ client: Client) throws(ProtocolError) -> Methods.Get.Sent {
     for (name, isWanted) in [("raw", parameters.raw), ("stacks", parameters.stacks)] where isWanted == true {
       throw .invalidParameter(name)
@@ -17,8 +19,8 @@ extension CrashdInterface {
         GetReply(report: try JSONFragment(TextScrubber(settings.current.privacy).scrub(report: stored.json.value())))
       }
     } catch {
-      // This is unexpected, because the rules were valid when the settings were read. The call fails in any case, so
-      // that no unscrubbed data is returned.
+      // This error is not expected, because the rules were checked when the settings were read. The call fails, so that
+      // no unscrubbed data is returned.
       throw .storeUnavailable(reason: "the report cannot be scrubbed: \(error)")
     }
   }

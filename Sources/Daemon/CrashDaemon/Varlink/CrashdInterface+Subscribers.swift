@@ -3,9 +3,9 @@ import CrashReport
 import CrashStore
 import Glibc
 
-/// The interface methods for named subscribers.
+/// Implements the interface methods for named subscribers.
 ///
-/// Acknowledgements are stored. They survive a restart of the subscriber or of crashd.
+/// Acknowledgements are stored. Therefore, they are not lost when the subscriber or crashd restarts.
 extension CrashdInterface {
   static func bindSubscribers(in table: inout HandlerTable) {
     table.bind(Methods.Ack.self, CrashdInterface.acknowledge)
@@ -18,7 +18,7 @@ extension CrashdInterface {
 
   /// Checks a subscriber's name.
   ///
-  /// It must consist of letters, digits, `.`, `-` and `_`.
+  /// The name must consist of letters, digits, `.`, `-` and `_`.
   func checked(subscriber name: String) throws(ProtocolError) -> String {
     let isGood =
       (1...Self.nameLimitBytes).contains(name.utf8.count)
@@ -34,9 +34,9 @@ extension CrashdInterface {
     return name
   }
 
-  /// Returns the uid of the subscriber's owner.
+  /// Returns the user ID of the subscriber's owner.
   ///
-  /// The owner is the caller. A caller with access to everything may select another user.
+  /// The owner is the user who calls. A caller with access to all crashes may specify another user.
   private func owner(of name: String, _ uid: Int?, _ client: Client) throws(ProtocolError) -> UInt32 {
     guard let given = try checked(uid, "uid", in: 0...Int(UInt32.max)) else { return client.peer.uid }
     let uid = UInt32(given)
@@ -63,11 +63,12 @@ extension CrashdInterface {
 
   func forget(_ parameters: SubscriberName, _ client: Client) throws(ProtocolError) -> NoParameters {
     if client.visibility == .all, parameters.subscriber.hasPrefix(ForwardSettings.subscriberPrefix) {
-      // Subscribers with this prefix always belong to crashd's user, so the result is not used.
+      // Subscribers with this prefix always belong to crashd's user, so only the check in this call is needed and not
+      // its result.
       _ = try owner(of: parameters.subscriber, parameters.uid, client)
       let path = parameters.subscriber.dropFirst(ForwardSettings.subscriberPrefix.count)
-      // A collector from the settings cannot be removed, because its forwarder would add the subscriber again
-      // immediately, without the cursor.
+      // A collector in the settings cannot be removed as a subscriber, because its forwarder would add the subscriber
+      // again immediately, without the cursor.
       if forwards.all[String(path)] != nil { throw .subscriberInUse(String(parameters.subscriber.prefix(128))) }
       try reading { () throws(StoreError) in try store.forget(subscriber: parameters.subscriber, uid: geteuid()) }
       return NoParameters()
@@ -83,9 +84,9 @@ extension CrashdInterface {
       subscribers: try reading { () throws(StoreError) in try store.subscribers(visibility: client.visibility) })
   }
 
-  /// Adds the lag of each named subscriber.
+  /// Adds a metric with the lag of each named subscriber.
   ///
-  /// Collectors from the settings are excluded, because they have a metric of their own.
+  /// Collectors in the settings are excluded, because another metric contains their lag.
   func addSubscribers(
     to metrics: inout OpenMetrics, _ visibility: Visibility
   ) throws(ProtocolError) {

@@ -24,14 +24,14 @@ struct CrashdInterface: Sendable {
   var settings: LiveSettings
   var limits: Limits
   var access = AccessRule()
-  /// The git commit of this build; empty if unknown.
+  /// The git commit of this build; empty if it is unknown.
   var commit = ""
   var start_ns = Moment.monotonic_ns()
 
   private static let defaultListLimit = 100
-  /// The allowed offsets.
+  /// The offsets that a call of `List` may have.
   ///
-  /// The upper bound ensures that the sum of offset and limit is a valid SQLite integer.
+  /// The upper bound ensures that the sum of the offset and the limit is a valid SQLite integer.
   static let offsets = 0...1 << 32
   private static let defaultTimeout_ms = 10_000
   private static let longestTimeout_ms = 600_000
@@ -60,18 +60,18 @@ struct CrashdInterface: Sendable {
     let filter = try checked(query.filter)
     let (before, after) = (try cursor(query.before), try cursor(query.after))
     return try reading { () throws(StoreError) in
-      // Preliminary reports are read before the store. Otherwise a report that is stored between the two reads would be
-      // missed.
+      // Read the preliminary reports before the store. Otherwise, the list would lack a report that is stored between
+      // the two reads.
       try store.page(
         with: preliminary, filter, visibility: client.visibility, before: before, after: after,
         isOldestFirst: query.oldestFirst ?? false, limit: min(limit, limits.listReports), counts: query.count ?? false)
     }
   }
 
-  /// Reports of crashes that wait for their symbols.
+  /// The preliminary reports of crashes that wait for their symbols.
   var preliminary: [CrashReport] { pipeline.analysis.preliminary.all }
 
-  /// Returns the filter with its times converted to the format of stored reports.
+  /// Returns the filter, in which the times have the format of stored reports.
   func checked(_ filter: ReportFilter) throws(ProtocolError) -> ReportFilter {
     var filter = filter
     filter.pid = try checked(filter.pid, "pid", in: 0...Int(Int32.max))
@@ -130,8 +130,8 @@ struct CrashdInterface: Sendable {
     let wantsStacks = parameters.stacks ?? false
     return try reading { () throws(StoreError) in
       let stored = try store.report(with: preliminary, idPrefix: parameters.id, visibility: client.visibility)
-      // An unstored report has no raw record. Reading by id is not safe, because another report may have received the
-      // id in the meantime.
+      // A report that is not stored has no raw record. Do not read a raw record by the report's ID, because another
+      // report may have received the same ID in the meantime.
       let wantsRecord = (wantsRaw || wantsStacks) && !stored.cursor.isUnstored
       let raw = wantsRecord ? try store.raw(id: stored.id) : nil
       var stacks: [RecordedStack]? = wantsStacks ? [] : nil
@@ -185,11 +185,11 @@ struct CrashdInterface: Sendable {
   func status(_: NoParameters, _ client: Client) async throws(ProtocolError) -> DaemonStatus {
     let visibility = client.visibility
     let processes = pipeline.count { visibility.includes($0) }
-    // `Status` must also be answered during an outage of the store, because the status matters most at that time.
+    // `Status` must also be answered during an outage of the store, because the status is most important at that time.
     if store.displacement() != nil { outage.wake() }
     let count = (try? store.count(visibility: visibility)) ?? 0
     let bytes = (try? store.sizeBytes()) ?? 0
-    // Other users do not receive the totals, because the totals would reveal the activity of all users.
+    // Other users do not receive the totals, because the totals would reveal the activity of other users.
     let seesAll = visibility == .all
     return DaemonStatus(
       version: ProductVersion.number, pid: Int(getpid()), uptimeSeconds: uptime_s, processes: processes.all,
@@ -258,7 +258,7 @@ extension Visibility {
 
   /// Whether a client may read details of a process.
   ///
-  /// Every client may learn that the process exists.
+  /// Every client may see that the process exists.
   func includes(_ facts: ProcessFacts) -> Bool {
     switch self {
     case .all: true

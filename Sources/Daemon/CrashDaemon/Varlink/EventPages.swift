@@ -2,7 +2,7 @@ import CrashProtocol
 import CrashStore
 import NIOCore
 
-/// Sends the events of one subscriber as replies.
+/// Sends the stored events to one subscriber as replies.
 struct EventPages: StoredPages {
   let server: VarlinkServer
   let client: Client
@@ -13,18 +13,18 @@ struct EventPages: StoredPages {
   private let news: AsyncStream<Void>
   private let reader: UInt64
 
-  /// How far the subscriber has read.
+  /// The position of the subscriber in the stored events.
   private struct Progress {
     var cursor: StoreCursor
-    /// The number of lost events that the first reply has already reported.
+    /// The number of lost events that the first reply reported.
     var reported: Int
     /// The number of lost events that the next reply must report.
     var gone = 0
   }
 
-  /// Ordering: subscribes to `news` before it reads the store.
+  /// Ordering: subscribe to `news` before the store is read.
   ///
-  /// Otherwise an event that is stored between the two steps would be missed.
+  /// Otherwise, an event that is stored between the two steps would be missed.
   init(
     _ server: VarlinkServer, _ client: Client, _ writer: ReplyWriter, from start: StoreCursor, _ filter: ReportFilter,
     lost: Int
@@ -43,7 +43,9 @@ struct EventPages: StoredPages {
     await write(first: first, news) { try await inTurn { try await writePage(&progress) } }
   }
 
-  /// - Returns: True if no more events are stored at the moment.
+  /// Writes the next page of events.
+  ///
+  /// - Returns: True if the store has no more events now.
   private func writePage(_ progress: inout Progress) async throws -> Bool {
     var page = try read(&progress)
     while let reply = charged({ Self.next(&page, &progress) }) { try await writer.write(reply) }
@@ -52,7 +54,7 @@ struct EventPages: StoredPages {
     return page.isLast
   }
 
-  /// Reads the next page, and reverses it, so that the next event is the last element.
+  /// Reads the next page of events and reverses it, so that the next event is the last element.
   private func read(_ progress: inout Progress) throws -> ReportStore.EventPage {
     let store = server.interface.store
     let cursor = progress.cursor
@@ -71,9 +73,9 @@ struct EventPages: StoredPages {
     return page
   }
 
-  /// Returns the next reply of the page, and removes its event.
+  /// Removes the next event from the page, and returns its reply.
   ///
-  /// The event is removed before the reply is written, to free memory early.
+  /// The event is removed before the reply is written, in order to free memory early.
   private static func next(_ page: inout ReportStore.EventPage, _ progress: inout Progress) -> ByteBuffer? {
     guard let event = page.events.popLast() else { return nil }
     defer { progress.gone = 0 }

@@ -5,17 +5,17 @@ import NIOCore
 
 /// Writes the incidents of an `Incidents` call with `more`, with one reply per page.
 ///
-/// If an incident recurs while its reader is slow, it is sent only once, with its latest count. Therefore the amount of
-/// waiting data cannot exceed the size of the store.
+/// If an incident occurs again before a slow client has read it, the client receives it only once, with its latest
+/// count. Therefore, the amount of data that waits for the client cannot exceed the size of the store.
 struct IncidentPages: StoredPages {
   let server: VarlinkServer
   let client: Client
   let writer: ReplyWriter
   let filter: IncidentFilter
   private let start: StoreCursor
-  /// The number of evicted incidents that are not reported as lost.
+  /// The number of evicted incidents that must not be reported as lost.
   ///
-  /// They were evicted before the call. A reader without a cursor has not missed them.
+  /// These incidents were evicted before the call. A client that sends no cursor cannot have missed these incidents.
   private let evictedBefore: Int
   private let news: AsyncStream<Void>
 

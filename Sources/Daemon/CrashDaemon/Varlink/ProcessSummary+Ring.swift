@@ -17,7 +17,7 @@ extension ProcessSummary {
       selfTest: process.ring.guardSelfTest().map { SelfTest($0) })
   }
 
-  /// Returns which part of the process's memory is stored in reports, in the terms of the interface.
+  /// Returns which part of the process's memory reports contain, in the words of the interface.
   private static func memory(_ mode: RingContents.MemoryFacts.Mode, isWithheld: Bool) -> Memory {
     switch mode {
     case .none: .nothing
@@ -30,11 +30,11 @@ extension ProcessSummary {
 
 extension ProcessSummary.SelfTest {
   fileprivate init(_ test: GuardSelfTest) {
-    // A kind that this version of crashd does not define is returned as a number.
+    // For a kind that this version of crashd does not define, the result is the number of the kind.
     func name(_ kind: Int) -> String { GuardKinds.name(of: kind) ?? "\(kind)" }
     self.init(
       asked: test.asked.map(name), failing: test.failing.map(name), checks: test.checks, failures: test.failures,
-      // A time in the future is replaced by the current time, because the process may report any time.
+      // Replace a time in the future with the current time, because the process may report any time.
       time: Moment(nanoseconds: min(test.time_ns, Moment.now().nanoseconds)).description)
   }
 }

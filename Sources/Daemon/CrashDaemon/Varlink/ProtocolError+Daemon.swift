@@ -18,7 +18,7 @@ extension ProtocolError {
       }
   }
 
-  /// Converts the reason why a report was not analyzed again.
+  /// Converts the reason why crashd did not analyze a report again.
   init(_ failure: Reanalysis.Failure) {
     self =
       switch failure {
@@ -32,6 +32,6 @@ extension ProtocolError {
       }
   }
 
-  /// Creates the error for events that were removed before they were read.
+  /// Creates the error for events that were removed before the subscriber read them.
   init(_ missed: ReportStore.Missed) { self = .cursorExpired(lost: missed.count, exact: missed.isExact) }
 }

@@ -2,9 +2,9 @@ import CrashProtocol
 import FoundationEssentials
 import NIOCore
 
-/// Writes replies into NIO buffers.
+/// Encodes replies into NIO buffers.
 ///
-/// Each reply is JSON followed by a NUL byte.
+/// Each reply consists of JSON and a NUL byte.
 enum ReplyFrame {
   static func success(_ parameters: some Encodable, continues: Bool = false) -> ByteBuffer {
     frame { try VarlinkReplyText.success(parameters, continues: continues) }
@@ -15,8 +15,8 @@ enum ReplyFrame {
   }
 
   private static func frame(_ json: () throws -> Data) -> ByteBuffer {
-    // Encoding fails only for a Double that is not finite. The only Double in the interface is a confidence from 0 to
-    // 1, which is always finite.
+    // Encoding fails only for a floating-point number that is not finite. The only floating-point number in the
+    // interface is a confidence from 0 to 1, which is always finite.
     guard let json = try? CPUAccounts.charging(json) else { preconditionFailure("BUG: a reply that is not JSON") }
     var buffer = ByteBuffer()
     buffer.reserveCapacity(json.count + 1)

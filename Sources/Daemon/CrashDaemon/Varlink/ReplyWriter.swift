@@ -2,9 +2,9 @@ import NIOCore
 
 /// Sends replies to one client.
 ///
-/// This type queues no replies. A write ends when the kernel has accepted the whole reply, so the caller waits for a
-/// slow client. If the kernel does not accept the reply before the time-out, the connection is closed. A subscriber can
-/// later request the missed events by cursor.
+/// This type does not queue replies. A write ends after the kernel has accepted the whole reply, so the caller has to
+/// wait for a slow client. If the kernel does not accept the reply before the time-out, the connection is closed. A
+/// subscriber can later request the missed events by cursor.
 struct ReplyWriter: Sendable {
   let channel: any Channel
   let peer: Peer
@@ -18,17 +18,17 @@ struct ReplyWriter: Sendable {
       channel.close(promise: nil)
     }
     defer { alarm.cancel() }
-    // The writer of NIOAsyncChannel is not used, because its write returns as soon as the reply is in NIO's queue. If
-    // the client does not read, the last replies would wait in that queue forever, without a time-out.
+    // The writer of NIOAsyncChannel is not used, because its write already returns when the reply is in NIO's queue. If
+    // the client does not read, the last replies would stay in NIO's queue forever, without a time-out.
     try await channel.writeAndFlush(reply)
   }
 
-  /// Sends the last reply of the connection.
+  /// Sends the last reply of the connection, without throwing.
   ///
-  /// The caller then closes the connection.
+  /// The caller closes the connection after this.
   func writeLast(_ reply: ByteBuffer) async {
     do { try await write(reply) } catch {
-      // An error means that the client has already disconnected.
+      // Ignore an error, because it means that the client has already disconnected.
     }
   }
 

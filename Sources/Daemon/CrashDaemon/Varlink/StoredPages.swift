@@ -2,32 +2,33 @@ import CrashProtocol
 import CrashStore
 import NIOCore
 
-/// A stream of replies that are read from the store one page at a time.
+/// A stream of replies that is read from the store one page at a time.
 ///
 /// A page stays in memory until the client has accepted all of it. Only a few connections of one user may hold a page
-/// at the same time. The other connections wait. The user is charged for the CPU time of each page. Like a call, a
-/// stream waits if its user has used too much CPU time.
+/// in memory at the same time. The user's other connections wait. The user is charged for the CPU time of each page. If
+/// the user has used too much CPU time, the stream waits, as a call does.
 protocol StoredPages: Sendable {
   var server: VarlinkServer { get }
   var client: Client { get }
   var writer: ReplyWriter { get }
 
-  /// Sends the stream of replies.
+  /// Sends the stream of replies to the client.
   ///
-  /// Returns when the connection must be closed.
+  /// Returns when the caller must close the connection.
   func write() async
 }
 
 extension StoredPages {
-  /// Sends a first reply and then pages.
+  /// Sends a first reply, and then pages.
   ///
-  /// After the last page, waits for news and continues. Returns when the client has disconnected or the store fails.
-  /// The method then closes the connection. Ordering: the caller must subscribe to `news` before it reads the store for
-  /// the first reply. Otherwise an event that is stored between the two steps would be missed.
+  /// After the last page, the method waits for news and then sends further pages. The method returns when the client
+  /// has disconnected or the store fails. Before the method returns, it closes the connection. Ordering: the caller
+  /// must subscribe to `news` before it reads the store for the first reply. Otherwise, an event that is stored between
+  /// the two steps would be missed.
   /// - Parameters:
   ///   - first: The first reply.
-  ///   - news: A stream with an element whenever there may be more to read.
-  ///   - writePage: Writes the next page, and returns true if there is no more to read at the moment.
+  ///   - news: A stream that has an element whenever the store may have more pages.
+  ///   - writePage: Writes the next page; returns true if the store has no more pages now.
   func write(first: ByteBuffer, _ news: AsyncStream<Void>, _ writePage: () async throws -> Bool) async {
     do {
       try await writer.write(first)
@@ -38,7 +39,7 @@ extension StoredPages {
     } catch let error as StoreError {
       await writer.writeLast(ReplyFrame.failure(ProtocolError(error)))
     } catch {
-      // An error means that the client has disconnected.
+      // Ignore an error, because it means that the client has disconnected.
     }
     writer.close()
   }

@@ -4,7 +4,7 @@ import NIOCore
 
 /// Serves the connection of one client.
 ///
-/// Its calls are answered one after the other.
+/// The calls on the connection are answered one after another.
 struct VarlinkConnection {
   let server: VarlinkServer
   let client: Client
@@ -13,7 +13,7 @@ struct VarlinkConnection {
 
   private var peer: Peer { client.peer }
 
-  /// Serves calls until the client disconnects or sends a message that is not a call.
+  /// Answers calls until the client disconnects or sends a message that is not a call.
   mutating func serve() async throws {
     while let frame = try await inbound.next() {
       let (cpu, uid) = (server.cpu, peer.uid)
@@ -49,15 +49,15 @@ struct VarlinkConnection {
   }
 }
 
-// Calls with many replies.
+// Handles calls that have many replies.
 extension VarlinkConnection {
   private static let streams: Set<String> = [Methods.Subscribe.name, Methods.Incidents.name]
   private static let subscribeParameters = ParameterReader(Methods.Subscribe.Parameters.self)
   private static let incidentParameters = ParameterReader(Methods.Incidents.Parameters.self)
 
-  /// Streams pages from the store, if the call requests that.
+  /// Sends a stream of pages from the store, if the call requests a stream.
   ///
-  /// - Returns: Whether the connection must end.
+  /// - Returns: Whether the caller must end the connection.
   private mutating func stream(_ call: VarlinkCall) async throws -> Bool {
     let pages: any StoredPages
     do throws(ProtocolError) {
@@ -72,12 +72,12 @@ extension VarlinkConnection {
     await withTaskGroup { group in
       group.addTask { await pages.write() }
       do {
-        // The stream ends only when the connection ends, so no further call can follow.
+        // The stream ends only with the connection, so the client must not send another call.
         if try await inbound.next() != nil {
           server.ledger.refuse("call", from: peer, because: "it arrived during \(call.name) on the same connection")
         }
       } catch {
-        // An error means that the client or `pages` has closed the connection, or that crashd is stopping.
+        // Ignore an error, because it means that the client or `pages` has closed the connection, or that crashd stops.
       }
       group.cancelAll()
     }

@@ -3,7 +3,7 @@ import NIOCore
 
 /// Splits the bytes of a connection into messages.
 ///
-/// Each message ends with a NUL byte, or with another given byte.
+/// Each message ends with a NUL byte, or with the separator that the initializer receives.
 struct VarlinkFrameDecoder: ByteToMessageDecoder {
   typealias InboundOut = [UInt8]
 

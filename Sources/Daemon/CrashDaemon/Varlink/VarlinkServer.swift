@@ -6,20 +6,22 @@ import NIOPosix
 import ServiceLifecycle
 import Synchronization
 
-/// Listens on the socket for clients, and serves each accepted connection in a separate task.
+/// Listens for clients on a socket, and serves each accepted connection in a separate task.
 struct VarlinkServer: Service {
   typealias Channel = NIOAsyncChannel<VarlinkFrame, ByteBuffer>
 
-  /// An accepted connection that is within the limits, and its client.
+  /// An accepted connection that is within the limits, with its client.
   struct Accepted: Sendable {
     var channel: Channel
     var client: Client
     /// The account that is charged for the connection.
     ///
-    /// The account is determined only once, because the uid ranges of users may change during the connection.
+    /// The account is determined only once, because the settings for uid ranges may change during the connection.
     var account: UInt32
 
-    /// The task priority; trusted clients have a higher priority and therefore their own threads.
+    /// The priority of the connection's task.
+    ///
+    /// Trusted clients have a higher priority, so Swift runs their tasks on other threads.
     var priority: TaskPriority { UserAccounts.isTrusted(client.peer.uid) ? .medium : .low }
   }
 
@@ -49,14 +51,14 @@ struct VarlinkServer: Service {
   }
 
   private func serve() async throws {
-    // The server's NIO channel takes ownership of this duplicate and closes it.
+    // The server's NIO channel takes ownership of this duplicate of the listening descriptor, and closes the duplicate.
     let copy = fcntl(listener.number, F_DUPFD_CLOEXEC, 3)
     guard copy >= 0 else { throw SystemError("copy the listening socket") }
     let messageBytes = limits.messageBytes
     let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .bind(copy) { channel in
-        // The limits are checked on the event loop, before the connection can take the place of waiting connections.
+        // Check the limits on the event loop, before the connection takes a place in the queue of accepted connections.
         channel.eventLoop.makeCompletedFuture { () -> Accepted? in
           guard let (client, account) = enter(channel) else { return nil }
           let connection: Channel
@@ -82,7 +84,7 @@ struct VarlinkServer: Service {
         }
       }
     } catch is CancellationError {
-      // A graceful stop cancels this task, which is not an error.
+      // When crashd stops, this task is canceled, which is not an error.
     } catch {
       failure = error
     }
@@ -90,15 +92,15 @@ struct VarlinkServer: Service {
     if let failure { throw failure }
   }
 
-  /// Checks the limits for a new connection, and counts it if it is accepted.
+  /// Checks the limits for a new connection, and counts the connection if it is within the limits.
   ///
-  /// Returns nil if the connection is refused. A refused connection is closed as soon as its channel is active.
+  /// Returns nil if the connection is refused. A refused connection is closed when its channel becomes active.
   private func enter(_ channel: any NIOCore.Channel) -> (Client, account: UInt32)? {
     do {
       let client = try Self.client(of: channel, interface.access, ledger)
       let (peer, account) = (client.peer, limits.account(of: client.peer.uid))
-      // The user is charged a fixed cost for each connection. Accepting and closing a connection costs more than most
-      // calls. The event loop does this work, and its CPU time cannot be attributed to users.
+      // Charge the user a fixed cost for each connection. Accepting and closing a connection costs more than most
+      // calls. The event loop does this work, and its CPU time cannot be assigned to users.
       cpu.charge(peer.uid, UInt64(limits.connectionCharge_us) * 1_000)
       guard let limit = connections.enter(peer.uid, account, limits: limits) else { return (client, account) }
       ledger.refuse("connection", from: peer, because: "too many connections, the limit is \(limit)")
@@ -125,18 +127,19 @@ struct VarlinkServer: Service {
         do {
           try await connection.serve()
         } catch let error as FrameBoundary.TooLong {
-          // Logged before the connection is closed, so that the log line exists when the client detects the close.
+          // Log this before the connection is closed, so that the log line exists when the client detects that the
+          // connection is closed.
           ledger.refuse("call", from: peer, because: "longer than \(error.limit) bytes")
         }
       }
     } catch {
-      // An error here means that the client has disconnected, or that crashd is stopping.
+      // Ignore an error, because it means that the client has disconnected or that crashd stops.
     }
   }
 
   /// Waits until the user's CPU time limit allows more work.
   ///
-  /// During the wait crashd reads no more than NIO's buffer holds, so the sender has to wait too.
+  /// During the wait, crashd reads only as much as NIO's buffer can hold, so the client has to wait, too.
   func waitForCPU(of peer: Peer) async throws {
     let wait_ns = cpu.wait_ns(for: peer.uid)
     guard wait_ns > 0 else { return }
@@ -145,14 +148,17 @@ struct VarlinkServer: Service {
   }
 
   private static func close(_ channel: Channel) async {
-    // Only executeThenClose releases a NIOAsyncChannel without a trap. Its error concerns the closed socket.
+    // A NIOAsyncChannel must be released with executeThenClose, because otherwise its deinit traps. Ignore the error,
+    // because the socket is already closed.
     do { try await channel.executeThenClose { _, _ in } } catch {}
   }
 
-  /// Returns the client, whose access rights are determined once for the lifetime of the connection.
+  /// Returns the client of a connection.
   ///
-  /// This method runs on the event loop, so the channel's descriptor stays open during the call. The call queries the
-  /// kernel and does not block the event loop.
+  /// Its access rights are determined once for the whole connection.
+  ///
+  /// This method runs on the event loop, so the channel's descriptor cannot be closed during the call. The method
+  /// queries the kernel, which does not block the event loop.
   private static func client(
     of channel: any NIOCore.Channel, _ access: AccessRule, _ ledger: Ledger
   ) throws -> Client {
@@ -174,18 +180,18 @@ private final class Refusal: ChannelInboundHandler {
   init(reply: ByteBuffer?) { self.reply = reply }
 
   func channelActive(context: ChannelHandlerContext) {
-    // The reply is written to the client's socket before the connection is closed.
+    // Write the reply to the client's socket before the connection is closed.
     if let reply { context.writeAndFlush(Self.wrapOutboundOut(reply), promise: nil) }
     context.close(promise: nil)
   }
 
-  /// Discards all data that the client sends.
+  /// Discards all data that the refused client sends.
   func channelRead(context _: ChannelHandlerContext, data _: NIOAny) {}
 }
 
 /// Holds accepted connections until a task serves them.
 ///
-/// A NIOAsyncChannel traps if it is released without being served. Without this type, that would happen to connections
+/// A NIOAsyncChannel traps if it is released before it was served. Without this type, this would happen to connections
 /// that are accepted while crashd stops.
 private final class UnservedConnections: Sendable {
   private struct State {
@@ -195,7 +201,7 @@ private final class UnservedConnections: Sendable {
 
   private let state = Mutex(State())
 
-  /// Holds a connection until it is served; returns false if crashd is stopping.
+  /// Holds a connection until a task serves it; returns false if crashd stops.
   func add(_ connection: VarlinkServer.Channel) -> Bool {
     state.withLock { state in
       if !state.isAtEnd { state.connections[ObjectIdentifier(connection.channel)] = connection }
@@ -204,12 +210,14 @@ private final class UnservedConnections: Sendable {
   }
 
   func remove(_ connection: VarlinkServer.Channel) {
-    // The connection is released outside the lock, because its deinit calls NIO's code.
+    // Release the connection outside the lock, because its deinit calls NIO's code.
     let removed = state.withLock { $0.connections.removeValue(forKey: ObjectIdentifier(connection.channel)) }
     withExtendedLifetime(removed) {}
   }
 
-  /// Returns the connections that will not be served; from this call on, `add` returns false.
+  /// Returns the connections that no task will serve.
+  ///
+  /// After this call, `add` returns false.
   func end() -> [VarlinkServer.Channel] {
     state.withLock { state in
       state.isAtEnd = true
@@ -219,15 +227,15 @@ private final class UnservedConnections: Sendable {
   }
 }
 
-/// Counts open connections, in total and per user.
+/// Counts the open connections, in total and for each user.
 private final class ConnectionCount: Sendable {
   private let counts = Mutex<[UInt32: Int]>([:])
 
   /// - Parameters:
   ///   - uid: The client's uid.
-  ///   - account: The account that the connection is charged to.
+  ///   - account: The account to which the connection is charged.
   ///   - limits: crashd's limits.
-  /// - Returns: The limit that was reached; nil if the connection is within the limits and was counted.
+  /// - Returns: The limit that was reached; nil if the connection is within the limits, and was therefore counted.
   func enter(_ uid: UInt32, _ account: UInt32, limits: Limits) -> Int? {
     let most = limits.places(limits.connections, for: uid)
     return counts.withLock { counts in

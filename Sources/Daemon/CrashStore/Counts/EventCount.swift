@@ -1,12 +1,12 @@
 import CrashReport
 
-/// The number of events of one kind in one program, which is one sample of crashd's metrics.
+/// The number of events of one kind in one program, which becomes one sample in crashd's metrics.
 ///
-/// A metric should have few different label values, but programs choose their own names. Therefore the names are
-/// shortened, and the number of programs and rows of each user is limited. Programs and rows beyond the limits are
-/// counted under `other`.
+/// A metric should have few different label values, but programs choose their own names, which are label values.
+/// Therefore, the names are shortened, and the numbers of programs and rows of each user are limited. Events of
+/// programs and rows beyond these limits are counted under the name `other`.
 public struct EventCount: Codable, Sendable, Equatable {
-  /// The user of the process, whose uid the kernel has verified.
+  /// The user ID of the process, which the kernel has verified.
   ///
   /// The names in the other fields are not verified.
   public var uid = 0
@@ -18,12 +18,12 @@ public struct EventCount: Codable, Sendable, Equatable {
   public var kind: String
   /// The cause of a crash, or the kind of an incident.
   public var detail: String
-  /// The number of events.
+  /// The number of these events.
   public var count: Int
-  /// The time of the last event, as RFC 3339 in UTC.
+  /// The time of the last of these events, as RFC 3339 in UTC.
   public var last: String
 
-  /// The kinds of events that are counted.
+  /// The kinds of events that the store counts.
   public enum Event: String, Sendable {
     /// A crash or an unreported exit.
     case crash
@@ -33,15 +33,15 @@ public struct EventCount: Codable, Sendable, Equatable {
 
   /// The maximum number of programs with separate counts for one user.
   public static let programLimit = 128
-  /// The maximum number of rows of one user, excluding the rows of `other`.
+  /// The maximum number of rows for one user, without the rows of `other`.
   public static let rowLimit = 1_024
-  /// The maximum number of rows of all users together.
+  /// The maximum number of rows for all users together.
   ///
-  /// If it is exceeded, the oldest row of the user with the most rows is removed.
+  /// If there are more rows, the oldest row of the user with the most rows is removed.
   public static let totalLimit = 4_096
-  /// If a user has too many programs, programs without events for this time are removed to make room.
+  /// The time without events, in seconds, after which a program may be removed if its user has too many programs.
   static let rest_s = 7 * 86_400
-  /// Counts saturate at this value, so that their sums cannot overflow.
+  /// The maximum value of a count, which ensures that sums of counts cannot overflow.
   static let mostEvents = 1 << 40
 }
 
@@ -55,9 +55,9 @@ extension EventCount {
     (count, last) = (1, report.time)
   }
 
-  /// Creates the count for an incident.
+  /// Creates the count for an incident that is stored.
   ///
-  /// `before` is the number of its occurrences that were already counted.
+  /// `before` is the number of the incident's occurrences that were already counted.
   init(_ incident: IncidentReport, before: Int) {
     uid = incident.process.uid
     (program, unit) = (Self.label(incident.process.name), "")
@@ -66,7 +66,7 @@ extension EventCount {
     (count, last) = (isTooMany ? 0 : min(max(0, more), Self.mostEvents), incident.last)
   }
 
-  /// Returns the event under `other`, for a user who has no room for another row.
+  /// Returns the same event with the name `other`, for a user who has no room for another row.
   func other(_ lack: FullShares.Lack) -> EventCount {
     var other = self
     (other.program, other.unit) = ("other", "")

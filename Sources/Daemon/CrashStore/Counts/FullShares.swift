@@ -1,15 +1,15 @@
 import Synchronization
 
-/// Remembers for one minute which users have reached the limits of their counts.
+/// Remembers for one minute which users have reached the limits for their counts.
 ///
-/// Without this memory, each crash of such a user would search for room again. The search takes milliseconds in the
-/// transaction that stores the crash.
+/// Without this cache, the store would search for room at each crash of a user who has reached a limit. The search
+/// takes milliseconds, in the transaction that stores the crash.
 final class FullShares: Sendable {
   /// The limit that the user has reached.
   enum Lack {
-    /// The user has too many programs.
+    /// The user has the maximum number of programs.
     case programs
-    /// The user has too many rows.
+    /// The user has the maximum number of rows.
     case rows
   }
 
@@ -27,7 +27,7 @@ final class FullShares: Sendable {
 
   private let findings = Mutex<[Key: Finding]>([:])
 
-  /// Returns which limit a user has reached; nil if that was not determined within the last minute.
+  /// Returns the limit that a user has reached; nil if this was not determined within the last minute.
   func lack(_ event: EventCount.Event, _ share: Int64) -> Lack? {
     findings.withLock { findings in
       findings[Key(event: event, share: share)].flatMap { $0.end > .now ? $0.lack : nil }
@@ -37,8 +37,8 @@ final class FullShares: Sendable {
   func note(_ lack: Lack, _ event: EventCount.Event, _ share: Int64) {
     findings.withLock { findings in
       let now = ContinuousClock.now
-      // Expired entries are removed. The number of entries stays small, because each user in it has many rows and the
-      // total number of rows is limited.
+      // Remove the entries that have expired. There are few entries, because each user with an entry has many rows and
+      // the total number of rows is limited.
       findings = findings.filter { $0.value.end > now }
       findings[Key(event: event, share: share)] = Finding(lack: lack, end: now + Self.rest)
     }

@@ -3,10 +3,10 @@ import FoundationEssentials
 import GRDB
 
 extension ReportStore {
-  /// Returns the counts of one kind of event, with the highest count first.
+  /// Returns the counts of one kind of event, highest count first.
   ///
-  /// Each user has separate counts. They are not added up, because a sum over users would decrease when a row of one
-  /// user is removed.
+  /// Each user has separate counts. The counts of several users are not added up, because the sum would decrease when a
+  /// row of one user is removed.
   /// - Throws: `StoreError.unavailable`.
   public func counts(
     of event: EventCount.Event, visibility: Visibility = .all
@@ -14,7 +14,8 @@ extension ReportStore {
     let pool = try pool
     return try Self.translating(path) {
       try pool.read { database in
-        // The query casts the values. Otherwise one damaged value of another type would make the whole query fail.
+        // The query casts each value to the type of its column. Without the casts, one damaged value of another type
+        // would make the whole query fail.
         try TypedRow<EventCount>.fetchAll(
           database,
           sql: """
@@ -29,9 +30,9 @@ extension ReportStore {
     }
   }
 
-  /// Adds an event to its row.
+  /// Adds an event to the row that counts it.
   ///
-  /// If the user has too many rows, the event is added to the row of `other`.
+  /// If the user has too many rows, the event is added to a row of `other`.
   static func count(
     _ event: EventCount.Event, _ added: EventCount, of owner: Int64, _ fairShare: FairShare, _ full: FullShares,
     in database: Database
@@ -58,9 +59,9 @@ extension ReportStore {
       limit: EventCount.totalLimit, fairShare, in: database)
   }
 
-  /// Adds an event to an existing row.
+  /// Adds an event to its row, if the row exists.
   ///
-  /// Returns false if the row does not exist.
+  /// Returns false if there is no row for the event.
   private static func isAdded(
     _ event: EventCount.Event, _ added: EventCount, of owner: Int64, in database: Database
   ) throws -> Bool {
@@ -93,8 +94,8 @@ extension ReportStore {
 
   /// Returns the row to insert for an event without an existing row.
   ///
-  /// The result is the event's own row, or a row of `other`. This method is called only for new rows, so equal crashes
-  /// in a storm do not cause its cost.
+  /// The result is the event's own row, or a row of `other` if the user has reached a limit. This method is called only
+  /// for new rows, so equal crashes in large numbers do not cause its costs.
   private static func admitted(
     _ event: EventCount.Event, _ new: EventCount, of owner: Int64, _ fairShare: FairShare, _ full: FullShares,
     in database: Database
@@ -115,9 +116,9 @@ extension ReportStore {
     return result
   }
 
-  /// How much of its limits a user has used.
+  /// How many of the permitted programs and rows a user has.
   ///
-  /// All owners that are charged to this user are included.
+  /// All owners whose rows are charged to this user are included.
   private struct Use {
     var programs = 0
     var rows = 0
@@ -148,7 +149,7 @@ extension ReportStore {
     }
   }
 
-  /// Removes the rows of these owners whose programs had no event for the time `rest_s`.
+  /// Removes the rows of those programs of the owners that had no event for the time `rest_s`.
   private static func forget(_ event: EventCount.Event, of owners: [Int64], in database: Database) throws {
     let limit = Timestamp.string(
       since1970_ns: UInt64(max(0, Date().timeIntervalSince1970 - Double(EventCount.rest_s)) * 1e9))

@@ -2,11 +2,11 @@ import CrashProtocol
 import CrashReport
 import GRDB
 
-// The conditions of an incident filter, in SQL.
+// Builds the SQL conditions of a filter for incidents.
 extension IncidentFilter {
-  /// Fields without a column are read from the JSON of each row.
+  /// Fields that have no column are read from the JSON of each row.
   ///
-  /// This is acceptable, because there are at most 10,000 rows.
+  /// This is fast enough, because there are at most 10,000 rows.
   static let clause = """
     (:uid IS NULL OR uid = :uid) AND (:source IS NULL OR source = :source)
       AND (:name IS NULL OR instr(name, :name) > 0) AND (:id IS NULL OR substr(id, 1, length(:id)) = :id

@@ -1,19 +1,19 @@
 public import FoundationEssentials
 import GRDB
 
-/// The stored state of the use-after-free statistics of one service.
+/// The stored state of the use-after-free statistics for one service.
 ///
-/// A service is a program of one user. The store does not interpret the state.
+/// A service is one program of one user. The store does not interpret the state.
 public struct DanglingState: Codable, Sendable, Equatable {
   fileprivate var owner: Int64
   /// The path of the service's executable.
   public var program: String
-  /// The encoded state of the policy.
+  /// The encoded state of the service's protection policy.
   public var policy: Data
   /// The encoded statistics of the service's classes.
   public var classes: Data
 
-  // The names of the columns.
+  // The names of the columns in the database.
   private enum CodingKeys: String, CodingKey { case owner = "uid", program, policy, classes }
 
   /// Creates a state from its parts.
@@ -22,17 +22,17 @@ public struct DanglingState: Codable, Sendable, Equatable {
     (self.program, self.policy, self.classes) = (program, policy, classes)
   }
 
-  /// The user of the service's processes.
+  /// The user ID of the service's processes.
   public var uid: UInt32 { UInt32(clamping: OwnerKey.uid(owner)) }
   /// Whether the service's processes have more privileges than their user.
   ///
-  /// In that case the user may not read the state.
+  /// If they have more privileges, the user may not read the state.
   public var isRestricted: Bool { OwnerKey.isRestricted(owner) }
 }
 
-/// A decision about the protection of a service.
+/// A decision about the protection of a service, stored as an event.
 public struct DanglingEvent: Codable, Sendable, Equatable {
-  /// The number of the event in the store; 0 until the event is stored.
+  /// The number that the store assigned to the event; 0 until the event is stored.
   public private(set) var sequence: Int64 = 0
   fileprivate var owner: Int64
   /// The path of the service's executable.
@@ -42,7 +42,7 @@ public struct DanglingEvent: Codable, Sendable, Equatable {
   /// The complete event as JSON.
   public var json: Data
 
-  // The names of the columns.
+  // The names of the columns in the database.
   private enum CodingKeys: String, CodingKey { case sequence = "seq", owner = "uid", program, time, json }
 
   /// Creates an event from its parts.
@@ -51,19 +51,19 @@ public struct DanglingEvent: Codable, Sendable, Equatable {
     (self.program, self.time, self.json) = (program, time, json)
   }
 
-  /// The user of the service's processes.
+  /// The user ID of the service's processes.
   public var uid: UInt32 { UInt32(clamping: OwnerKey.uid(owner)) }
   /// Whether the service's processes have more privileges than their user.
   ///
-  /// In that case the user may not read the event.
+  /// If they have more privileges, the user may not read the event.
   public var isRestricted: Bool { OwnerKey.isRestricted(owner) }
 }
 
 // Stores the state of use-after-free protection: which classes are protected, and why.
 extension ReportStore {
-  /// The maximum number of stored events.
+  /// The maximum number of stored decisions.
   ///
-  /// If it is exceeded, the oldest events of the user with the most events are evicted.
+  /// If there are more decisions, the oldest decisions of the user with the most decisions are evicted.
   public static let danglingEventLimit = 10_000
 
   /// Stores the state of a service together with its decisions, in one transaction.
@@ -90,9 +90,9 @@ extension ReportStore {
     }
   }
 
-  /// Removes the state of a service.
+  /// Removes the stored state of a service.
   ///
-  /// The service's events stay in the store.
+  /// The decisions about the service stay in the store.
   /// - Throws: `StoreError.unavailable`.
   public func forgetDangling(uid: UInt32, program: String, isRestricted: Bool = false) throws(StoreError) {
     try Self.translating(path) {
@@ -117,9 +117,9 @@ extension ReportStore {
     }
   }
 
-  /// Returns decisions, with the latest first.
+  /// Returns the decisions about services, latest first.
   /// - Parameters:
-  ///   - programs: Only decisions about these programs.
+  ///   - programs: The programs whose decisions are returned.
   ///   - visibility: The users whose decisions the caller may read.
   ///   - limit: The maximum number of decisions.
   /// - Returns: The decisions.

@@ -3,13 +3,13 @@ import CrashReport
 import GRDB
 
 extension ReportStore {
-  /// Returns groups of use-after-free incidents, with the last seen first.
+  /// Returns groups of use-after-free incidents, sorted by the time when they were last seen, latest first.
   ///
-  /// Complexity: O(n log n) in the number of stored incidents, which is limited. A page takes at most
-  /// `UseAfterFree.rowBytes` for each group, plus the modes of all its incidents.
+  /// Complexity: O(n log n) in the number of stored incidents, and this number is limited. The size of a page is at
+  /// most `UseAfterFree.rowBytes` for each group, plus the modes of all incidents in the groups.
   /// - Parameters:
-  ///   - name: A part of the program's name.
-  ///   - since: Only incidents that were last seen at this time or later.
+  ///   - name: A string that the name of the program must contain.
+  ///   - since: The earliest time at which the incidents were last seen.
   ///   - visibility: The users whose incidents the caller may read.
   ///   - offset: The number of groups to skip.
   ///   - limit: The maximum number of groups.
@@ -19,13 +19,13 @@ extension ReportStore {
     name: String? = nil, since: String? = nil, visibility: Visibility = .all, offset: Int = 0, limit: Int
   ) throws(StoreError) -> [DanglingGroup] {
     let pool = try pool
-    // The key ignores the bit for restricted processes. A caller who may read both kinds of processes receives one
-    // group for them.
+    // The grouping ignores the bit for restricted processes in the owner. Therefore, a caller who may read both
+    // restricted and other processes receives one group for them.
     let key = "uid & ~\(OwnerKey.restricted), program, subject, kind, method, place"
     return try Self.translating(path) {
       try pool.read { database in
-        // The query uses total(), because sum() fails if the sum exceeds a 64-bit integer. The CAST of the result
-        // saturates.
+        // The query uses the SQL function total(), because sum() fails if the sum exceeds a 64-bit integer. The CAST
+        // limits the result to the largest 64-bit integer.
         try TypedRow<DanglingGroup>.fetchAll(
           database,
           sql: """

@@ -3,32 +3,33 @@ public import CrashReport
 import FoundationEssentials
 import GRDB
 
-// Returns incidents to subscribers, in the order in which crashd stored them.
+// Reads pages of incidents for subscribers, in the order in which crashd stored the incidents.
 extension ReportStore {
-  /// A page of incidents, ordered by their numbers in the store.
+  /// A page of incidents, in the order of their numbers in the store.
   public struct IncidentPage: Sendable {
     /// The incidents on the page that can be read.
     public var incidents: [IncidentReport]
-    /// The cursor for the next page.
+    /// The cursor at which the next page begins.
     ///
-    /// It is after all incidents that were examined.
+    /// The cursor is after all incidents that the store has examined.
     public var end: StoreCursor
-    /// Whether no further incident was stored when the page was read.
+    /// Whether the store had no further incident when the page was read.
     public var isLast: Bool
     /// The number of incidents before `end` that cannot be read, or that were evicted and not stored again.
     ///
-    /// The filter does not affect this number. The store remembers at most 10,000 evicted incidents, and older
-    /// evictions are not counted.
+    /// The filter does not affect this number. The store remembers at most 10,000 evicted incidents, and does not count
+    /// earlier evictions.
     public var lost: Int
   }
 
-  /// Returns the incidents that were stored after `cursor`, and those whose counts grew after it.
+  /// Returns the incidents that were stored after `cursor`, and the incidents whose counts have increased since
+  /// `cursor`.
   ///
-  /// The page has at most `limit` incidents. It has at most `limitBytes` bytes, unless its first incident alone is
-  /// larger.
+  /// The page has at most `limit` incidents. The page has at most `limitBytes` bytes, unless its first incident alone
+  /// is larger.
   ///
-  /// If the count of an incident grows, the incident gets a new number. Each incident therefore appears only once, with
-  /// its latest count.
+  /// If the count of an incident increases, the incident gets a new number. Therefore, each incident appears only once
+  /// in the order, with its latest count.
   /// - Throws: `StoreError.invalidCursor`, `unavailable`.
   public func incidentPage(
     after cursor: StoreCursor, _ filter: IncidentFilter = IncidentFilter(), visibility: Visibility = .all, limit: Int,
@@ -50,7 +51,7 @@ extension ReportStore {
             WHERE seq > :after AND \(IncidentFilter.clause) ORDER BY seq LIMIT :limit OFFSET :offset
             """, arguments, limit: limit, limitBytes: limitBytes)
         let end = page.isFull ? page.last ?? cursor.sequence : newest
-        // Incidents that an older crashd stored in another format are skipped.
+        // Skip incidents that an older crashd stored in another format.
         let incidents = page.rows.compactMap { try? JSONDecoder().decode(IncidentReport.self, from: $0.json) }
         let evicted = try Self.evicted(after: cursor.sequence, through: end, visibility, in: database)
         return IncidentPage(
@@ -60,9 +61,9 @@ extension ReportStore {
     }
   }
 
-  /// Returns the cursor of the incident that was stored last.
+  /// Returns the cursor of the incident that was stored last, or the first possible cursor.
   ///
-  /// If `isNewest` is false, returns the cursor before the first incident.
+  /// If `isNewest` is false, the result is the cursor before the first incident.
   /// - Throws: `StoreError.unavailable`.
   public func incidentCursor(isNewest: Bool) throws(StoreError) -> StoreCursor {
     let (pool, epoch) = try current
@@ -91,14 +92,14 @@ extension ReportStore {
         """, arguments: ["start": start, "end": end, "uid": visibility.uid]) ?? 0
   }
 
-  /// Returns the highest number that was ever assigned to an incident.
+  /// Returns the highest number that the store has assigned to an incident.
   ///
-  /// The incident with that number may have been evicted since.
+  /// The incident with this number may have been evicted.
   static func newestIncident(in database: Database) throws -> Int64 {
     if let last = try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'incidents'") {
       return last
     }
-    // The database may be one that was set aside, with an older schema that does not record the assigned numbers.
+    // The database may be one that was set aside. If it has an older schema, it does not record the assigned numbers.
     return try Int64.fetchOne(database, sql: "SELECT max(rowid) FROM incidents") ?? 0
   }
 }

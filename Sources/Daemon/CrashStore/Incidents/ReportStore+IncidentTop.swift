@@ -3,7 +3,7 @@ import CrashReport
 import GRDB
 
 extension ReportStore {
-  /// Returns sums of incidents, with the most frequent first.
+  /// Returns the numbers of occurrences of similar incidents, most frequent first.
   /// - Throws: `StoreError.unavailable`.
   public func topIncidents(
     by key: IncidentSum.Key, _ filter: IncidentFilter = IncidentFilter(), visibility: Visibility = .all, limit: Int
@@ -18,8 +18,8 @@ extension ReportStore {
     let selected = ["source", "kind", "place", "name"].map { columns.contains($0) ? $0 : "'' AS \($0)" }
     return try Self.translating(path) {
       try pool.read { database in
-        // Because of max(), SQLite takes the other columns from the row with the maximum. The query uses total(),
-        // because sum() fails if it overflows.
+        // Because the query uses max(), SQLite takes the values of the other columns from the row with the maximum. The
+        // query uses the SQL function total(), because sum() fails if the sum overflows.
         try TypedRow<IncidentSum>.fetchAll(
           database,
           sql: """

@@ -7,15 +7,16 @@ import GRDB
 extension ReportStore {
   /// The maximum number of stored incidents.
   ///
-  /// If it is exceeded, the user with the most incidents loses those that crashd stored first.
+  /// If there are more incidents, those of the user with the most incidents are evicted, in the order in which crashd
+  /// stored them.
   public static let incidentLimit = 10_000
-  /// The maximum number of evicted incidents whose numbers are remembered.
+  /// The maximum number of evicted incidents whose numbers the store remembers.
   ///
-  /// It is divided among users, like the incidents themselves. If a reader has missed more incidents, the reported
-  /// number of lost incidents is only a lower bound.
+  /// This number is divided among users in the same way as `incidentLimit`. If a subscriber has missed more incidents,
+  /// the number of lost incidents that it receives is only a lower bound.
   static let evictedIncidentLimit = 10_000
 
-  /// Stores the incidents of one reading, or updates their counts, in one transaction.
+  /// Stores the incidents that one reading of a ring found, or updates their counts, in one transaction.
   /// - Throws: `StoreError.unavailable`.
   public func put(incidents: [IncidentReport]) throws(StoreError) {
     guard !incidents.isEmpty else { return }
@@ -25,8 +26,8 @@ extension ReportStore {
       try write { database in
         for (incident, json) in rows {
           try Self.count(incident, fairShare, full, in: database)
-          // An existing incident also gets a new row with the next number. The numbers follow the order in which crashd
-          // stores incidents, because a process must not be able to influence the order.
+          // An incident that is stored again also gets a new row, with the next number. Numbers are assigned in the
+          // order in which crashd stores incidents, because a process must not be able to influence the order.
           try database.cachedStatement(
             sql: """
               INSERT OR REPLACE INTO incidents (id, uid, name, subject, source, last, json)
@@ -37,7 +38,7 @@ extension ReportStore {
               incident.id, incident.process.ownerKey, incident.process.name, incident.subject,
               incident.source.rawValue, incident.last, json,
             ])
-          // No row with this id can exist here, because replacing the incident's row has deleted it.
+          // The table has no row with this ID, because replacing the incident's row has deleted this row.
           try UseAfterFree(incident)?.insert(database)
         }
         try Self.evict(
@@ -49,11 +50,11 @@ extension ReportStore {
     }
   }
 
-  /// Adds the occurrences since the incident was last stored to the event counts.
+  /// Adds the occurrences since the last time that the incident was stored to the event counts.
   private static func count(
     _ incident: IncidentReport, _ fairShare: FairShare, _ full: FullShares, in database: Database
   ) throws {
-    // If the row is damaged, the number of earlier occurrences is taken as 0.
+    // If the row is damaged, the number of earlier occurrences is treated as 0.
     let before = try Int.fetchOne(
       database.cachedStatement(
         sql: """
@@ -65,9 +66,9 @@ extension ReportStore {
       in: database)
   }
 
-  /// Returns incidents, with the last seen first.
+  /// Returns incidents, sorted by the time when they were last seen, latest first.
   /// - Parameters:
-  ///   - filter: The filter of the incidents.
+  ///   - filter: The conditions that the incidents must satisfy.
   ///   - visibility: The users whose incidents the caller may read.
   ///   - offset: The number of incidents to skip.
   ///   - limit: The maximum number of incidents.
@@ -86,7 +87,7 @@ extension ReportStore {
             ORDER BY last DESC, seq DESC LIMIT :limit OFFSET :offset
             """, arguments: filter.arguments(visibility, offset: offset, limit: limit))
       }
-      // Incidents that an older crashd stored in another format are skipped.
+      // Skip incidents that an older crashd stored in another format.
       return rows.compactMap { try? JSONDecoder().decode(IncidentReport.self, from: $0) }
     }
   }

@@ -2,32 +2,32 @@ import CrashReport
 import FoundationEssentials
 import GRDB
 
-/// The fields of a use-after-free incident that `danglingGroups` reads.
+/// Those fields of a use-after-free incident that `danglingGroups` reads.
 ///
-/// They are in a table of their own, because the incident's row also contains the JSON.
+/// The fields have a table of their own, because the rows of incidents also contain the JSON.
 ///
-/// Complexity: a row has at most `rowBytes` bytes, whatever the process wrote. This limits the size of a page of
-/// groups.
+/// Complexity: a row has at most `rowBytes` bytes, even if a process records long strings. Therefore, the size of a
+/// page of groups is limited.
 struct UseAfterFree: Encodable, PersistableRecord {
   static let databaseTableName = "use_after_frees"
-  /// The maximum number of bytes of JSON that `fill` reads.
+  /// The maximum number of JSON bytes that `fill` reads.
   ///
-  /// Older incidents beyond this limit stay ungrouped. That happens only if processes make their incidents large on
-  /// purpose.
+  /// Incidents that `fill` does not read are not in any group. The limit is reached only if processes make their
+  /// incidents large on purpose.
   static let fillLimitBytes = 256 << 20
   private static let nameLimitBytes = 2_048
   private static let wordLimitBytes = 64
-  /// The maximum total size of the strings below.
+  /// The maximum total size of the strings in a row.
   static let rowBytes = 6 * nameLimitBytes + 8 * wordLimitBytes
 
-  /// The id and the owner of the incident.
+  /// The ID and the owner of the incident.
   var id: String
   var uid: Int64
-  // The uid and the following fields form the key of the group.
+  // This uid and the following fields form the key of the group.
   var program: String
   var subject: String
   var kind: String
-  /// The called method; empty if there is none.
+  /// The called method; empty if no method was called.
   var method: String
   var place: String
 
@@ -36,7 +36,7 @@ struct UseAfterFree: Encodable, PersistableRecord {
   var build: String
   var mode: String
   var confidence: String
-  /// The function that made the last release of the object; nil if unknown.
+  /// The function that made the last release of the object; nil if it is unknown.
   var release: String?
   var first: String
   var last: String
@@ -72,17 +72,17 @@ struct UseAfterFree: Encodable, PersistableRecord {
     age_ns = incident.object?.age_ns
   }
 
-  /// Returns the innermost in-app function.
+  /// Returns the name of the innermost in-app function at the last release.
   ///
-  /// If there is none, returns the innermost frame.
+  /// If there is no in-app function, the result is the innermost frame.
   private static func release(of object: IncidentReport.Object) -> String? {
     let frame = object.release.first { $0.isOwn && !$0.function.isEmpty } ?? object.release.first
     return frame.map { $0.function.isEmpty ? $0.address.description : $0.function }
   }
 
-  /// Creates rows for incidents that have none, newest first.
+  /// Creates rows for the incidents that have no row, newest incident first.
   ///
-  /// Rows are missing for incidents that come from an older crashd or from a database that was set aside.
+  /// A row is missing if the incident was stored by an older crashd or was copied from a database that was set aside.
   static func fill(in database: Database, limitBytes: Int = fillLimitBytes) throws {
     let rows = try Row.fetchCursor(
       database,
@@ -95,8 +95,8 @@ struct UseAfterFree: Encodable, PersistableRecord {
       guard let json = row["json"] as Data? else { continue }
       bytes += json.count
       guard bytes <= limitBytes else { return }
-      // Incidents that an older crashd stored in another format stay ungrouped. The id and the uid are compared to
-      // detect a damaged database.
+      // Incidents that an older crashd stored in another format are not added to a group. The code compares the ID and
+      // the uid, in order to detect a damaged database.
       guard let incident = try? JSONDecoder().decode(IncidentReport.self, from: json), let use = Self(incident),
         row["id"] as DatabaseValue == use.id.databaseValue, row["uid"] as DatabaseValue == use.uid.databaseValue
       else { continue }
@@ -106,9 +106,9 @@ struct UseAfterFree: Encodable, PersistableRecord {
 }
 
 extension String {
-  /// Returns the beginning of the string, with at most `limit` bytes of UTF-8.
+  /// Returns the beginning of the string, with at most `limit` bytes in UTF-8.
   fileprivate func cut(_ limit: Int) -> String {
-    // Swift rounds an index inside a Unicode scalar down to the beginning of the scalar.
+    // If an index is inside a Unicode scalar, Swift rounds it down to the beginning of the scalar.
     utf8.count <= limit ? self : String(self[..<utf8.index(startIndex, offsetBy: limit)])
   }
 }

@@ -2,20 +2,21 @@ import GRDB
 
 /// Divides a limit on the number of items among users.
 ///
-/// If there are too many items, the user with the most items loses items first. A flood of items therefore evicts only
-/// items of the user who caused it.
+/// If there are too many items, items of the user with the most items are removed first. Therefore, a user who creates
+/// very many items causes only the removal of the user's own items.
 ///
-/// With n users, each user keeps at least 1/n of the limit. A user may also use what other users do not need.
+/// With n users, each user keeps at least 1/n of the limit. A user may also use the part of the limit that other users
+/// do not use.
 public struct FairShare: Sendable {
-  /// Returns the user to charge for the items of a user, for example the owner of a range of subordinate uids.
+  /// Returns the user to whom the items of a user are charged, for example the owner of a range of subordinate uids.
   public typealias Rule = @Sendable (UInt32) -> UInt32
 
   private let rule: Rule
 
-  /// Creates a division in which each user's items are charged to the user that `rule` returns.
+  /// Creates a division in which `rule` returns the user to whom items are charged.
   public init(_ rule: @escaping Rule = { $0 }) { self.rule = rule }
 
-  /// Returns how many items of each user must be removed so that at most `limit` remain.
+  /// Returns for each user the number of items that must be removed so that at most `limit` items remain.
   ///
   /// Complexity: O(n log n) in the number of users.
   func surplus(of counts: [Int64: Int], limit: Int) -> [Int64: Int] {
@@ -31,16 +32,17 @@ public struct FairShare: Sendable {
     return surplus
   }
 
-  /// Returns the user with the most items within the largest share; nil if there are no items.
+  /// Finds the account that is charged with the most items, and returns the user with the most items in this account;
+  /// nil if there are no items.
   func largest(of amounts: [Int64: Int]) -> Int64? {
     let shares = grouped(amounts)
     let sums = shares.mapValues { $0.values.reduce(0, +) }
     return Self.largestKey(of: sums).flatMap { shares[$0] }.flatMap(Self.largestKey)
   }
 
-  /// Returns the user to charge for the items of a user.
+  /// Returns the user to whom the items of a user are charged.
   func share(of user: Int64) -> Int64 {
-    // Items that only root may read are also charged to the user of their process.
+    // Items that only root may read are also charged to the user of the process that caused them.
     UInt32(exactly: OwnerKey.uid(user)).map { Int64(rule($0)) } ?? user
   }
 
@@ -52,9 +54,10 @@ public struct FairShare: Sendable {
     return shares
   }
 
-  /// The loop starts with the smallest count.
+  /// The loop starts with the user who has the fewest items.
   ///
-  /// If a count is smaller than an equal part, the unused rest of that part is available to larger counts.
+  /// If a user has fewer items than an equal part of the limit, the rest of this part is available to users with more
+  /// items.
   private static func kept(of counts: [Int64: Int], limit: Int) -> [Int64: Int] {
     var (rest, users) = (max(0, limit), counts.count)
     var kept: [Int64: Int] = [:]
@@ -75,8 +78,8 @@ public struct FairShare: Sendable {
 extension ReportStore {
   /// Removes the oldest rows of the users with the most rows, until at most `limit` rows remain.
   ///
-  /// `table` must have a column `uid`. `key` identifies a row. It is one column, or several columns in parentheses.
-  /// `order` is a column with smaller values in older rows.
+  /// `table` must have a column named `uid`. `key` is the SQL for the key of a row: one column, or several columns in
+  /// parentheses. `order` is a column whose values are smaller in older rows.
   static func evict(
     from table: String, key: String, order: String, limit: Int, _ fairShare: FairShare, in database: Database
   ) throws {

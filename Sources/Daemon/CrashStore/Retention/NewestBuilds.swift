@@ -1,12 +1,12 @@
 import GRDB
 
-/// Determines the builds of programs, in the order in which they were first seen.
+/// Determines the newest build of each program, from the order in which its builds were first seen.
 ///
-/// An instance queries the store at most once for each program.
+/// An instance of this type queries the store at most once for each program.
 struct NewestBuilds {
   private var known: [String: [String]] = [:]
 
-  /// Whether the build is the newest one, and the program has several builds.
+  /// Whether a build is the newest build of a program that has several builds.
   mutating func isNewest(_ build: String, of executable: String, _ uid: Int64, in database: Database) throws -> Bool {
     let builds = try builds(of: executable, uid, in: database)
     return builds.count > 1 && builds.first == build
@@ -15,8 +15,8 @@ struct NewestBuilds {
   private mutating func builds(of executable: String, _ uid: Int64, in database: Database) throws -> [String] {
     let name = "\(uid) \(executable)"
     if let builds = known[name] { return builds }
-    // The query jumps from one build to the next in the index of each table. This is fast, because a program has few
-    // builds but many reports per build.
+    // In the index of each table, the query jumps from one build to the next build. This is fast, because a program has
+    // few builds, and many reports of each build.
     let builds = try String.fetchAll(
       database,
       sql: """

@@ -2,23 +2,23 @@ import CrashReport
 
 /// The owner of a row, as stored in the columns named `uid`.
 ///
-/// The owner of a row may read the row.
+/// The owner of a row is the user who may read the row.
 ///
-/// For a process with more privileges than its user, the key is the uid plus a bit that no uid contains. A query for
-/// the uid alone therefore does not find such a row. The rows with this bit are counted as a separate owner within the
-/// user's share. Therefore they cannot evict the user's own rows.
+/// For a process with more privileges than its user, the key is the uid plus a bit that no uid contains. Therefore, a
+/// query for the uid alone does not find the rows of this process. Rows with this bit count as the rows of a separate
+/// owner, whose items are charged to the same user. Therefore, these rows cannot evict the user's own rows.
 enum OwnerKey {
   /// The bit for processes that have more privileges than their user.
   static let restricted: Int64 = 1 << 32
 
   static func of(uid: Int, isRestricted: Bool?) -> Int64 {
-    // Root can read everything, so root's processes always have the same owner key.
+    // Root can read everything, so the key of root's processes never contains the bit.
     isRestricted == true && uid != 0 ? Int64(uid) | restricted : Int64(uid)
   }
 
   static func isRestricted(_ key: Int64) -> Bool { key & restricted != 0 }
 
-  /// Returns the uid that a key contains, for display.
+  /// Returns the uid that an owner key contains.
   static func uid(_ key: Int64) -> Int { Int(key & ~restricted) }
 }
 

@@ -3,24 +3,25 @@ import Glibc
 import LinuxSystem
 import Synchronization
 
-// Recovery when the database file was removed or replaced while the database was open. The contents of the database
-// exist until it is closed.
+// Recovers if the database file was removed or replaced while the database was open. The contents of the deleted file
+// exist until the database is closed.
 extension ReportStore {
-  /// Returns what happened to the database files.
+  /// Returns what happened to the database files, as text.
   ///
-  /// Returns nil if they are in place, or if the database is not open. Complexity: two calls of lstat.
+  /// Returns nil if the files are in their place, or if the database is not open. Complexity: two calls of `lstat`.
   public func displacement() -> String? {
     guard let files = try? opened.files else { return nil }
     return files.change(at: path)
   }
 
-  /// Writes the contents of the open database to a new file at the same path, and then uses the new file.
+  /// Writes the contents of the open database to a new file at the same path, and then uses this new file.
   ///
-  /// If another file is at that path, it is renamed but never deleted. Cursors stay valid, because the new file is an
-  /// exact copy.
-  /// - Parameter time: A time that becomes part of the new name of the other file.
+  /// If another file is at this path, the method renames it and never deletes it. Cursors stay valid, because the new
+  /// database is an exact copy.
+  /// - Parameter time: The current time, which becomes a part of the new name of the other file.
   /// - Returns: The new name of the other file; nil if there was no other file.
-  /// - Throws: `StoreError.unavailable`. After an error, the store still uses the open database, which has all data.
+  /// - Throws: `StoreError.unavailable`. After an error, the store continues to use the open database, which still has
+  ///   all data.
   public func writeAnew(at time: String) throws(StoreError) -> String? {
     let path = path
     return try Self.translating(path) {
@@ -28,7 +29,7 @@ extension ReportStore {
         let old = try opened
         try Self.makeDirectory(of: path)
         let copy = path + ".new"
-        // The open writer makes the copy, because a new connection would open the file that is now at the path.
+        // The connection that is open makes the copy, because a new connection would open the other file at the path.
         return try old.pool.writeWithoutTransaction { database in
           try Self.copy(database, to: copy)
           let aside = try Self.setAside(path, old.files, at: time)
@@ -54,12 +55,12 @@ extension ReportStore {
     }
   }
 
-  /// If a log belongs to another database, both are renamed together, because the log may have transactions that are
-  /// not in the database file.
+  /// If the log at the path belongs to another database, this method renames both files, because the log may have
+  /// transactions that the database file does not have.
   private static func setAside(_ path: String, _ files: StoreFiles, at time: String) throws -> String? {
     let isReplaced = unsafe access(path, F_OK) == 0 && !files.isDatabase(at: path)
     if !isReplaced || files.isLog(at: path) { _ = unsafe unlink(path + "-wal") }
-    // SQLite creates the index of a log (`-shm`) again when it opens the log.
+    // Delete the index of the log (`-shm`). SQLite creates the index again when it opens the log.
     _ = unsafe unlink(path + "-shm")
     guard isReplaced else { return nil }
     return try setAside(path: path, as: "replaced", at: time)

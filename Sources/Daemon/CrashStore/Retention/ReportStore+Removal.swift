@@ -1,30 +1,30 @@
 import CrashReport
 import GRDB
 
-// Removes reports. A group keeps the number of its removed reports, and a subscriber receives the number of events that
-// it missed.
+// Removes reports from the store. A group keeps the number of its removed reports, and a subscriber is informed of the
+// number of removed events that it missed.
 extension ReportStore {
-  /// The maximum number of removed events that are recorded individually.
+  /// The maximum number of removed events that the store records individually.
   ///
-  /// Of older removed events, only the number per block is recorded.
+  /// For earlier removed events, the store records only their number in each block of event numbers.
   static let removedLimit = 100_000
   static let tallyBlock: Int64 = 1_024
-  /// The maximum number of reports that one transaction removes.
+  /// The maximum number of reports that are removed in one transaction.
   ///
-  /// It is low, because crashes cannot be stored during the transaction.
+  /// The number is low, because crashd cannot store crashes during the transaction.
   static let removalBatch = 64
 
-  /// The number of events that a reader has missed.
+  /// The number of removed events that a subscriber has missed.
   public struct Missed: Sendable, Equatable {
     /// The number of removed events.
     public var count: Int
-    /// Whether the number is exact.
+    /// Whether `count` is exact.
     ///
-    /// If it is not, up to 1,023 of the counted events may precede the cursor.
+    /// If it is not exact, up to 1,023 of the counted events may be before the subscriber's cursor.
     public var isExact: Bool
   }
 
-  /// Returns the number of removed events after `cursor`, up to and including `end`.
+  /// Returns the number of removed events after `cursor`, up to `end` inclusive.
   /// - Throws: `StoreError.unavailable`.
   public func removed(
     after cursor: StoreCursor, through end: StoreCursor? = nil, visibility: Visibility = .all
@@ -48,15 +48,15 @@ extension ReportStore {
         WHERE block >= :first AND block <= :last AND (:uid IS NULL OR uid = :uid)
         """,
       arguments: [
-        // The number of the block that contains the first event after the cursor.
+        // The number of the block that contains the first event number after the cursor.
         "first": (start &+ 1) / tallyBlock, "last": end / tallyBlock, "uid": visibility.uid,
       ])
     return Missed(count: (exact ?? 0) + (older ?? 0), isExact: (older ?? 0) == 0)
   }
 
-  /// Removes one report without counting it in its group any more.
+  /// Removes one report, which its group then no longer counts.
   /// - Parameters:
-  ///   - prefix: The beginning of the report's id.
+  ///   - prefix: The beginning of the report's ID.
   ///   - visibility: The users whose reports the caller may remove.
   /// - Returns: The id of the removed report.
   /// - Throws: `StoreError.noSuchReport`, `ambiguous`, `unavailable`.
@@ -69,9 +69,9 @@ extension ReportStore {
     return id
   }
 
-  /// Removes a batch of reports of crashes that occurred before a time.
+  /// Removes some of the reports of crashes that occurred before a time.
   ///
-  /// The caller repeats the call until no report is removed.
+  /// The caller must repeat the call until it removes no report.
   /// - Returns: The number of removed reports.
   /// - Throws: `StoreError.unavailable`.
   public func remove(before time: String, visibility: Visibility = .all) throws(StoreError) -> Int {
@@ -101,18 +101,18 @@ extension ReportStore {
     }
   }
 
-  /// Whether a report with this id was removed earlier.
+  /// Whether a report with this ID was removed earlier.
   ///
-  /// Such a report must not be stored again.
+  /// A report that was removed must not be stored again.
   static func isRemoved(_ id: String, _ uid: Int, in database: Database) throws -> Bool {
     try Bool.fetchOne(
       database.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM removed WHERE id = ? AND uid IN (?, ?))"),
       arguments: [id, OwnerKey.of(uid: uid, isRestricted: false), OwnerKey.of(uid: uid, isRestricted: true)]) ?? false
   }
 
-  /// Removes reports together with their raw records.
+  /// Removes reports and their raw records.
   ///
-  /// If `isCounted` is true, their groups keep counting them.
+  /// If `isCounted` is true, the groups of the reports still count them.
   static func remove(_ ids: [String], isCounted: Bool, in database: Database) throws {
     for id in ids {
       if isCounted {
@@ -137,12 +137,12 @@ extension ReportStore {
     try Self.translating(path) { try write { try Self.foldRemoved(beyond: limit, in: $0) } }
   }
 
-  /// Replaces the oldest individual records of removed events by numbers per block.
+  /// Replaces the records of the earliest removed events by one number for each block of event numbers.
   static func foldRemoved(beyond limit: Int, in database: Database) throws {
     let last = try Int64.fetchOne(
       database, sql: "SELECT seq FROM removed ORDER BY seq DESC LIMIT 1 OFFSET ?", arguments: [limit])
     guard let last else { return }
-    // Only complete blocks are replaced. Each block is then counted in only one of the two tables.
+    // Only complete blocks are replaced. Therefore, each block is counted in only one of the two tables.
     let end = last / tallyBlock * tallyBlock
     try database.execute(
       sql: """

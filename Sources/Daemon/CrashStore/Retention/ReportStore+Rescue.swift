@@ -5,37 +5,37 @@ import Glibc
 import LinuxSystem
 import Synchronization
 
-// Recovery when the database is corrupt. The database is set aside but never deleted. Its readable contents are copied
-// to a new database.
+// Recovers from a corrupt database. The corrupt database is set aside, and is never deleted. The contents that can be
+// read are copied to a new database.
 extension ReportStore {
-  /// The result of a recovery.
+  /// The result of copying a database that was set aside.
   public struct Rescued: Sendable, Equatable {
-    /// The number of recovered reports, with or without their raw record.
+    /// The number of reports that were copied, with or without their raw records.
     public var reports = 0
-    /// The raw records whose report could not be read.
+    /// The raw records whose reports could not be read.
     ///
-    /// Their reports can be built again.
+    /// crashd can build these reports again.
     public var orphans: [Orphan] = []
     /// The number of rows that could not be read.
     public var unreadable = 0
-    /// Whether any data could be read.
+    /// Whether at least a part of the old database could be read.
     public var isReadable = true
   }
 
-  /// A raw record whose report was lost.
+  /// A raw record whose report is lost.
   public struct Orphan: Sendable, Equatable {
-    /// The id of the lost report.
+    /// The ID of the lost report.
     public var id: String
     /// The raw record that the process wrote.
     public var raw: [UInt8]
   }
 
-  /// The maximum number of raw records that are recovered without their report.
+  /// The maximum number of raw records that are copied without their reports.
   private static let orphanLimit = 256
 
   /// Renames the files of a database, including its write-ahead log.
   ///
-  /// The new name contains the time.
+  /// The new name contains the current time.
   static func setAside(path: String, as what: String = "corrupt", at time: String) throws(StoreError) -> String {
     let mark = time.filter { $0.isLetter || $0.isNumber }
     var aside = "\(path).\(what)-\(mark)"
@@ -56,18 +56,19 @@ extension ReportStore {
     public var path: String
     /// The reason why the database was set aside.
     public var reason: String
-    /// Whether the new database continues the event numbers of this one.
+    /// Whether the new database continues the event numbers of the database that was set aside.
     ///
-    /// If so, cursors and subscribers stay valid.
+    /// If it does, cursors and subscribers stay valid.
     public var keepsCursors: Bool
   }
 
-  /// Opens a database.
+  /// Opens a database, and sets it aside if it is corrupt.
   ///
-  /// If the file is corrupt or not a database, sets it aside and creates a new database. If the database cannot be
-  /// opened at the moment, for example because the disk is full, the returned store is closed. `openAgain` can retry.
-  /// - Returns: The store, and the database that was set aside, whose contents `rescue` must copy.
-  /// - Throws: `StoreError`. A database of another program or of a later crashd is not changed.
+  /// If the file is corrupt or is not a database, the method sets it aside and creates a new database. If the database
+  /// cannot be opened now, for example because the disk is full, the returned store is closed. In this case, the caller
+  /// can try again with `openAgain`.
+  /// - Returns: The store, and the database that was set aside, whose contents must be copied with `rescue`.
+  /// - Throws: `StoreError`. A database of another program or of a later version of crashd is not changed.
   public static func open(
     path: String, at time: String, fairShare: FairShare = FairShare()
   ) throws(StoreError) -> (ReportStore, SetAside?) {
@@ -81,7 +82,8 @@ extension ReportStore {
   }
 
   /// Opens the database of a store that is closed.
-  /// - Returns: The database that was set aside, whose contents `rescue` must copy; nil if there is none.
+  /// - Returns: The database that was set aside, whose contents must be copied with `rescue`; nil if none was set
+  ///   aside.
   /// - Throws: The errors of `open`, and `unavailable`.
   public func openAgain(at time: String) throws(StoreError) -> SetAside? {
     try Self.translating(path) {
@@ -94,8 +96,8 @@ extension ReportStore {
           replace(by: .closed(error, aside))
           throw error
         }
-        // The numbers of the old database are continued before any event is stored. Otherwise a new event could get a
-        // number that the old database has already used.
+        // Continue the event numbers of the old database before any event is stored. Otherwise, a new event could get a
+        // number that the old database has already assigned.
         guard var found = aside else { return nil }
         found.keepsCursors = try takeOverCursors(from: found.path)
         return found
@@ -103,9 +105,9 @@ extension ReportStore {
     }
   }
 
-  /// Opens the database, or sets it aside if it is corrupt.
+  /// Opens the database, or sets it aside if it is corrupt and creates a new one.
   ///
-  /// A database of another program is not corrupt and stays.
+  /// A database of another program is not treated as corrupt, and stays in its place.
   private func openOrSetAside(_ aside: inout SetAside?, at time: String) throws(StoreError) -> Opened {
     do throws(StoreError) {
       return try Self.translating(path) { try Self.open(path: path) }
@@ -117,8 +119,8 @@ extension ReportStore {
     return try Self.translating(path) { try Self.open(path: path) }
   }
 
-  /// Sets the open database aside, and creates a new database that immediately accepts reports.
-  /// - Throws: `StoreError.unavailable`. After an error, the old database is still in use.
+  /// Sets the open database aside, and creates a new database, which can store reports immediately.
+  /// - Throws: `StoreError.unavailable`. After an error, the store still uses the old database.
   public func startAnew(because reason: String, at time: String) throws(StoreError) -> SetAside {
     try Self.translating(path) {
       try writing.withLock { _ in
@@ -131,10 +133,10 @@ extension ReportStore {
     }
   }
 
-  /// Copies the readable contents of a database that was set aside.
+  /// Copies the readable contents of a database that was set aside to the open database.
   ///
-  /// Crashes can be stored at the same time.
-  /// - Returns: The result of the recovery.
+  /// crashd can store crashes during the copying.
+  /// - Returns: The numbers of copied and unreadable items.
   /// - Throws: `StoreError.unavailable` if the new database cannot be written.
   public func rescue(_ aside: SetAside) throws(StoreError) -> Rescued {
     guard let old = try? Self.openReadOnly(aside.path) else { return Rescued(isReadable: false) }
@@ -160,9 +162,9 @@ extension ReportStore {
     return try DatabaseQueue(path: path, configuration: configuration)
   }
 
-  /// Continues the event numbers of the old database, so that readers' cursors stay valid.
+  /// Continues the event numbers of the old database, so that the cursors of subscribers stay valid.
   ///
-  /// This requires that the numbers can be read and that no event has been stored yet.
+  /// This is possible only if the numbers can be read and the new database has stored no event yet.
   private func takeOverCursors(from aside: String) throws(StoreError) -> Bool {
     let found = try? Self.openReadOnly(aside).read { database in
       (
@@ -182,7 +184,7 @@ extension ReportStore {
           return false
         }
         try oldEpoch.write(to: database)
-        // Migrations and removed rows have left entries in `sqlite_sequence`, and these are replaced.
+        // Migrations and removed rows have left entries in `sqlite_sequence`, which are replaced here.
         try database.execute(sql: "DELETE FROM sqlite_sequence WHERE name IN ('reports', 'incidents')")
         try database.execute(
           sql: "INSERT INTO sqlite_sequence (name, seq) VALUES ('reports', ?), ('incidents', ?)",
@@ -213,9 +215,9 @@ extension ReportStore {
     var raw: Data?
   }
 
-  /// Reads the rows with a range of event numbers.
+  /// Reads the rows whose event numbers are in a range.
   ///
-  /// If that fails, reads the rows one by one.
+  /// If this fails, the method reads the rows one by one.
   private static func rows(
     from first: Int64, through last: Int64, in old: DatabaseQueue, _ rescued: inout Rescued
   ) -> [OldRow] {
@@ -225,7 +227,7 @@ extension ReportStore {
           database, sql: "SELECT seq, id, '' AS time, json FROM reports WHERE seq BETWEEN ? AND ?",
           arguments: [first, last]
         )
-        // A damaged row may contain values of any type.
+        // In a damaged row, the columns may contain values of any type.
         .map { try? EventRow(row: $0) }
       }
     }

@@ -1,17 +1,18 @@
-// The tables that a rescue copies in addition to the reports.
+// Copies the tables other than the reports during a rescue.
 import GRDB
 
 extension ReportStore {
-  /// The counts are added, because the new store already counts events while the old database is being read.
+  /// The copied counts are added to the existing counts, because the new store already counts events while the old
+  /// database is read.
   private static let addsCounts = """
      ON CONFLICT DO UPDATE SET last = max(last, excluded.last),
       count = min(count + max(0, CAST(excluded.count AS INTEGER)), \(EventCount.mostEvents))
     """
 
-  /// Copies the other tables with data.
+  /// Copies all tables with data except the tables of reports.
   ///
-  /// Each table is copied as far as it can be read. Incidents keep their numbers only if cursors stay valid. Otherwise
-  /// they get new numbers, as new incidents do.
+  /// Of each table, all rows that can be read are copied. Incidents keep their numbers only if cursors stay valid.
+  /// Otherwise, they get new numbers, as new incidents do.
   func takeOverTables(from old: DatabaseQueue, keepsNumbers: Bool) {
     let tables = [
       "group_states", "group_past", "incidents", "evicted_incidents", "dangling_services", "dangling_events",
@@ -26,13 +27,13 @@ extension ReportStore {
       let sql =
         "INSERT OR IGNORE INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(marks))"
         + (table == "event_counts" ? Self.addsCounts : "")
-      // A table whose layout differs in the current schema is not copied. The file that was set aside still contains
-      // it.
+      // A table whose layout differs from the current schema is not copied. The file that was set aside still contains
+      // this table.
       try? write { database in
         let newest = hasNumbers ? try Self.newestIncident(in: database) : 0
         for row in rows {
-          // A number that the old store never assigned is the result of damage. A row with this number must not be
-          // copied, because all later numbers would have to be greater.
+          // If a number is higher than all numbers that the old store assigned, it is the result of damage. A row with
+          // this number is not copied, because all later numbers would have to be even higher.
           if hasNumbers {
             guard let number = Int64.fromDatabaseValue(row["seq"]), (1...max(newest, 1)).contains(number) else {
               continue
@@ -49,8 +50,7 @@ extension ReportStore {
             SELECT 1 FROM incidents i WHERE i.id = evicted_incidents.id AND i.uid = evicted_incidents.uid)
           """)
     }
-    // These rows are derived from the incidents instead of being copied, so that their sums do not depend on a damaged
-    // table.
+    // These rows are computed from the incidents and not copied, so that their sums do not depend on a damaged table.
     try? write { try UseAfterFree.fill(in: $0) }
   }
 }

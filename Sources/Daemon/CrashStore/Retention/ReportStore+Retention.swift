@@ -4,9 +4,12 @@ import Synchronization
 
 // Applies the retention policy.
 extension ReportStore {
-  /// The maximum number of hourly counts; beyond it, the oldest counts of the user with the most counts are removed.
+  /// The maximum number of hourly counts.
+  ///
+  /// If there are more, the oldest counts of the user with the most counts are removed.
   public static let historyLimit = 100_000
-  /// The factor by which a group may exceed its limit while readers have not read all of its reports.
+  /// The factor by which a group may exceed its maximum number of reports while subscribers have not read all of its
+  /// reports.
   private static let readersPatience = 10
   private static let readersHour_s = 3_600
   /// The maximum number of free pages that one transaction returns to the file system.
@@ -20,16 +23,19 @@ extension ReportStore {
     case gaveBack(pages: Int)
   }
 
-  /// Does one small step of retention in one transaction; the caller repeats the call until the result is nil.
+  /// Does one small step of retention in one transaction.
+  ///
+  /// The caller must repeat the call until the result is nil.
   /// - Parameters:
   ///   - policy: The retention policy.
   ///   - now_ns: The current time, in nanoseconds since 1970.
-  ///   - keepsOld: If true, no report is removed because of its age, because the clock is not trusted.
-  ///   - freeBytes: The free space of the file system, in bytes; nil if unknown.
-  ///   - readers: The cursor of the current reader that is furthest behind; nil if there is no reader. A report stays
-  ///     in its group until this reader, and each named subscriber that was active in the last hour, have read it. This
-  ///     does not apply to groups with ten times as many reports as allowed.
-  /// - Returns: The result of the step; nil if nothing is left to do.
+  ///   - keepsOld: Whether reports stay in the store in spite of their age, because the clock is not trusted.
+  ///   - freeBytes: The free space of the file system in bytes; nil if it is unknown.
+  ///   - readers: The cursor of the connected subscriber that has read the fewest events; nil if no subscriber is
+  ///     connected. A report is not removed from its group until this subscriber, and each named subscriber that was
+  ///     active in the last hour, have read it. The exception is a group with more than ten times the permitted number
+  ///     of reports.
+  /// - Returns: The result of the step; nil if there is nothing to do.
   /// - Throws: `StoreError.unavailable`, `corrupt`.
   public func retain(
     _ policy: RetentionPolicy, now_ns: UInt64, keepsOld: Bool = false, freeBytes: Int? = nil,
@@ -43,7 +49,7 @@ extension ReportStore {
     return try shrink(policy, freeBytes: freeBytes)
   }
 
-  /// Ends a pass: removes counts that are too old, and lets the next pass check the skipped groups again.
+  /// Ends a retention pass: removes counts that are too old, and makes the next pass check the skipped groups again.
   /// - Throws: `StoreError.unavailable`, `corrupt`.
   public func forgetHistory(_ policy: RetentionPolicy, now_ns: UInt64) throws(StoreError) {
     grown.withLock { grown in
@@ -75,7 +81,7 @@ extension ReportStore {
   }
 
   /// Reads and checks the whole database.
-  /// - Returns: The damage that was found; nil if there is none.
+  /// - Returns: A description of the damage; nil if the database is not damaged.
   /// - Throws: `StoreError.unavailable`, `corrupt`.
   public func check() throws(StoreError) -> String? {
     let pool = try pool
@@ -99,7 +105,7 @@ extension ReportStore {
   }
 }
 
-// Removes reports of groups that have too many.
+// Removes reports of groups that have too many reports.
 extension ReportStore {
   private func thinGroup(
     _ policy: RetentionPolicy, _ readers: StoreCursor?, _ now_ns: UInt64
@@ -107,7 +113,8 @@ extension ReportStore {
     let (pool, limit) = (try pool, max(1, policy.reportsPerGroup))
     return try Self.translating(path) {
       while let name = try nextGrown(limit, pool) {
-        // The name is removed before the check. If the group grows during the check, its name is added again.
+        // Remove the name from the set before the group is checked. If the group grows during the check, another thread
+        // adds the name again.
         grown.withLock { grown in _ = grown.names?.remove(name) }
         let (ids, surplus) = try write { database in
           let (ids, surplus) = try Self.surplus(of: name, limit: limit, readers: readers, now_ns, in: database)
@@ -116,7 +123,7 @@ extension ReportStore {
         }
         grown.withLock { grown in
           if ids.count == Self.removalBatch { grown.names?.insert(name) }
-          // The group is skipped in this pass, because readers have not read enough of its reports yet.
+          // Skip the group in this pass, because subscribers have not read enough of its reports.
           if ids.count < min(surplus, Self.removalBatch) { grown.spared.insert(name) }
         }
         if !ids.isEmpty { return .removed(ids.count, .group) }
@@ -127,7 +134,7 @@ extension ReportStore {
 
   private func nextGrown(_ limit: Int, _ pool: DatabasePool) throws -> GrownGroups.Name? {
     if let names = grown.withLock({ $0.names }) { return names.first }
-    // The set is created before the search, so that groups that grow during the search are added to it.
+    // Create the set before the search, so that names of groups that grow during the search can be added to it.
     grown.withLock { $0.names = [] }
     let rows = try pool.read { database in
       try Row.fetchAll(
@@ -141,10 +148,10 @@ extension ReportStore {
     }
   }
 
-  /// Returns the ids of the reports by which a group exceeds its limit.
+  /// Returns the IDs of the reports that must be removed from a group because it has too many.
   ///
-  /// The ids of reports are random. Of the older reports, those with the smallest ids remain. They are a uniform
-  /// sample, even if other reports were removed because of their age in the meantime.
+  /// The IDs of reports are random. Of the older reports, the reports with the smallest IDs remain. Therefore, the
+  /// remaining reports are a uniform sample, even if other reports were removed because of their age.
   private static func surplus(
     of name: GrownGroups.Name, limit: Int, readers: StoreCursor?, _ now_ns: UInt64, in database: Database
   ) throws -> (ids: [String], surplus: Int) {
@@ -187,7 +194,7 @@ extension ReportStore {
   private func shrink(_ policy: RetentionPolicy, freeBytes: Int?) throws(StoreError) -> RetentionStep? {
     let size = try size()
     let lacking = freeBytes.map { max(0, policy.keepFreeBytes - $0) } ?? 0
-    // Free pages are returned before reports are removed, because that may be sufficient.
+    // Return free pages to the file system before reports are removed, because this may be sufficient.
     if size.freePages > 0, lacking > 0 || size.freePages * size.pageBytes > max(policy.bytes / 8, 4 << 20) {
       let pages = try giveBack()
       if pages > 0 { return .gaveBack(pages: pages) }
@@ -209,8 +216,9 @@ extension ReportStore {
     }
   }
 
-  /// Removes the oldest events of the user whose reports take the most bytes, so that a flood of reports evicts only
-  /// reports of the user who caused it.
+  /// Removes the oldest reports of the user whose reports take the most bytes.
+  ///
+  /// Therefore, a user with very many crashes causes only the removal of the user's own reports.
   private func removeOldest(_ bytes: Int, _ reason: RetentionReason) throws(StoreError) -> RetentionStep? {
     let fairShare = fairShare
     let count = try Self.translating(path) {
@@ -231,14 +239,14 @@ extension ReportStore {
     return count == 0 ? nil : .removed(count, reason)
   }
 
-  /// Shortens the database file by some of its free pages.
+  /// Shortens the database file by returning some of its free pages to the file system.
   private func giveBack() throws(StoreError) -> Int {
     return try Self.translating(path) {
       try writeWithoutTransaction { database in
         let before = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
         try database.execute(sql: "PRAGMA incremental_vacuum(\(Self.vacuumPages))")
         let after = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
-        // While a read is active, the file cannot be shortened. A later checkpoint shortens it.
+        // While another thread reads, SQLite cannot shorten the file. In this case, a later checkpoint shortens it.
         do { try database.checkpoint(.truncate) } catch let error as DatabaseError
           where error.resultCode == .SQLITE_BUSY
         {}

@@ -1,4 +1,4 @@
-/// The rules for which reports the store keeps, and for how long.
+/// The rules that decide which reports the store keeps, and for how long.
 ///
 /// Counts are kept longer than reports: each group keeps hourly counts of its removed reports.
 public struct RetentionPolicy: Sendable, Equatable {
@@ -6,17 +6,19 @@ public struct RetentionPolicy: Sendable, Equatable {
   public var age_s = 30 * 86_400
   /// The maximum size of the database in bytes.
   ///
-  /// If it is exceeded, the oldest reports of the user whose reports take the most bytes are evicted.
+  /// If the database is larger, the oldest reports of the user whose reports take the most bytes are removed.
   public var bytes = 1 << 30
-  /// The maximum number of reports for each group and user.
+  /// The maximum number of reports in the store for each group and user.
   ///
-  /// The newest quarter is kept, and a uniform sample of older reports.
+  /// The newest reports (a quarter of this number) and a uniform sample of the older reports are kept.
   public var reportsPerGroup = 100
-  /// The number of bytes that retention keeps free on the file system.
+  /// The number of bytes that must stay free on the file system.
+  ///
+  /// Retention removes reports to ensure this.
   public var keepFreeBytes = 1 << 30
-  /// The size in bytes that the database may always have, even if the file system is full.
+  /// The size of the database in bytes up to which no report is removed because the file system is full.
   public var minimumBytes = 16 << 20
-  /// How long a group counts its removed reports, in seconds.
+  /// The time in seconds for which a group counts its removed reports.
   public var history_s = 400 * 86_400
 
   /// Creates the default policy.
@@ -25,7 +27,7 @@ public struct RetentionPolicy: Sendable, Equatable {
 
 /// The reason why reports were removed.
 public enum RetentionReason: String, Sendable, CaseIterable {
-  /// The group had more reports than the policy allows.
+  /// The report's group had more reports than the policy permits.
   case group
   /// The report was too old.
   case age
@@ -37,7 +39,7 @@ public enum RetentionReason: String, Sendable, CaseIterable {
   case asked
 }
 
-/// The groups that may have more reports than allowed.
+/// The groups that may have more reports than the policy permits.
 struct GrownGroups {
   struct Name: Hashable {
     var key: String
@@ -46,9 +48,9 @@ struct GrownGroups {
 
   /// The names of these groups.
   ///
-  /// If it is nil, any group may have too many reports, for example after the start of crashd.
+  /// If the value is nil, any group may have too many reports, for example after crashd started.
   var names: Set<Name>?
-  /// The groups that this pass skips, because readers have not read all of their reports.
+  /// The groups that the current pass skips, because subscribers have not read all of their reports.
   var spared: Set<Name> = []
   static let limit = 10_000
 }

@@ -2,12 +2,12 @@ import CrashProtocol
 import CrashReport
 import FoundationEssentials
 
-/// A report in the form in which it is written.
+/// A report and its raw record, encoded and limited in size.
 ///
-/// If a report is too large, its least important parts are dropped.
+/// If they are too large, the least important parts are dropped.
 ///
-/// The raw record is dropped first, although a re-analysis would need it. If that is not enough, the threads that did
-/// not crash are dropped.
+/// The raw record is dropped first, although a re-analysis would need it. If the report is still too large, the threads
+/// that did not crash are dropped.
 struct SizedReport {
   private(set) var report: CrashReport
   private(set) var json: Data
@@ -28,7 +28,7 @@ struct SizedReport {
     json = try JSONFragment(self.report).bytes
   }
 
-  /// Returns the report marked as restricted, because its process had more privileges than its user.
+  /// Returns the same report, marked as restricted because its process had more privileges than its user.
   ///
   /// The size limit is not checked again, because the mark adds only a few bytes.
   func restricted() throws -> SizedReport {

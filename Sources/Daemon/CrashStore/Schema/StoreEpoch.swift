@@ -1,22 +1,23 @@
 import CrashReport
 import GRDB
 
-/// Identifies one store in its cursors, and encrypts the numbers in them.
+/// Identifies one store in its cursors, and encrypts the numbers in these cursors.
 ///
-/// Each cursor contains the id of the store, and the key encrypts the number.
+/// Each cursor contains the ID of the store, and the number, which is encrypted with the key.
 ///
-/// A plain number would reveal to each client how many events all users together have.
+/// Without encryption, the number would show each client how many events all users together have.
 public struct StoreEpoch: Sendable, Hashable, CustomStringConvertible {
-  /// The id, which is random for each store; empty if no store is open.
+  /// The ID of the store, which is random; empty if no store is open.
   let id: String
-  /// The secret key, which is random for each store.
+  /// The secret key of the store, which is random.
   private let key: SIMD4<UInt32>
-  /// The last number that was assigned by an older crashd with unencrypted cursors.
+  /// The last event number that an older crashd with unencrypted cursors assigned.
   ///
-  /// Such a cursor contains the plain number. It is accepted only up to this number.
+  /// An unencrypted cursor contains the plain number. An unencrypted cursor is accepted only if its number is at most
+  /// `plainThrough`.
   private let plainThrough: Int64
 
-  /// The epoch that is used while no store is open.
+  /// The epoch that is used if no store is open.
   static let none = StoreEpoch(id: "")
 
   init(id: String, key: SIMD4<UInt32> = .zero, plainThrough: Int64 = 0) {
@@ -31,9 +32,9 @@ public struct StoreEpoch: Sendable, Hashable, CustomStringConvertible {
 
   static func randomID() -> String { UInt64.random(in: .min ... .max).hexadecimal(digits: idDigits) }
 
-  /// The bit that distinguishes the numbers of incidents before encryption.
+  /// The bit that is set in the numbers of incidents before these numbers are encrypted.
   ///
-  /// It is free, because event numbers are never negative.
+  /// The bit is not used otherwise, because event numbers are never negative.
   private static let incidentBit = Int64.min
 
   func text(of sequence: Int64, _ kind: StoreCursor.Kind) -> String {
@@ -43,7 +44,7 @@ public struct StoreEpoch: Sendable, Hashable, CustomStringConvertible {
 
   /// Returns the number in the string form of a cursor.
   ///
-  /// Returns nil if the cursor does not belong to this store.
+  /// Returns nil if the cursor does not belong to this store or is of another kind.
   func sequence(of text: String, _ kind: StoreCursor.Kind) -> Int64? {
     guard text.hasPrefix(id), id.utf8.count == Self.idDigits else { return nil }
     let rest = text.dropFirst(id.count)
@@ -51,7 +52,7 @@ public struct StoreEpoch: Sendable, Hashable, CustomStringConvertible {
     if rest.hasPrefix("."), rest.utf8.count == Self.idDigits + 1 {
       number = UInt64(rest.dropFirst(), radix: 16).map { Int64(bitPattern: decrypted($0)) }
     } else if kind == .event, rest.hasPrefix("-") {
-      // Higher plain numbers are refused. Otherwise a client could find out the newest number by trying cursors.
+      // Reject higher plain numbers. Otherwise, a client could find the newest number by trying plain cursors.
       number = Int64(rest.dropFirst()).flatMap { $0 <= plainThrough ? $0 : nil }
     }
     guard let number, (number < 0) == (kind == .incident) else { return nil }
@@ -59,7 +60,7 @@ public struct StoreEpoch: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-// XTEA, a published block cipher with 64-bit blocks that can be implemented in a few lines.
+// Implements XTEA, a published block cipher with 64-bit blocks that needs only a few lines of code.
 extension StoreEpoch {
   private static let (rounds, delta) = (32, 0x9e37_79b9 as UInt32)
 
@@ -93,9 +94,9 @@ extension StoreEpoch {
 extension StoreEpoch {
   private static let keys = (id: "epoch", key: "cursor-key", plainThrough: "plain-cursors")
 
-  /// Returns the epoch of a database, and whether its key is new and must be stored.
+  /// Returns the epoch of a database, and whether its key is new and must still be stored.
   ///
-  /// Returns nil if the database has no epoch. A database of an older crashd has no key, because its cursors contain
+  /// Returns nil if the database has no epoch. The database of an older crashd has no key, because its cursors contain
   /// plain numbers.
   static func stored(in database: Database) throws -> (epoch: StoreEpoch, isNew: Bool)? {
     let value = { try String.fetchOne(database, sql: "SELECT value FROM meta WHERE key = ?", arguments: [$0]) }
@@ -123,12 +124,10 @@ extension StoreEpoch {
     }
   }
 
-  /// Returns the epoch of a database.
+  /// Returns the epoch of a database, and stores its key if the key is new.
   ///
-  /// A new key is stored in the database.
-  ///
-  /// On failure, for example on a full disk, the key exists only in memory. Cursors that this crashd issues are then
-  /// refused after a restart.
+  /// If storing the key fails, for example because the disk is full, the key exists only in memory. In this case,
+  /// cursors that this crashd issues are rejected after a restart.
   static func kept(in writer: any DatabaseWriter) throws -> StoreEpoch? {
     guard let (epoch, isNew) = try writer.read({ try stored(in: $0) }) else { return nil }
     guard isNew else { return epoch }

@@ -1,4 +1,4 @@
-/// The errors of the store.
+/// The errors that the methods of the store throw.
 public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The file is a database that belongs to another program.
   ///
@@ -6,25 +6,27 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   case notADatabase(path: String)
   /// Parts of the database file are damaged.
   ///
-  /// The caller should set the file aside and create a new one.
+  /// The caller should set the file aside and create a new database.
   case corrupt(path: String, reason: String)
-  /// The file was written by a later version of crashd. The operator should run that version or move the file away.
+  /// A later version of crashd wrote the file.
+  ///
+  /// The operator should run this version or move the file away.
   case tooNew(path: String, version: String)
-  /// The file cannot be opened, read or written at the moment (permissions, full disk, I/O error).
+  /// The file cannot be opened, read or written now, for example because of permissions, a full disk or an I/O error.
   case unavailable(path: String, reason: String)
   /// A stored report is damaged, but other reports can be read.
   ///
   /// A later crash of the same process would replace the report.
   case unreadable(id: String)
-  /// A report of another process already has this id, so nothing was stored.
+  /// A report of another process already has this ID, so nothing was stored.
   ///
-  /// The caller should store the report under another id.
+  /// The caller should store the report under another ID.
   case identifierTaken(id: String)
-  /// No report has an id that begins with this prefix.
+  /// No report has an ID that begins with this prefix.
   case noSuchReport(id: String)
-  /// Several reports have an id that begins with this prefix.
+  /// Several reports have IDs that begin with this prefix.
   case ambiguous(id: String, count: Int)
-  /// The report to replace has changed in the meantime, so nothing was stored.
+  /// The stored report has changed since the caller read it, so nothing was stored.
   case changedMeanwhile(id: String)
   /// No group, or more than one group, has a key that begins with this prefix.
   case noSuchGroup(key: String)
@@ -32,7 +34,7 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   case noSuchSubscriber(name: String)
   /// The user already has the maximum number of named subscribers.
   case tooManySubscribers(limit: Int)
-  /// This store never issued the cursor.
+  /// The cursor was not issued by this store.
   case invalidCursor(String)
 
   /// Whether the database file is damaged.
@@ -40,7 +42,7 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     if case .corrupt = self { true } else { false }
   }
 
-  /// A message that states what failed, for which file or id, and why.
+  /// A message that states what failed, for which file or ID, and why.
   public var description: String {
     switch self {
     case .notADatabase(let path): "cannot open '\(path)': it is not a report database"

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Identifies the files of the open database, independently of their names.
+/// Identifies the files of the open database by their inodes, independently of their names.
 ///
-/// SQLite continues to write to these files even after their names were removed.
+/// SQLite continues to write to these files even if they were deleted or renamed.
 struct StoreFiles: Sendable {
   private struct Number: Equatable {
     var device: UInt64
@@ -12,22 +12,22 @@ struct StoreFiles: Sendable {
   private enum Finding: Equatable {
     case file(Number)
     case missing
-    /// The state cannot be determined, for example because the directory is not accessible.
+    /// The state of a file cannot be determined, for example because the directory is not accessible.
     ///
-    /// In this case the files are treated as unchanged.
+    /// In this case, the file is treated as unchanged.
     case unknown
   }
 
   private let database: Finding
   private let log: Finding
 
-  /// Identifies the files that are at a path now.
+  /// Identifies the files that are at a path when this initializer is called.
   init(_ path: String) {
     database = Self.find(path)
     log = Self.find(path + "-wal")
   }
 
-  /// Returns what happened to the files; nil if they are still in place.
+  /// Returns what happened to the files, as text; nil if they are still in their place.
   func change(at path: String) -> String? {
     switch Self.find(path) {
     case .missing: "the file was removed while crashd used it"
@@ -45,12 +45,12 @@ struct StoreFiles: Sendable {
   /// Whether the file at the path is the open database.
   func isDatabase(at path: String) -> Bool { Self.find(path) == database }
 
-  /// Whether the log beside the path belongs to the open database.
+  /// Whether the log file beside the path belongs to the open database.
   func isLog(at path: String) -> Bool { Self.find(path + "-wal") == log }
 
   private static func find(_ path: String) -> Finding {
     var status = stat()
-    // lstat writes one struct stat.
+    // lstat writes one struct stat, to `status`.
     guard unsafe lstat(path, &status) == 0 else { return errno == ENOENT || errno == ENOTDIR ? .missing : .unknown }
     return .file(Number(device: UInt64(status.st_dev), inode: UInt64(status.st_ino)))
   }

@@ -1,4 +1,4 @@
-// The counts of events by program. They accumulate as long as the database exists.
+// Creates the tables for the counts of events by program. The counts increase as long as the database exists.
 import GRDB
 
 extension StoreSchema {
@@ -8,7 +8,8 @@ extension StoreSchema {
 
   /// Reports that were stored before this migration are not counted.
   ///
-  /// Their causes are only in their JSON, and reading the JSON of all reports would delay the start.
+  /// The causes of these crashes are only in the JSON of their reports, and reading the JSON of all reports would delay
+  /// the start of crashd.
   private static let eventCounts = """
     -- event is 'crash' (kind and detail are signal and cause) or 'incident' (kind and detail are source and kind).
     CREATE TABLE event_counts (

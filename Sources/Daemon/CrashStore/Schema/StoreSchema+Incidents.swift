@@ -1,4 +1,5 @@
-// The tables for numbers of incidents. Numbers are never reused, and those of evicted incidents are recorded.
+// Creates the tables for the numbers of incidents. A number is never assigned again, and the numbers of evicted
+// incidents are recorded.
 import GRDB
 
 extension StoreSchema {
@@ -6,10 +7,10 @@ extension StoreSchema {
     migrator.registerMigration("v13") { database in try database.execute(sql: incidentNumbers) }
   }
 
-  /// Existing rows keep their numbers, so that cursors stay valid.
+  /// Rows that exist before the migration keep their numbers, so that cursors stay valid.
   ///
-  /// The migrator checks foreign keys only after the migration. Therefore the rows of `use_after_frees` are not
-  /// deleted.
+  /// The migrator checks foreign keys only after the migration, although the migration deletes the old table.
+  /// Therefore, the rows of `use_after_frees` are not deleted with it.
   private static let incidentNumbers = """
     -- seq is the order in which crashd stored incidents. If the count of an incident grows, it gets a new number.
     CREATE TABLE numbered_incidents (

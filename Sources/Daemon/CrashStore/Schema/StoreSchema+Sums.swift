@@ -1,4 +1,5 @@
-// Sums that SQLite triggers update. They stay correct whichever statement changes a row.
+// Creates the sums that SQLite triggers update. Because triggers update the sums, they are correct after any statement
+// that changes a row.
 import GRDB
 
 extension StoreSchema {
@@ -6,15 +7,15 @@ extension StoreSchema {
     migrator.registerMigration("v9") { database in try database.execute(sql: bytesByUser) }
     migrator.registerMigration("v10") { database in try database.execute(sql: groupSums) }
     migrator.registerMigration("v11") { database in
-      // The index is used to count each user's incidents. The row numbers give the order in which crashd stored the
-      // incidents.
+      // This index is used for counting the incidents of each user. The row numbers give the order in which crashd
+      // stored the incidents.
       try database.execute(sql: "CREATE INDEX incidents_uid ON incidents (uid)")
     }
   }
 
-  /// The number of bytes that each user's reports take.
+  /// The number of bytes that the reports of each user take.
   ///
-  /// SQLite reads the length of a value from the header of the row, without reading the value itself.
+  /// SQLite reads the length of a value from the header of the row, and need not read the value itself.
   private static let bytesByUser = """
     -- bytes is the size of the report and its raw record. It is 0 in rows for further groups of the same report.
     ALTER TABLE group_reports ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
@@ -39,9 +40,9 @@ extension StoreSchema {
     END;
     """
 
-  /// The sums for a list of groups without a filter.
+  /// The sums that a list of groups without a filter needs.
   ///
-  /// They are stored, because counting rows takes time for each row.
+  /// The sums are stored, because counting would have to read every row.
   private static let groupSums = """
     CREATE TABLE group_totals (
       group_key TEXT NOT NULL,
@@ -101,7 +102,7 @@ extension StoreSchema {
     """
   }
 
-  /// The latest remaining time is at the end of the index of each table.
+  /// The latest time among the remaining rows is at the end of the index of each table.
   private static func subtract(_ count: String, _ last: String) -> String {
     let isGroup = "group_key = old.group_key AND uid = old.uid"
     return """

@@ -1,8 +1,8 @@
-// The tables of the database, and the migrations from older versions.
+// Creates the tables of the database, and migrates databases of older versions of crashd.
 import GRDB
 
 enum StoreSchema {
-  /// The bytes "CSHD", which mark the file as crashd's (`PRAGMA application_id`).
+  /// The bytes "CSHD", which mark the file as a database of crashd (`PRAGMA application_id`).
   static let applicationID: Int32 = 0x4353_4844
 
   /// The name of the last migration.
@@ -49,11 +49,12 @@ enum StoreSchema {
         sql: "INSERT INTO meta (key, value) VALUES ('epoch', ?)", arguments: [StoreEpoch.randomID()])
     }
     migrator.registerMigration("v2") { database in
-      // This index is used to find the report with the latest crash, which may not be the one that was stored last.
+      // This index is used for finding the report of the latest crash, which is not always the report that was stored
+      // last.
       try database.execute(sql: "CREATE INDEX reports_time ON reports (time, seq)")
     }
     migrator.registerMigration("v3") { database in
-      // These tables store groups: the builds in which they occur, and the states that operators have set.
+      // These tables store groups: the builds whose crashes they contain, and the states that operators have set.
       try database.execute(
         sql: """
           -- The columns of groups, in a table without the reports' JSON, which SQLite would have to skip.
@@ -114,8 +115,8 @@ enum StoreSchema {
           """)
     }
     migrator.registerMigration("v6") { database in
-      // These tables store which classes are protected from use-after-free, and the decisions about protection. A
-      // service is a program of one user.
+      // These tables store which classes are protected against use-after-free, and the decisions about the protection.
+      // A service is one program of one user.
       try database.execute(
         sql: """
           CREATE TABLE dangling_services (
@@ -137,7 +138,7 @@ enum StoreSchema {
           """)
     }
     migrator.registerMigration("v7") { database in
-      // This table stores removed reports, so that retention keeps counts correct and readers receive the number of
+      // This table records removed reports, so that groups still count them and subscribers receive the number of
       // events that they missed.
       try database.execute(
         sql: """
@@ -175,8 +176,9 @@ enum StoreSchema {
           """)
     }
     migrator.registerMigration("v8") { database in
-      // This index is for lists. It has all columns that a filter can use, but not the JSON of the reports. SQLite can
-      // find a page, and count the remaining reports, in this index alone, whatever filter is used.
+      // This index is used for lists of reports. The index contains all columns that a filter can use, but not the JSON
+      // of the reports. Therefore, for any filter, SQLite can find a page and count the remaining reports in this index
+      // alone.
       try database.execute(
         sql: """
           CREATE INDEX reports_list ON reports (seq, time, pid, uid, name, executable, unit, signal, group_key)
@@ -184,9 +186,9 @@ enum StoreSchema {
     }
     registerSums(&migrator)
     migrator.registerMigration("v12") { database in
-      // This table has the fields that are needed for groups of use-after-free incidents, without the JSON of the
-      // incidents. It has no index, because a list reads all rows. The number of rows is limited by the number of
-      // incidents.
+      // This table contains the fields that are needed for groups of use-after-free incidents, without the JSON of the
+      // incidents. The table has no index, because a list of groups reads all rows. The number of rows is limited,
+      // because the number of incidents is limited.
       try database.execute(
         sql: """
           CREATE TABLE use_after_frees (
@@ -215,8 +217,8 @@ enum StoreSchema {
     }
     registerIncidentNumbers(&migrator)
     migrator.registerMigration("v14") { database in
-      // This table stores the tags of reports, for lists and filters. The tags of reports that were stored before this
-      // migration are not added, because reading all these reports would delay the start.
+      // This table contains the tags of reports, for lists and filters. The tags of older reports are not added to the
+      // table, because reading all these reports would delay the start of crashd.
       try database.execute(
         sql: """
           -- All annotations of a report, including release, environment and user.

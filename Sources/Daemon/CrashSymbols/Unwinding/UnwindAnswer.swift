@@ -1,33 +1,33 @@
-/// The answer of `crash-analyse unwind`.
+/// The output of `crash-analyse unwind`.
 ///
-/// It has one stack for each requested thread. An answer consists of the bytes `CSUNWAN1`, the number of stacks (8
-/// bytes), and the stacks. Each stack consists of the reason why it ends, the number of frames, and three words per
-/// frame. All numbers are little-endian.
+/// The output contains one stack for each thread of the request. The output consists of the bytes `CSUNWAN1`, the
+/// number of stacks (8 bytes), and the stacks. Each stack consists of the reason why it ends, the number of frames, and
+/// three words for each frame. All numbers are little-endian.
 public struct UnwindAnswer: Sendable, Equatable {
   /// The maximum number of frames of one stack.
   public static let frameLimit = 512
   /// The maximum size of an answer, in bytes.
   public static let limitBytes = (2 + UnwindRequest.threadLimit * (2 + frameLimit * 3)) * 8
 
-  /// How the unwinder found a frame.
+  /// The method with which the unwinder found a frame.
   public enum Found: UInt64, Sendable {
-    /// From the pc in the registers.
+    /// The frame has the pc in the thread's registers.
     case context = 1
-    /// By the unwind tables.
+    /// The frame was found with the unwind tables.
     case cfi = 2
-    /// By the saved frame pointer.
+    /// The frame was found with the saved frame pointer.
     case framePointer = 3
-    /// From the return address that a call through a bad pointer had pushed.
+    /// The frame was found with the return address that a call of an invalid address had pushed.
     case scan = 4
   }
 
-  /// The reason why unwinding ended.
+  /// The reason why the unwinder stopped.
   public enum Stop: UInt64, Sendable {
-    /// The unwind tables mark the outermost frame.
+    /// The unwind tables mark the last frame as the outermost frame.
     case end = 0
     /// The maximum number of frames was reached.
     case limit = 1
-    /// A word of the stack or a table is missing, or the tables lead to an invalid caller.
+    /// A word of the stack or an unwind table is missing, or the tables lead to an invalid caller.
     case noCaller = 2
     /// The stack pointer did not increase from one frame to the next.
     case loop = 3
@@ -35,11 +35,11 @@ public struct UnwindAnswer: Sendable, Equatable {
 
   /// One frame.
   public struct Frame: Sendable, Equatable {
-    /// The pc.
+    /// The program counter of the frame.
     public var pc: UInt64
-    /// The start address of the function; nil if unknown.
+    /// The start address of the function; nil if it is unknown.
     public var functionStart: UInt64?
-    /// How the unwinder found the frame.
+    /// The method with which the unwinder found the frame.
     public var found: Found
 
     /// Creates a frame from its parts.
@@ -54,7 +54,7 @@ public struct UnwindAnswer: Sendable, Equatable {
   public struct Stack: Sendable, Equatable {
     /// The frames, innermost first.
     public var frames: [Frame]
-    /// The reason why the stack ends.
+    /// The reason why the unwinder stopped after the last frame.
     public var stop: Stop
 
     /// Creates a stack from its parts.
@@ -66,7 +66,7 @@ public struct UnwindAnswer: Sendable, Equatable {
 
   private static let magic = Array("CSUNWAN1".utf8)
 
-  /// The stacks, in the order of the threads in the request.
+  /// The stacks, in the same order as the threads in the request.
   public var stacks: [Stack]
 
   /// Creates an answer from its stacks.
@@ -86,7 +86,7 @@ public struct UnwindAnswer: Sendable, Equatable {
     return bytes
   }
 
-  /// Parses an answer to a request with `threads` threads.
+  /// Parses the answer to a request that has `threads` threads.
   ///
   /// Returns nil if the answer is invalid.
   public init?(_ bytes: [UInt8], threads: Int) {

@@ -1,25 +1,28 @@
-/// The request of `crash-analyse unwind`.
+/// The input of `crash-analyse unwind`.
 ///
-/// It has the threads to unwind, and the images that these threads may refer to. A request consists of the bytes
-/// `CSUNWRQ1`, the numbers of threads and of images (8 bytes each), the threads and the images. Copies of stacks and
-/// unwind files follow, at the offsets that the threads and images contain. All numbers are little-endian.
+/// The input contains the threads to unwind, and the images into which the stacks of these threads point. The input
+/// consists of the bytes `CSUNWRQ1`, the numbers of threads and of images (8 bytes each), the threads and the images.
+/// The copies of the stacks and the files with unwind tables follow, at the offsets that the threads and images
+/// contain. All numbers are little-endian.
 public struct UnwindRequest: Sendable, Equatable {
   /// The maximum number of threads in one request.
   public static let threadLimit = 8
-  /// The maximum number of images in one request, which is also the maximum number in a ring.
+  /// The maximum number of images in one request.
+  ///
+  /// A ring has at most the same number of images.
   public static let imageLimit = 512
   /// The maximum size of a request, in bytes.
   public static let limitBytes = 256 << 20
-  /// The number of registers of a thread.
+  /// The number of registers that are stored for a thread.
   ///
-  /// They are stored by DWARF number.
+  /// The registers are stored in the order of their DWARF numbers.
   public static let registerCount = 17
 
   /// A range of bytes in a request.
   public struct Place: Sendable, Equatable {
-    /// The offset from the first byte of the request.
+    /// The offset of the range from the first byte of the request.
     public var offset: UInt64
-    /// The number of bytes.
+    /// The number of bytes in the range.
     public var size: UInt64
 
     /// Creates a place from its parts.
@@ -31,15 +34,15 @@ public struct UnwindRequest: Sendable, Equatable {
 
   /// A thread to unwind.
   public struct Thread: Sendable, Equatable {
-    /// The values of the registers, by DWARF number.
+    /// The values of the registers, indexed by DWARF number.
     public var registers: [UInt64]
-    /// Whether the processor could not fetch the instruction at the pc.
+    /// Whether the fault occurred because the processor could not fetch the instruction at the pc.
     public var isBadFetch: Bool
-    /// Whether the pc is after the instruction that caused the fault.
+    /// Whether the pc is after the instruction that caused the fault, and not at this instruction.
     public var isPastFault: Bool
-    /// The address of the first byte that the copy of the stack contains.
+    /// The address in the process of the first byte in the copy of the stack.
     public var stackStart: UInt64
-    /// The range of the stack copy in the request.
+    /// The range in the request that contains the copy of the stack.
     public var stack: Place
 
     /// Creates a thread from its parts.
@@ -52,15 +55,15 @@ public struct UnwindRequest: Sendable, Equatable {
     }
   }
 
-  /// An image that may be needed to unwind.
+  /// An image whose unwind tables may be needed.
   public struct Image: Sendable, Equatable {
-    /// The address of the first mapped byte.
+    /// The address of the first mapped byte of the image.
     public var start: UInt64
-    /// The end address of the mapped bytes, exclusive.
+    /// The address after the last mapped byte of the image.
     public var end: UInt64
-    /// The difference between an address in memory and the link address: link address = pc - bias.
+    /// The difference between an address in memory and its link address: link address = pc − bias.
     public var bias: UInt64
-    /// The range of the unwind file in the request; empty if there is none.
+    /// The range in the request that contains the image's unwind tables; empty if there are none.
     public var tables: Place
 
     /// Creates an image from its parts.
@@ -74,9 +77,9 @@ public struct UnwindRequest: Sendable, Equatable {
 
   /// The threads to unwind.
   ///
-  /// The answer has their stacks in the same order.
+  /// The answer contains their stacks in the same order.
   public var threads: [Thread]
-  /// The images that may be needed to unwind.
+  /// The images whose unwind tables may be needed.
   public var images: [Image]
 
   /// Creates a request from its parts.
@@ -89,7 +92,7 @@ public struct UnwindRequest: Sendable, Equatable {
   private static let threadWords = registerCount + 4
   private static let imageWords = 5
 
-  /// Returns the size of the header, that is, the number of bytes before the first stack.
+  /// Returns the size of a request's header: the number of bytes before the first copy of a stack.
   public static func headerBytes(threads: Int, images: Int) -> Int {
     (3 + threads * threadWords + images * imageWords) * 8
   }
@@ -117,9 +120,9 @@ public struct UnwindRequest: Sendable, Equatable {
     return bytes
   }
 
-  /// Parses the header of a request of `size` bytes.
+  /// Parses the header of a request that has `size` bytes in total.
   ///
-  /// Returns nil if it is invalid or refers to bytes beyond the request.
+  /// Returns nil if the header is invalid or refers to bytes outside of the request.
   public init?(_ bytes: [UInt8], size: UInt64) {
     guard bytes.starts(with: Self.magic), size <= UInt64(Self.limitBytes) else { return nil }
     var words = WordReader(bytes, from: Self.magic.count)

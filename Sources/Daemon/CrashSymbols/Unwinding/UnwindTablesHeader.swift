@@ -1,11 +1,11 @@
-/// The header of an unwind file.
+/// The header of a file with unwind tables.
 ///
-/// The file contains the sections `.eh_frame_hdr` and `.eh_frame` of one build. A file has the following parts, in this
-/// order: the bytes `CSUNW1` and two zeros; the CRC-32C of all later bytes (4 bytes); the length of the build id (4);
-/// the link address and size of each section (8 each); the build id (64); the two sections. All numbers are
-/// little-endian.
+/// The file contains the sections `.eh_frame_hdr` and `.eh_frame` of one build. A file consists of the following parts,
+/// in this order: the bytes `CSUNW1` and two zero bytes; the CRC-32C of all bytes after this field (4 bytes); the
+/// length of the build ID (4); the link address and the size of each section (8 each); the build ID (64); the two
+/// sections. All numbers are little-endian.
 public struct UnwindTablesHeader: Sendable, Equatable {
-  /// A section of the image.
+  /// The position of a section in the image.
   public struct Section: Sendable, Equatable {
     /// The link address of the section.
     public var address: UInt64
@@ -23,9 +23,9 @@ public struct UnwindTablesHeader: Sendable, Equatable {
   public static let size = 112
   /// The offset of the first byte that the checksum covers.
   public static let checkedFrom = 12
-  /// The maximum size of a file in bytes.
+  /// The maximum size of a file with unwind tables in bytes.
   ///
-  /// For comparison, the tables of a server of 261 MB take 10 MB.
+  /// For example, the tables of a server program of 261 MB take 10 MB.
   public static let fileLimitBytes = 64 << 20
 
   static let magic = Array("CSUNW1\0\0".utf8)
@@ -33,11 +33,11 @@ public struct UnwindTablesHeader: Sendable, Equatable {
 
   /// The CRC-32C of all bytes after this field.
   public var checksum: UInt32
-  /// The build id of the image; may be empty.
+  /// The bytes of the image's build ID; empty if the image has none.
   public var buildID: [UInt8]
-  /// The section `.eh_frame_hdr`.
+  /// The position of the section `.eh_frame_hdr`.
   public var index: Section
-  /// The section `.eh_frame`.
+  /// The position of the section `.eh_frame`.
   public var frames: Section
 
   /// Creates a header from its parts.
@@ -50,7 +50,7 @@ public struct UnwindTablesHeader: Sendable, Equatable {
 
   /// Parses a header.
   ///
-  /// Returns nil if it is invalid, or if the sections exceed `fileSize` bytes.
+  /// Returns nil if the header is invalid, or if the sections do not fit into `fileSize` bytes.
   public init?(_ bytes: [UInt8], fileSize: Int) {
     guard bytes.count >= Self.size, bytes.starts(with: Self.magic),
       (Self.size...Self.fileLimitBytes).contains(fileSize)
@@ -67,7 +67,7 @@ public struct UnwindTablesHeader: Sendable, Equatable {
       frames: Section(address: framesAddress, size: framesSize))
   }
 
-  /// The build id in lower-case hexadecimal digits.
+  /// The build ID in lower-case hexadecimal digits.
   public var buildIDText: String { BuildID.text(buildID) }
 
   /// The header as bytes.

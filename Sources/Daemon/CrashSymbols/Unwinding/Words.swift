@@ -1,6 +1,6 @@
 /// Reads little-endian numbers from untrusted bytes.
 ///
-/// It never reads beyond the end of the bytes.
+/// The reader never reads beyond the end of the bytes.
 struct WordReader {
   private let bytes: [UInt8]
   private(set) var position: Int

@@ -1,33 +1,33 @@
 import Glibc
 
-/// Compares the use-after-free crashes of a new build with the crashes of the old build, while both builds run.
+/// Compares the numbers of use-after-free crashes of a new build and of the old build, while both builds run.
 ///
-/// If both builds have the same crash rate, the probability that an event comes from the new build equals the new
-/// build's share of the exposure. The e-value states how much better a higher rate of the new build explains the
-/// sequence of events. If the rates are the same, the mean of the e-value is 1. Ville's inequality then limits the
-/// probability that the e-value ever exceeds 1/α to at most α. This holds even if the e-value is checked after each
-/// event. The comparison needs no baseline, and it is not affected by a change that affects both builds.
+/// If both builds have the same crash rate, the probability that a crash comes from the new build equals the new
+/// build's share of the exposure. The e-value states how many times better a higher rate of the new build explains the
+/// sequence of crashes. If the rates are the same, the mean of the e-value is 1. In this case, by Ville's inequality,
+/// the probability that the e-value ever exceeds 1/α is at most α. The limit of α also holds if the e-value is checked
+/// after each crash. The comparison needs no baseline, and it is not affected by a change that affects both builds.
 public struct BuildComparison: Sendable, Hashable, Codable {
-  /// The logarithms of the likelihood ratios, one for each element of `ShiryaevRoberts.rises`.
+  /// The logarithms of the likelihood ratios, one for each factor in `ShiryaevRoberts.rises`.
   private var logs = [Double](repeating: 0, count: ShiryaevRoberts.rises.count)
-  /// The number of events of the new build.
+  /// The number of crashes of the new build.
   public private(set) var newEvents = 0
-  /// The number of events of the old build.
+  /// The number of crashes of the old build.
   public private(set) var oldEvents = 0
 
   /// Makes a comparison without observations.
   public init() {}
 
-  /// How many times better a higher rate of the new build explains the events than equal rates.
+  /// The e-value: how many times better a higher rate of the new build explains the crashes than equal rates do.
   ///
-  /// For α = 1 %, a value above 100 is an alarm.
+  /// If the accepted probability α of a false alarm is 1 %, a value above 100 is an alarm.
   public var value: Double {
     logs.reduce(0) { $0 + exp(min($1, 600)) } / Double(ShiryaevRoberts.rises.count)
   }
 
-  /// Adds one event, with the new build's share of the exposure at that time.
+  /// Adds one crash, with the new build's share of the exposure at that time.
   ///
-  /// If the share is 0 or 1, only one build ran, and the event is ignored.
+  /// If the share is 0 or 1, only one build ran, and the crash is ignored.
   public mutating func observe(isNewBuild: Bool, newShare: Double) {
     guard newShare > 0, newShare < 1 else { return }
     if isNewBuild { newEvents += 1 } else { oldEvents += 1 }

@@ -1,14 +1,18 @@
-/// A class for which a part of the quarantine memory is requested.
+/// A class that competes for a part of the quarantine memory.
 public struct BudgetCandidate: Sendable, Hashable {
-  /// The name of the class; classes with equal gains are sorted by their names.
+  /// The name of the class.
+  ///
+  /// Classes with equal gains are sorted by their names.
   public var name: String
-  /// The number of use-after-free accesses per unit of time, which was measured or sampled by `ClassEvidence.draw`.
+  /// The number of use-after-free accesses per unit of time.
+  ///
+  /// The number was measured, or was sampled by `ClassEvidence.draw`.
   public var accessRate: Double
-  /// The number of deallocations per second in one process.
+  /// The number of deallocations of the class per second in one process.
   public var deallocationsPerSecond: Double
-  /// The bytes of memory for one quarantined object: its allocation and its record.
+  /// The number of bytes for one quarantined object: its allocation and its record.
   public var bytesPerSlot: Double
-  /// The delays between deallocation and use-after-free access for this class.
+  /// The distribution of the delays between deallocation and use-after-free access for the class.
   public var delays: DelayCurve
 
   /// Makes a candidate.
@@ -22,7 +26,7 @@ public struct BudgetCandidate: Sendable, Hashable {
     self.delays = delays
   }
 
-  /// Returns the number of use-after-free accesses per unit of time that this number of slots would catch.
+  /// Returns the number of use-after-free accesses per unit of time that a number of slots would catch.
   public func caught(slots: Double) -> Double {
     let rate = deallocationsPerSecond.amount
     return accessRate.amount * delays.share(within: rate > 0 ? slots / rate : (slots > 0 ? .infinity : 0))
@@ -31,7 +35,7 @@ public struct BudgetCandidate: Sendable, Hashable {
   /// Returns the number of additional accesses per unit of time that the next KiB of memory would catch.
   public func gainPerKiB(slots: Double) -> Double {
     guard bytesPerSlot.amount > 0 else { return 0 }
-    // Use the same step as the split, because both must give the same result.
+    // Use the same step as `BudgetSplit`, because both computations must give the same result.
     let step = max(Double(BudgetSplit.firstStep), slots * 0.1)
     return max(0, caught(slots: slots + step) - caught(slots: slots)) / (step * bytesPerSlot / 1_024)
   }
@@ -41,11 +45,11 @@ public struct BudgetCandidate: Sendable, Hashable {
 ///
 /// The goal is to catch as many use-after-free accesses as possible.
 ///
-/// For each class, a curve shows how many accesses a number of slots catches. Where the curve is concave, each further
-/// slot gains less than the slot before it. Where the curve is not concave, the split uses its concave hull. A curve is
-/// not concave if accesses come in two waves, because slots for half of the way to the second wave gain nothing. The
-/// split takes pieces of all hulls in the order of their gain per byte. The result is optimal except for the last
-/// piece.
+/// For each class, a curve states how many accesses a number of slots catches. If the curve is concave, each further
+/// slot gains less than the slot before it. If the curve is not concave, the split uses the concave hull of the curve.
+/// For example, a curve is not concave if accesses come in two waves, because slots for half of the time to the second
+/// wave gain nothing. The split assigns memory to the straight pieces of all hulls, in the order of their gain per
+/// byte. The result is optimal, except that the last piece may not fit completely.
 public enum BudgetSplit: Sendable {
   static let firstStep = 32
 
@@ -58,7 +62,8 @@ public enum BudgetSplit: Sendable {
     for (index, candidate) in candidates.enumerated() where candidate.bytesPerSlot.amount > 0 {
       pieces += hull(of: candidate, budgetBytes: budget).map { Piece(candidate: index, segment: $0) }
     }
-    // The gains of one class decrease. Therefore, the sort does not change the order of the pieces of a class.
+    // The gains of the pieces of one class decrease. Therefore, sorting by gain does not change the order of these
+    // pieces.
     pieces.sort {
       if $0.gainPerByte != $1.gainPerByte { return $0.gainPerByte > $1.gainPerByte }
       if $0.candidate != $1.candidate { return candidates[$0.candidate].name < candidates[$1.candidate].name }
@@ -79,7 +84,7 @@ public enum BudgetSplit: Sendable {
     return slots
   }
 
-  /// A straight piece of a concave hull.
+  /// A straight piece of a curve's concave hull.
   struct Segment {
     var start: Int
     var end: Int
@@ -92,9 +97,10 @@ public enum BudgetSplit: Sendable {
     var gainPerByte: Double { segment.gainPerByte }
   }
 
-  /// Returns the upper concave hull of the accesses that the slots of a class catch.
+  /// Returns the upper concave hull of the curve that states how many accesses the slots of a class catch.
   ///
-  /// Each step is a tenth longer than the step before.
+  /// The hull has points at increasing numbers of slots. Each step between two points is a tenth longer than the step
+  /// before.
   static func hull(of candidate: BudgetCandidate, budgetBytes: Double) -> [Segment] {
     let most = min((budgetBytes / candidate.bytesPerSlot).rounded(.down), 0x1p40)
     guard most >= 1 else { return [] }
@@ -103,7 +109,7 @@ public enum BudgetSplit: Sendable {
     while slots < most {
       slots = min(most, (slots + max(Double(firstStep), slots * 0.1)).rounded(.down))
       let point = (slots: slots, caught: candidate.caught(slots: slots))
-      // Remove a point that is below the line from its predecessor to the new point, because it is not on the hull.
+      // Remove a point that is below the line from the point before it to the new point, because it is not on the hull.
       while points.count >= 2,
         slope(points[points.count - 2], point) >= slope(points[points.count - 2], points[points.count - 1])
       {

@@ -1,12 +1,12 @@
 import Glibc
 
-/// The estimated delays between deallocation and access for a class.
+/// The estimated distribution of the delays between deallocation and access for a class.
 ///
-/// The estimate combines an assumed and a measured distribution.
+/// The estimate combines an assumed distribution with the measured distribution.
 ///
-/// The curve is the mean of a Dirichlet process, in which the assumption has the weight of `assumedEvents` measured
-/// accesses. The curve of a class without hits is the assumption. The curve of a class with many hits is close to the
-/// measured distribution.
+/// The estimate is the mean of a Dirichlet process, in which the assumed distribution has the weight of `assumedEvents`
+/// measured accesses. For a class without hits, the estimate is the assumed distribution. For a class with many hits,
+/// the estimate is close to the measured distribution.
 public struct DelayCurve: Sendable, Hashable, Codable {
   /// The weight of the assumed distribution, as a number of measured accesses.
   public static let assumedEvents = 5.0
@@ -15,7 +15,7 @@ public struct DelayCurve: Sendable, Hashable, Codable {
   public var scale_s: Double
   /// The shape of the assumed Weibull distribution.
   ///
-  /// If the shape is below 1, most accesses come early and some come very late.
+  /// If the shape is below 1, most accesses come soon after the deallocation, and some come very late.
   public var shape: Double
   /// The delays that the quarantine measured; nil for a class without hits.
   public var measured: DelayDistribution?
@@ -29,7 +29,7 @@ public struct DelayCurve: Sendable, Hashable, Codable {
     self.measured = measured
   }
 
-  /// Returns the share of accesses whose delay is at most `delay_s`.
+  /// Returns the estimated share of accesses whose delay is at most `delay_s`.
   public func share(within delay_s: Double) -> Double {
     guard delay_s > 0 else { return 0 }
     let assumed = delay_s == .infinity ? 1 : -expm1(-pow(delay_s / scale_s, shape))

@@ -2,14 +2,15 @@ import Glibc
 
 /// Estimates the number of deallocations per second of one class in one process, from readings of the class's counter.
 public struct DeallocationRate: Sendable, Hashable, Codable {
-  /// The time constant of the moving average.
+  /// The time constant of the moving average, in seconds.
   public static let memory_s = 300.0
 
-  /// The moving average of the rate.
+  /// The moving average of the rate, in deallocations per second.
   public private(set) var mean: Double = 0
-  /// The highest rate between two readings.
+  /// The highest rate between two readings, in deallocations per second.
   ///
-  /// A horizon must be computed for this rate, too.
+  /// Reports must also state the horizon for this rate, because the quarantine keeps objects for less time at this
+  /// rate.
   public private(set) var maximum: Double = 0
   private var observed_s: Double = 0
   private var lastCount: UInt64?
@@ -31,7 +32,7 @@ public struct DeallocationRate: Sendable, Hashable, Codable {
     guard let lastCount, count >= lastCount, time_s > lastTime_s else { return }
     let elapsed_s = time_s - lastTime_s
     let rate = Double(count - lastCount) / elapsed_s
-    // Until the observed time exceeds the time constant, the average covers the whole observed time.
+    // Until the observed time is longer than the time constant, the average covers the whole observed time.
     observed_s += elapsed_s
     let weight = 1 - exp(-elapsed_s / Self.memory_s)
     mean += max(weight, min(1, elapsed_s / observed_s)) * (rate - mean)

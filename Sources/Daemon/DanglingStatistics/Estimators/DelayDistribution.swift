@@ -1,20 +1,21 @@
 import Glibc
 
-/// The delays between deallocation and use-after-free access, estimated from the hits of the quarantine.
+/// The distribution of the delays between deallocation and use-after-free access, estimated from the hits of the
+/// quarantine.
 ///
-/// The hits are a biased sample, because a late access may come after the object was evicted. Therefore, each hit is
-/// weighted with the reciprocal of the probability that it was observed (`WeightedCount`). `count(within:)` then
-/// estimates the number of all accesses up to a delay, both caught and missed.
+/// The hits are a biased sample, because the quarantine misses an access that comes after the object was evicted.
+/// Therefore, each hit is weighted with the reciprocal of the probability that it was observed (`WeightedCount`). With
+/// these weights, `count(within:)` estimates the number of all accesses up to a delay, both caught and missed.
 ///
-/// Hits are counted in bins. There are 20 bins per decade, from 1 µs to 1,000,000 s. The size of the value is therefore
-/// bounded, and the distributions of several processes or builds can be added. For a delay inside a bin, the error is
-/// at most the count of this bin.
+/// The hits are counted in bins of their delays. There are 20 bins for each factor of ten, from 1 µs to 1,000,000 s.
+/// Therefore, the size of this value is limited, and the distributions of several processes or builds can be added. If
+/// a delay is inside a bin, the error of a count is at most the count of this bin.
 public struct DelayDistribution: Sendable, Hashable, Codable {
   static let binsPerDecade = 20.0
   static let firstEdge_s = 1e-6
   static let binCount = 240
 
-  /// The bins that are not empty, by the number of the bin.
+  /// The counts of the bins that are not empty, by the number of the bin.
   private var bins: [Int: WeightedCount] = [:]
 
   /// Makes a distribution without hits.
@@ -22,18 +23,18 @@ public struct DelayDistribution: Sendable, Hashable, Codable {
 
   /// Adds a hit with its delay and its retention.
   ///
-  /// The retention is the probability that the object was still in quarantine at the time of the access. The
-  /// probability is computed with the process's rate of deallocations at the time of the access.
+  /// The retention is the probability that the object was still in quarantine at the time of the access. The caller
+  /// computes this probability with the process's rate of deallocations at the time of the access.
   public mutating func add(delay_s: Double, retention: Double) {
     bins[Self.bin(of: delay_s), default: WeightedCount()].add(probability: retention)
   }
 
-  /// Adds the hits of another process or build.
+  /// Adds the hits in the distribution of another process or build.
   public mutating func merge(_ other: DelayDistribution) {
     for (bin, count) in other.bins { bins[bin] = (bins[bin] ?? WeightedCount()) + count }
   }
 
-  /// Estimates the number of all accesses within the reach of the explorer, whether observed or not.
+  /// The estimated number of all accesses, observed or not, whose delay is within the reach of the explorer.
   public var total: WeightedCount { bins.values.reduce(WeightedCount(), +) }
 
   /// Estimates the number of accesses whose delay is at most `delay_s`.
@@ -52,7 +53,7 @@ public struct DelayDistribution: Sendable, Hashable, Codable {
     return total > 0 ? count(within: delay_s).estimate / total : nil
   }
 
-  /// The delay within which the given share of accesses came; nil if there are no hits.
+  /// The delay that the given share of accesses does not exceed; nil if there are no hits.
   public func quantile(_ share: Double) -> Double? {
     let goal = total.estimate * share.probability
     guard goal > 0 else { return nil }
@@ -68,17 +69,17 @@ public struct DelayDistribution: Sendable, Hashable, Codable {
 
   private static func bin(of delay_s: Double) -> Int {
     guard delay_s > firstEdge_s else { return 0 }
-    // The small addend corrects rounding errors. A delay that equals an edge must be in the bin that begins at this
-    // edge.
+    // The small addend corrects rounding errors of the logarithm. It is needed because a delay that equals the edge
+    // between two bins must be in the bin that begins at this edge.
     let position = (log10(delay_s / firstEdge_s) * binsPerDecade + 1e-9).rounded(.down)
     return Int(min(position, Double(binCount - 1)))
   }
 
   private static func edge(_ position: Double) -> Double { firstEdge_s * pow(10, position / binsPerDecade) }
 
-  /// Returns the part of a bin below the delay.
+  /// Returns the estimated share of a bin's accesses whose delay is below `delay_s`.
   ///
-  /// The accesses in a bin are assumed to be uniform over the logarithm of the delay.
+  /// The estimate assumes that the accesses in a bin are uniform over the logarithm of the delay.
   private static func share(of bin: Int, before delay_s: Double) -> Double {
     guard delay_s > firstEdge_s else { return 0 }
     let position = log10(delay_s / firstEdge_s) * binsPerDecade - Double(bin)

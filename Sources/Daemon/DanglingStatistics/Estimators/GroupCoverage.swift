@@ -1,9 +1,9 @@
-/// Estimates the share of use-after-free accesses in groups without hits so far.
+/// Estimates the share of use-after-free accesses that belong to groups without hits.
 ///
-/// A group is a class together with a call site. The estimate uses the number of groups with exactly one hit (Good,
-/// 1953). The number of hits since the last new group gives an upper bound of the share.
+/// A group is a class together with a call site. The estimate uses the number of groups that have exactly one hit
+/// (Good, 1953). The number of hits since the last new group gives an upper bound of this share.
 public struct GroupCoverage: Sendable, Hashable, Codable {
-  /// The maximum number of groups.
+  /// The maximum number of groups that are counted separately.
   ///
   /// All further groups are treated as one group, which is never new.
   public static let groupLimit = 4_096
@@ -13,16 +13,16 @@ public struct GroupCoverage: Sendable, Hashable, Codable {
   public private(set) var hits = 0
   /// The number of groups with exactly one hit.
   public private(set) var groupsSeenOnce = 0
-  /// The number of hits since the last hit that was in a new group.
+  /// The number of hits since the last hit whose group was new.
   public private(set) var runSinceNewGroup = 0
 
   /// Makes an estimator without hits.
   public init() {}
 
-  /// The number of observed groups.
+  /// The number of groups with at least one hit.
   public var groups: Int { counts.count }
 
-  /// Good's estimate of the share of accesses in groups without hits; 1 before the first hit.
+  /// Good's estimate of the share of accesses in groups without hits; 1 if there are no hits.
   public var unseenShare: Double { hits > 0 ? Double(groupsSeenOnce) / Double(hits) : 1 }
 
   /// Adds a hit, and returns whether its group is new.

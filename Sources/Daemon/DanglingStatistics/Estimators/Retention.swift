@@ -2,32 +2,33 @@ import Glibc
 
 /// The probability that an object is still in quarantine after a delay.
 ///
-/// Each deallocated object enters one of two pools. Most objects enter a queue (first in, first out) and stay until
-/// `slots` further objects have entered the queue. The time in the queue has a gamma distribution. A random share of
-/// the objects enters the explorer instead. In the explorer, each new object replaces a random object.
+/// Each deallocated object enters one of two pools. Most objects enter a queue (first in, first out), and stay in it
+/// until `slots` further objects have entered the queue. The time that an object stays in the queue has a gamma
+/// distribution. The other objects, which are chosen at random, enter the explorer instead. In the explorer, each new
+/// object replaces an object that is chosen at random.
 ///
-/// Objects stay in the explorer for short and for very long times, and the probability of each time is known. Only the
-/// explorer can give hits whose delay is beyond the horizon of the queue. These hits are weighted with the known
-/// probabilities. `CShim/Quarantine/Release/turn.h` implements both pools.
+/// Objects stay in the explorer for short and for very long times, and the probability of each time is known. Only
+/// objects in the explorer can have hits whose delay is longer than the horizon of the queue. These hits are weighted
+/// with the known probabilities. `CShim/Quarantine/Release/turn.h` implements both pools.
 public struct Retention: Sendable, Hashable, Codable {
   /// The default share of objects that enter the explorer.
   public static let defaultExplorerShare = 0.05
-  /// The number of queue slots for which the explorer has one slot.
+  /// The number of queue slots for each slot of the explorer.
   public static let slotsPerExplorerSlot = 5
 
-  /// The number of objects of the class in the queue of one process.
+  /// The maximum number of objects of the class in the queue of one process.
   public let slots: Double
   /// The number of deallocations of the class per second in one process.
   public let deallocationsPerSecond: Double
-  /// The number of objects of the class in the explorer of one process.
+  /// The maximum number of objects of the class in the explorer of one process.
   public let explorerSlots: Double
-  /// The probability that an object enters the explorer; 0 if the explorer has no slot.
+  /// The probability that a deallocated object enters the explorer; 0 if the explorer has no slots.
   public let explorerShare: Double
 
-  /// Makes a retention.
+  /// Creates a value for a class.
   ///
-  /// Negative values, infinity and not-a-number are treated as 0. If `explorerSlots` is nil, the explorer has a fifth
-  /// of the queue's slots, rounded down.
+  /// Negative values, infinity and not-a-number are treated as 0. If `explorerSlots` is nil, the number of explorer
+  /// slots is a fifth of the queue's slots, rounded down.
   public init(
     slots: Double, deallocationsPerSecond: Double, explorerSlots: Double? = nil,
     explorerShare: Double = Retention.defaultExplorerShare
@@ -44,31 +45,33 @@ public struct Retention: Sendable, Hashable, Codable {
 
   /// The mean time that an object stays in the queue, K/((1 − q)λ); infinite if no objects of the class are
   /// deallocated.
+  ///
+  /// K is `slots`, q is `explorerShare`, and λ is `deallocationsPerSecond`.
   public var horizon_s: Double {
     queued_1_s > 0 ? slots / queued_1_s : .infinity
   }
 
-  /// The maximum delay at which hits of the explorer have usable weights.
+  /// The maximum delay for which hits of the explorer have usable weights, in seconds.
   ///
-  /// This maximum is the mean time that an object stays in the explorer, or the horizon if the horizon is longer.
+  /// The reach is the mean time that an object stays in the explorer, or the horizon if the horizon is longer.
   public var reach_s: Double {
     guard deallocationsPerSecond > 0, explorerShare > 0 else { return horizon_s }
     return max(horizon_s, explorerSlots / (explorerShare * deallocationsPerSecond))
   }
 
-  /// Returns the probability that an object entered the queue and is still in the queue after this delay.
+  /// Returns the probability that an object entered the queue and is still in the queue after a delay.
   public func queueProbability(after delay_s: Double) -> Double {
     guard slots > 0 else { return 0 }
     return (1 - explorerShare) * Gamma.upperTail(shape: slots, at: queued_1_s * delay_s.amount)
   }
 
-  /// Returns the probability that an object entered the explorer and is still in the explorer after this delay.
+  /// Returns the probability that an object entered the explorer and is still in the explorer after a delay.
   public func explorerProbability(after delay_s: Double) -> Double {
     guard explorerSlots > 0 else { return 0 }
     return explorerShare * exp(-explorerShare * deallocationsPerSecond * delay_s.amount / explorerSlots)
   }
 
-  /// Returns the probability that the object is still in quarantine when an access occurs after this delay.
+  /// Returns the probability that an object is still in quarantine after a delay.
   public func probability(after delay_s: Double) -> Double {
     queueProbability(after: delay_s) + explorerProbability(after: delay_s)
   }

@@ -1,26 +1,27 @@
 import Glibc
 
-/// Estimates a number of events from the observed events.
+/// Estimates the number of all events from the events that were observed.
 ///
-/// Each observed event is weighted with the reciprocal of the probability that it was observed. This is the estimator
+/// Each observed event is weighted with the reciprocal of the probability that it was observed. The estimator is that
 /// of Horvitz and Thompson (1952). If the probabilities are correct, the estimator is unbiased for any distribution of
 /// the events.
 public struct WeightedCount: Sendable, Hashable, Codable {
   /// The number of observed events.
   public private(set) var seen: Double = 0
-  /// Σ 1/π, which is the estimated number of events, whether observed or not.
+  /// Σ 1/π, the estimated number of events, whether observed or not; π is the probability that an event is observed.
   public private(set) var estimate: Double = 0
-  /// Σ 1/π², which is the variance of the estimate if the numbers of events are Poisson distributed.
+  /// Σ 1/π², the estimated variance of `estimate` if the numbers of events are Poisson distributed.
   public private(set) var sumOfSquares: Double = 0
-  /// Σ (1-π)/π², which is the variance that results from incomplete observation if the true number of events is fixed.
+  /// Σ (1 − π)/π², the estimated variance of `estimate` that results from incomplete observation if the true number of
+  /// events is fixed.
   public private(set) var samplingVariance: Double = 0
 
   /// Makes a count without events.
   public init() {}
 
-  /// Adds one event that was observed with this probability.
+  /// Adds one event that was observed with the given probability.
   ///
-  /// An event with the probability 0 is impossible. It is ignored.
+  /// An event whose probability is 0 cannot be observed. Therefore, it is ignored.
   public mutating func add(probability: Double) {
     let probability = probability.probability
     guard probability > 1e-9 else { return }
@@ -30,7 +31,7 @@ public struct WeightedCount: Sendable, Hashable, Codable {
     samplingVariance += (1 - probability) / (probability * probability)
   }
 
-  /// Adds the counts of two disjoint sets of events.
+  /// Adds the counts of two sets of events that have no event in common.
   public static func + (left: WeightedCount, right: WeightedCount) -> WeightedCount {
     var sum = left
     sum.seen += right.seen
@@ -40,7 +41,7 @@ public struct WeightedCount: Sendable, Hashable, Codable {
     return sum
   }
 
-  /// Returns a part of the count, for a bin that the upper limit of a range divides.
+  /// Returns a part of the count, for a bin that is only partly in the requested range.
   func scaled(by share: Double) -> WeightedCount {
     var part = self
     part.seen *= share
@@ -50,18 +51,18 @@ public struct WeightedCount: Sendable, Hashable, Codable {
     return part
   }
 
-  /// The standard deviation of the estimate if the true number of events is fixed.
+  /// The standard deviation of `estimate` if the true number of events is fixed.
   public var standardDeviation: Double { samplingVariance.squareRoot() }
 
-  /// Returns an interval for the expected number of events, by the method of Fay and Feuer (1997) for weighted Poisson
-  /// sums.
+  /// Returns a confidence interval for the expected number of events, by the method of Fay and Feuer (1997) for
+  /// weighted Poisson sums.
   ///
   /// The interval contains the true value with at least the given confidence, even if few or no events were observed.
-  /// `largestWeight` is the weight that the next event could have.
+  /// `largestWeight` is the maximum weight that the next event could have.
   public func interval(confidence: Double, largestWeight: Double) -> Interval {
     let tail = (1 - confidence.probability) / 2
-    // The ends of the interval are quantiles of a gamma distribution with this mean and variance. For the upper end,
-    // one event with the largest weight is added.
+    // The ends of the interval are quantiles of a gamma distribution with the mean and variance of the count. For the
+    // upper end, one event with the largest weight is added to the count.
     let lower =
       estimate > 0 ? sumOfSquares / estimate * Gamma.quantile(tail, shape: estimate * estimate / sumOfSquares) : 0
     let weight = max(1, largestWeight.amount)

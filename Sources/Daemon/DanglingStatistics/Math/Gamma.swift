@@ -1,17 +1,19 @@
 import Glibc
 
-/// The gamma distribution with scale 1.
+/// Computes tails and quantiles of the gamma distribution with scale 1.
 ///
-/// The tails of the distribution give residence times, and its quantiles give intervals.
+/// The tails give the probabilities of times in the quarantine, and the quantiles give confidence intervals.
 ///
-/// None of these functions traps. If an argument is out of range, the result is the limit value.
+/// None of these functions traps. If an argument is out of range, the result is the limit value at the end of the
+/// range.
 enum Gamma {
-  /// The logarithm of the gamma function for `x > 0`, by Lanczos' approximation (relative error below 1e-13).
+  /// Returns the logarithm of the gamma function for `x > 0`, by Lanczos' approximation (relative error below 1e-13).
   ///
-  /// The function `lgamma` of libc writes a global variable and is not thread-safe.
+  /// The function `lgamma` of libc is not used, because it writes a global variable and is not thread-safe.
   static func logGamma(_ x: Double) -> Double {
     guard x > 0 else { return .infinity }
-    // The reflection formula maps a small argument to the range in which the approximation is accurate.
+    // For a small argument, the reflection formula uses an argument in the range in which the approximation is
+    // accurate.
     if x < 0.5 { return log(.pi / sin(.pi * x)) - logGamma(1 - x) }
     let coefficients = [
       0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313, -176.61502916214059,
@@ -23,7 +25,7 @@ enum Gamma {
     return 0.5 * log(2 * .pi) + (x - 0.5) * log(t) - t + log(sum)
   }
 
-  /// Returns the probability that a gamma variable of this shape is greater than `x`.
+  /// Returns the probability that a gamma variable with this shape is greater than `x`.
   static func upperTail(shape: Double, at x: Double) -> Double {
     guard shape > 0 else { return 0 }
     guard x > 0 else { return 1 }
@@ -34,11 +36,12 @@ enum Gamma {
     return min(1, max(0, tail))
   }
 
-  /// Returns the value that a gamma variable of this shape does not exceed with this probability.
+  /// Returns the value that a gamma variable with this shape does not exceed with this probability.
   static func quantile(_ probability: Double, shape: Double) -> Double {
     guard shape > 0, probability > 0 else { return 0 }
     guard probability < 1 else { return .infinity }
-    // Bisect the logarithm. For a very small shape, the quantile is many orders of magnitude smaller than the shape.
+    // Bisect the logarithm of the value, and not the value itself. For a very small shape, the quantile is many orders
+    // of magnitude smaller than the shape.
     var low = -700.0
     var high = log(shape + 20 * shape.squareRoot() + 50)
     while high - low > 1e-12 * max(1, abs(low)) {
@@ -62,7 +65,7 @@ enum Gamma {
     return sum
   }
 
-  /// Evaluates the continued fraction by Lentz' method.
+  /// Evaluates the continued fraction of the upper tail, by Lentz' method.
   private static func upperFraction(_ shape: Double, _ x: Double) -> Double {
     let tiny = 1e-300
     var b = x + 1 - shape
@@ -85,8 +88,8 @@ enum Gamma {
     return fraction
   }
 
-  /// Approximates the upper tail with a normal distribution, because the cube root of a gamma variable is nearly
-  /// normal.
+  /// Approximates the upper tail with a normal distribution, which is possible because the cube root of a gamma
+  /// variable is nearly normal.
   ///
   /// If the shape is above 10,000, the error is below 1e-6.
   private static func wilsonHilferty(shape: Double, at x: Double) -> Double {

@@ -2,12 +2,12 @@ import Glibc
 
 /// Generates random numbers with the distributions that Thompson sampling needs.
 enum RandomVariates {
-  /// Returns a uniform random number in the open interval from 0 to 1.
+  /// Returns a uniform random number between 0 and 1, excluding both ends.
   static func uniform(_ generator: inout some RandomNumberGenerator) -> Double {
     (Double(generator.next() >> 11) + 0.5) * 0x1p-53
   }
 
-  /// Returns a standard normal random number, by the polar method.
+  /// Returns a random number with the standard normal distribution, by the polar method.
   static func normal(_ generator: inout some RandomNumberGenerator) -> Double {
     while true {
       let x = 2 * uniform(&generator) - 1
@@ -17,9 +17,10 @@ enum RandomVariates {
     }
   }
 
-  /// Returns a gamma random number with scale 1, by the method of Marsaglia and Tsang (2000).
+  /// Returns a random number with a gamma distribution of scale 1, by the method of Marsaglia and Tsang (2000).
   ///
-  /// If the shape is below 1, a random number for `shape + 1` is multiplied with a power of a uniform random number.
+  /// If the shape is below 1, the function generates a number for `shape + 1` and multiplies it by a power of a uniform
+  /// random number.
   static func gamma(shape: Double, _ generator: inout some RandomNumberGenerator) -> Double {
     guard shape > 0, shape.isFinite else { return 0 }
     if shape < 1 { return gamma(shape: shape + 1, &generator) * pow(uniform(&generator), 1 / shape) }

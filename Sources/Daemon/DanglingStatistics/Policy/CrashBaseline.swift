@@ -1,17 +1,18 @@
 /// The usual rate of a service's use-after-free crashes, with which the detector compares the current rate.
 ///
-/// The prior is half an event in one day of observation. A day is added to the baseline only after a week, and only if
-/// no alarm occurs in this week. Otherwise, a rise could become the usual rate before the detector detects the rise.
+/// Before any observation, the baseline assumes half a crash in one day. A day waits for a week before it is added to
+/// the baseline, and is added only if no alarm occurs in this week. Otherwise, a higher rate could become the usual
+/// rate before the detector detects it.
 ///
-/// If protection catches no access after an alarm, the alarm was false. In this case, the waiting days and the days
-/// under protection are added to the baseline. If the baseline covers more than 90 days, it is scaled down to the
+/// If the protection catches no access after an alarm, the alarm was false. In this case, the days that wait and the
+/// days under protection are added to the baseline. If the baseline covers more than 90 days, it is scaled down to the
 /// weight of 90 days.
 public struct CrashBaseline: Sendable, Hashable, Codable {
-  /// The number of days that wait before they are added to the baseline.
+  /// The number of days after which a day is added to the baseline.
   public static let lag_days = 7
-  /// The maximum weight of the baseline, in days.
+  /// The maximum weight of the baseline, as a number of days.
   public static let memory_days = 90.0
-  /// The minimum of the assumed rate.
+  /// The minimum of the rate that is assumed as usual, in crashes per day.
   ///
   /// Without this minimum, one crash after two years without crashes would cause an alarm.
   public static let leastRate_perDay = 0.02
@@ -19,7 +20,7 @@ public struct CrashBaseline: Sendable, Hashable, Codable {
   private struct Stretch: Hashable, Codable, Sendable {
     var days = 0.0
     var events = 0.0
-    /// The sum of the loads, each multiplied with its number of days.
+    /// The sum over the observed periods of load times length in days.
     var exposure = 0.0
   }
 
@@ -30,20 +31,20 @@ public struct CrashBaseline: Sendable, Hashable, Codable {
   /// Makes a baseline that consists only of the prior.
   public init() {}
 
-  /// The number of days that were added to the baseline.
+  /// The number of days in the baseline.
   public var learned_days: Double { learned.days }
 
-  /// The expected crashes per day at the usual load.
+  /// The expected number of crashes per day at the usual load.
   public var rate_perDay: Double { max(Self.leastRate_perDay, (learned.events + 0.5) / (learned.days + 1)) }
 
-  /// Returns the number of crashes that are expected in a period of time at this load.
+  /// Returns the number of crashes that are expected in a period of time at the given load.
   public func expected(days: Double, load: Double) -> Double {
     guard learned.exposure > 0, learned.days > 0, load.amount > 0 else { return rate_perDay * days.amount }
     let usual = learned.exposure / learned.days
     return rate_perDay * days.amount * min(load / usual, 100)
   }
 
-  /// Adds the events of a period of time.
+  /// Adds the crashes of a period of time without an alarm.
   public mutating func observe(days: Double, load: Double, events: Double) {
     observeWaiting(days: days, load: load, events: events)
     guard current.days >= 1 else { return }
@@ -52,16 +53,16 @@ public struct CrashBaseline: Sendable, Hashable, Codable {
     if waiting.count > Self.lag_days { learn(waiting.removeFirst()) }
   }
 
-  /// Adds the events of a period of time during an alarm.
+  /// Adds the crashes of a period of time during an alarm.
   ///
-  /// The events wait until `learnRecent` or `forgetRecent` is called.
+  /// These crashes are not a part of the baseline until `learnRecent` is called; `forgetRecent` removes them.
   public mutating func observeWaiting(days: Double, load: Double, events: Double) {
     current.days += days.amount
     current.events += events.amount
     current.exposure += days.amount * load.amount
   }
 
-  /// Adds all waiting days to the baseline, because the supposed rise is the usual rate.
+  /// Adds all days that wait to the baseline, because the supposed rise is the usual rate.
   public mutating func learnRecent() {
     for stretch in waiting { learn(stretch) }
     learn(current)
@@ -79,7 +80,7 @@ public struct CrashBaseline: Sendable, Hashable, Codable {
     learned.exposure *= share
   }
 
-  /// Removes the waiting days, because they belong to the rise that caused the alarm.
+  /// Removes the days that wait, because they belong to the rise that caused the alarm.
   public mutating func forgetRecent() {
     waiting = []
     current = Stretch()

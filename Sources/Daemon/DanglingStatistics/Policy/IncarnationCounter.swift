@@ -1,30 +1,31 @@
-/// Decides which crashes the detector counts.
+/// Decides which crashes the detector counts as independent events.
 ///
-/// Each incarnation counts once, and a restart loop counts once in each time window. The guarantee of the detector
-/// holds only for independent events. A process that crashes in four threads would cause an alarm by itself. The same
-/// is true for a service that crashes again one second after each restart. If the variance of the counts is three times
-/// their mean, the guaranteed time without a false alarm decreases from a year to seven weeks.
+/// Each incarnation (one run of a process) counts once, and a restart loop counts once in each time window. Counting in
+/// this way is necessary because the guarantee of the detector holds only for independent events. Otherwise, a process
+/// that crashes in four threads would cause an alarm alone. A service that crashes again one second after each restart
+/// would also cause an alarm alone. For example, if the variance of the counts is three times their mean, the
+/// guaranteed time without a false alarm decreases from a year to seven weeks.
 public struct IncarnationCounter: Sendable, Hashable, Codable {
-  /// The maximum number of remembered incarnations, and the maximum number of remembered instances.
+  /// The maximum number of incarnations that are remembered; also the maximum number of instances.
   public static let memoryLimit = 4_096
 
-  /// The crash time of each incarnation.
+  /// The time of the crash of each incarnation.
   private var incarnations: [String: Double] = [:]
-  /// The time of the last counted crash of each instance.
+  /// The time of the last crash of each instance that was counted.
   private var instances: [String: Double] = [:]
 
   /// Makes a counter without crashes.
   public init() {}
 
-  /// Records a crash, and returns whether the crash counts.
+  /// Records a crash, and returns whether the detector should count it.
   ///
-  /// An incarnation is one run of a process. An instance is the entity that is restarted, such as a unit, a container,
-  /// or a slot of a process pool.
+  /// An incarnation is one run of a process. An instance is the entity that is restarted after a crash, such as a unit,
+  /// a container, or a slot of a process pool.
   public mutating func counts(incarnation: String, instance: String, at time_s: Double, crashLoop_s: Double) -> Bool {
     if incarnations.updateValue(time_s, forKey: incarnation) != nil { return false }
     Self.limit(&incarnations)
-    // The time window begins at the last counted crash. Therefore, a loop that lasts for days counts once in each
-    // window.
+    // The time window begins at the last crash that was counted. Therefore, a restart loop that lasts for days counts
+    // once in each window.
     if let last = instances[instance], time_s >= last, time_s - last < crashLoop_s { return false }
     instances[instance] = time_s
     Self.limit(&instances)

@@ -1,42 +1,42 @@
-/// A change of a service's protection with its reason, or an alarm after which the rules forbid a change.
+/// A change of a service's protection with its reason, or an alarm without a change because the rules forbid a change.
 public struct PolicyEvent: Sendable, Hashable, Codable {
   /// The reason for the change.
   public enum Reason: Sendable, Hashable, Codable {
-    /// Use-after-free crashes became more frequent.
+    /// The use-after-free crashes of the service became more frequent.
     case rise(value: Double, threshold_days: Double, expected_perDay: Double, recentCrashes: Int)
-    /// A new build has more use-after-free crashes than older builds that run at the same time.
+    /// A new build has more use-after-free crashes than the older builds that run at the same time.
     case worseBuild(build: String, value: Double, newCrashes: Int, oldCrashes: Int)
-    /// A number of hits in a row contained no new group.
+    /// None of the last hits (their number is `run`) was in a new group.
     case enoughSeen(hits: Int, groups: Int, run: Int)
-    /// Use-after-free accesses became rarer than they were at the alarm.
+    /// Use-after-free accesses have become rarer than they were at the alarm.
     case accessesDropped(value: Double, hits: Int)
-    /// The time limit of the raised level has been reached.
+    /// The maximum time for the raised level has passed.
     case timeOver(days: Double)
     /// The operator changed the rules.
     case operatorsRules(pin: Pin)
-    /// A class that an alarm had listed was not reported for a long time.
+    /// A class that an alarm had listed was not reported by crashes or hits for a long time.
     case notSeen(className: String, days: Double)
   }
 
-  /// The action that the event describes.
+  /// The kind of change that the event describes.
   public enum Action: String, Sendable, Hashable, Codable {
-    /// The level changed.
+    /// The protection level changed.
     case switched
-    /// There was an alarm, but the rules forbid a change.
+    /// There was an alarm, but the rules forbid a change, so the event is only advice.
     case advised
-    /// A class was removed from the list.
+    /// A class was removed from the list of protected classes.
     case released
   }
 
   /// The time of the event, in seconds since 1970.
   public var time_s: Double
-  /// The action.
+  /// The kind of change that the event describes.
   public var action: Action
-  /// The level before the event.
+  /// The protection level before the event.
   public var from: ProtectionLevel
-  /// The level after the event.
+  /// The protection level after the event.
   public var to: ProtectionLevel
-  /// The reason.
+  /// The reason for the change.
   public var reason: Reason
   /// The classes that the event added to the protected classes.
   public var classes: [String]
@@ -55,7 +55,7 @@ public struct PolicyEvent: Sendable, Hashable, Codable {
 }
 
 extension PolicyEvent.Reason {
-  /// The description of the reason.
+  /// The description of the reason, for a log or a terminal.
   public var text: String {
     switch self {
     case .rise(let value, let threshold_days, let expected_perDay, let recentCrashes):
@@ -74,7 +74,8 @@ extension PolicyEvent.Reason {
     }
   }
 
-  /// Formats a number with two decimals below 1, with one decimal below 100, and otherwise without decimals.
+  /// Formats a number: with two decimals if it is below 1, with one decimal if it is below 100, and otherwise without
+  /// decimals.
   private func short(_ value: Double) -> String {
     if abs(value) >= 100 { return "\(Int(clamping: value.rounded()))" }
     let scale: Double = abs(value) < 1 ? 100 : 10

@@ -1,15 +1,15 @@
 /// An input of the policy loop of a service.
 public enum PolicyInput: Sendable, Hashable, Codable {
-  /// The current load of each build, as a number of running processes or of requests per second.
+  /// The current load of each build, as a number of running processes or as a number of requests per second.
   ///
-  /// Builds that are not in the dictionary do not run. Pass this input when the load changes, and at least once a day,
-  /// because the input also advances the time of the loop.
+  /// A build that is not in the dictionary does not run. The caller must pass this input when the load changes, and at
+  /// least once a day, because the input also advances the time of the loop.
   case load([String: Double])
   /// A crash whose diagnosis is use-after-free.
   case crash(DanglingCrash)
   /// A use-after-free access that the quarantine caught.
   case hit(className: String, group: String)
-  /// New rules.
+  /// The operator has set new rules.
   case rules(ProtectionRules)
 }
 
@@ -17,11 +17,11 @@ public enum PolicyInput: Sendable, Hashable, Codable {
 public struct DanglingCrash: Sendable, Hashable, Codable {
   /// The build that crashed.
   public var build: String
-  /// The id of one run of a process, such as its boot id, pid and start time.
+  /// The ID of one run of the process, such as its boot ID, pid and start time.
   public var incarnation: String
-  /// The id of the entity that is restarted after the crash, such as the machine with the unit or container.
+  /// The ID of the entity that is restarted after the crash, such as the machine with the unit or container.
   public var instance: String
-  /// The class of the object; nil if it is unknown.
+  /// The class of the object that was used; nil if it is unknown.
   public var className: String?
 
   /// Makes a crash.
@@ -34,9 +34,9 @@ public struct DanglingCrash: Sendable, Hashable, Codable {
 }
 
 extension ShiryaevRoberts {
-  /// The rise that explains the counts best.
+  /// The estimated factor between the current rate and the expected rate.
   ///
-  /// This is the mean of all rises, weighted with their sums. It is 1 before the first event.
+  /// The value is the mean of all factors in `rises`, weighted with their sums. The value is 1 before the first event.
   public var estimatedRise: Double {
     let total = sums.reduce(0, +)
     guard total > 0 else { return 1 }

@@ -2,46 +2,46 @@
 ///
 /// The loop is a state machine that does not use a clock, files or processes.
 ///
-/// Listed classes are protected at the base level and at the raised level. An alarm raises the level and lists the
-/// classes that the crashes named. There are two causes of an alarm: use-after-free crashes are more frequent than
-/// usual, or a new build crashes more often than the old builds. The stop rule lowers the level again. The classes stay
-/// listed until they have not been reported for a long time. The operator's pin takes precedence over alarms and the
-/// stop rule.
+/// Listed classes are protected at the levels `base` and `raised`. An alarm raises the level, and lists the classes
+/// that the crashes named. There are two causes of an alarm: use-after-free crashes are more frequent than usual, or a
+/// new build crashes more often than the old builds. The stop rule ends the raised level. The classes stay listed until
+/// no crash or hit has reported them for a long time. The operator's choice (`Pin`) takes precedence over alarms and
+/// the stop rule.
 ///
-/// Each change is an event with its reason. This value contains the whole state. A loop that is decoded after a restart
-/// continues as if there had been no restart.
+/// Each change is returned as an event with its reason. This value contains the whole state of the loop. Therefore, a
+/// loop that is decoded after a restart of crashd continues as if there had been no restart.
 ///
 ///     var loop = PolicyLoop(rules: ProtectionRules(allowsAutomaticProtection: true))
 ///     let crash = DanglingCrash(build: "7f3a", incarnation: "boot/4711/99", instance: "host/app.service")
 ///     for event in loop.receive(.crash(crash), at: now) { print(event.text) }
 ///     print(loop.protection.classes)
 public struct PolicyLoop: Sendable, Hashable, Codable {
-  /// The maximum time between two inputs that the loop uses.
+  /// The maximum time between two inputs that the loop counts, in days.
   ///
-  /// If a pause is longer, crashd probably did not run.
+  /// If the time is longer, crashd probably did not run for a part of it.
   static let longestStretch_days = 1.0
-  /// The minimum time for which a process that crashed is assumed to have run.
+  /// The minimum time for which a process is assumed to have run before it crashed, in days.
   static let shortestLife_days = 1.0 / 1_440
   /// The minimum time between two alarms that only give advice, because the rules forbid a change.
   static let adviceAtMostEvery_s = 7 * 86_400.0
-  /// The maximum number of remembered builds.
+  /// The maximum number of builds that the loop remembers.
   ///
-  /// If more other builds than this appear before a build returns, the build is treated as a new build.
+  /// If more than this number of other builds appear before a build runs again, the build is treated as a new build.
   static let buildLimit = 64
 
   /// The operator's rules.
   public private(set) var rules: ProtectionRules
-  /// The level according to the statistics.
+  /// The protection level according to the statistics.
   ///
-  /// `protection` contains the effective level.
+  /// `protection` contains the level that is in effect, which also depends on the rules.
   public private(set) var automaticLevel = ProtectionLevel.base
-  /// The detector of a higher crash rate.
+  /// Detects that the crash rate is higher than the usual rate.
   public private(set) var detector = ShiryaevRoberts()
-  /// The usual rate of crashes.
+  /// The usual crash rate of the service.
   public private(set) var baseline = CrashBaseline()
-  /// Compares the newest build with the older builds that still run.
+  /// Compares the crashes of the newest build and of the older builds that still run.
   public private(set) var comparison = BuildComparison()
-  /// The rule that lowers a raised level; nil if the level is not raised.
+  /// The rule that ends the raised level; nil if the level is not raised.
   public private(set) var stop: StopRule?
   /// The last event that changed the level.
   public private(set) var lastSwitch: PolicyEvent?
@@ -52,15 +52,15 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
   private var suspects = Suspects()
   private var includesOwnClasses = false
   private var loads: [String: Double] = [:]
-  /// The builds, in the order of their first appearance.
+  /// The builds, in the order in which they first appeared.
   private var builds: [String] = []
   private var lastTime_s: Double?
   private var lastAdvice_s: Double?
 
-  /// Makes a loop without inputs.
+  /// Creates a loop that has received no inputs.
   public init(rules: ProtectionRules = ProtectionRules()) { self.rules = rules }
 
-  /// The current protection of the processes.
+  /// The protection of the service's processes that results from the current state.
   public var protection: Protection {
     let level = effectiveLevel
     let classes =
@@ -76,15 +76,15 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
       releasedClasses: rules.releasedClasses.sorted(), includesOwnClasses: level == .raised && includesOwnClasses)
   }
 
-  /// Handles an input, and returns the changes that result from it.
+  /// Handles an input, and returns the changes that result from the input.
   ///
-  /// Inputs must be in the order of their times. If the time of an input is before the time of the last input, the time
-  /// of the last input is used.
+  /// The caller must pass inputs in the order of their times. If the time of an input is before the time of the
+  /// previous input, the loop uses the time of the previous input.
   public mutating func receive(_ input: PolicyInput, at time_s: Double) -> [PolicyEvent] {
     let now_s = max(time_s.isFinite ? time_s : 0, lastTime_s ?? 0)
     let elapsed_days = min((now_s - (lastTime_s ?? now_s)) / 86_400, Self.longestStretch_days)
     lastTime_s = now_s
-    // If no process runs, there can be no crash. The time of the detectors therefore does not advance.
+    // If no process runs, no process can crash. Therefore, the time of the detectors does not advance.
     var running_days = loads.isEmpty ? 0 : elapsed_days
 
     var events: [PolicyEvent] = []
@@ -117,7 +117,8 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
     }
   }
 
-  /// Adds a period of time, and the crashes at its end, to the detector, or to the stop rule if the level is raised.
+  /// Adds a period of time and the crashes at its end: to the stop rule if the level is raised, and otherwise to the
+  /// detector.
   private mutating func pass(days: Double, crashes: Double) {
     let load = loads.values.reduce(0, +)
     if effectiveLevel == .raised {
@@ -132,7 +133,8 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
 
   private mutating func take(loads new: [String: Double]) {
     loads = new.filter { $0.value.amount > 0 }
-    // Builds that appear in the same input have no order in time. Use the order of their names.
+    // If several builds appear in the same input, their order in time is unknown. Use the order of their names in this
+    // case.
     for build in loads.keys.sorted() where !builds.contains(build) {
       builds.append(build)
       comparison = BuildComparison()
@@ -162,16 +164,17 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
     return []
   }
 
-  /// Raises the level if the rules allow it; otherwise returns advice.
+  /// Raises the level if the rules allow this; otherwise, returns an event that is only advice.
   ///
-  /// The detectors restart in both cases.
+  /// In both cases, the detectors start again without observations.
   private mutating func alarm(_ reason: PolicyEvent.Reason, at time_s: Double) -> [PolicyEvent] {
     let rise = detector.estimatedRise
     let before = effectiveLevel
     detector.reset()
     comparison = BuildComparison()
     guard rules.allowsAutomaticProtection, rules.pin == .automatic else {
-      // If the level does not change, the current rate becomes the usual rate. Repeat the advice only after a pause.
+      // If the level does not change, treat the current rate as the usual rate. Give the same advice again only after a
+      // pause.
       baseline.learnRecent()
       if let lastAdvice_s, time_s - lastAdvice_s < Self.adviceAtMostEvery_s { return [] }
       lastAdvice_s = time_s
@@ -193,7 +196,7 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
     if !new.allowsAutomaticProtection, automaticLevel == .raised { endRaise() }
     let after = effectiveLevel
     guard after != before else { return [] }
-    // Events under the former protection are not evidence about the new protection.
+    // Remove the observations, because crashes under the previous protection are not evidence about the new protection.
     detector.reset()
     baseline.forgetRecent()
     return [switched(from: before, because: .operatorsRules(pin: new.pin), classes: [], at: time_s)]
@@ -201,8 +204,8 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
 
   private mutating func lower(at time_s: Double) -> [PolicyEvent] {
     guard rules.pin == .automatic, let reason = stop?.reason(at: time_s, rules: rules) else { return [] }
-    // If the protection caught no access until its time limit, the alarm was false. The waiting days are then a part of
-    // the usual rate.
+    // If the protection caught no access until its time limit, the alarm was false. In this case, the days that wait
+    // are a part of the usual rate.
     if case .timeOver = reason, stop?.coverage.hits == 0 { baseline.learnRecent() }
     endRaise()
     return [switched(from: .raised, because: reason, classes: [], at: time_s)]

@@ -4,15 +4,15 @@ public enum ProtectionLevel: String, Sendable, Hashable, Codable, CaseIterable {
   case off
   /// The listed classes are protected with the small memory budget.
   case base
-  /// The large memory budget is used, because of an alarm or an override of the operator.
+  /// The listed classes are protected with the large memory budget, because of an alarm or an override of the operator.
   case raised
 }
 
 /// The operator's choice between the statistics and a fixed level.
 public enum Pin: String, Sendable, Hashable, Codable, CaseIterable {
-  /// Alarms raise the level, and the stop rule lowers it.
+  /// The statistics choose the level: alarms raise the level, and the stop rule lowers it.
   case automatic
-  /// The large memory budget is always used.
+  /// The level is always `raised`.
   case on
   /// No class is ever protected.
   case off
@@ -20,9 +20,11 @@ public enum Pin: String, Sendable, Hashable, Codable, CaseIterable {
 
 /// The operator's rules for one service.
 public struct ProtectionRules: Sendable, Hashable, Codable {
-  /// The operator's choice, which takes precedence over all other rules and over the statistics.
+  /// The operator's choice of the level, which takes precedence over all other rules and over the statistics.
   public var pin: Pin
-  /// Whether an alarm may raise the level and list classes automatically; if not, an alarm only gives advice.
+  /// Whether an alarm may raise the level and list classes automatically.
+  ///
+  /// If it may not, an alarm only gives advice.
   public var allowsAutomaticProtection: Bool
   /// The classes that are protected at every level except `off`.
   public var listedClasses: Set<String>
@@ -32,26 +34,27 @@ public struct ProtectionRules: Sendable, Hashable, Codable {
   public var baseBudgetBytes: UInt64
   /// The bytes of quarantine memory of one process at the raised level.
   public var raisedBudgetBytes: UInt64
-  /// The minimum of the mean number of days until a false alarm.
+  /// The mean number of days between two false alarms that is accepted; the detector ensures at least this number.
   public var alarmThreshold_days: Double
   /// The e-value at which a new build is treated as worse than the old builds.
   ///
-  /// With the value 100, there is at most one false alarm in 100 builds.
+  /// With the value 100, the probability of a false alarm for a build is at most 1 %.
   public var buildThreshold: Double
-  /// The maximum number of days of a raised level.
+  /// The maximum number of days for which an alarm raises the level.
   public var raisedAtMost_days: Double
-  /// The number of hits in a row without a new group after which a raised level ends.
+  /// The number of successive hits without a new group after which the raised level ends.
   ///
-  /// With the value 59, less than 5 % of the accesses are in groups without hits.
+  /// With the value 59, less than 5 % of the accesses are in groups without hits, with 95 % confidence.
   public var enoughHitsWithoutNewGroup: Int
-  /// The e-value at which use-after-free accesses are treated as rarer than at the alarm.
+  /// The e-value at which use-after-free accesses are treated as rarer than they were at the alarm.
   public var dropThreshold: Double
-  /// The time within which several crashes of one instance count as one crash, because of a restart loop.
+  /// The time in seconds within which several crashes of one instance are counted as one crash, because they are a
+  /// restart loop.
   public var crashLoop_s: Double
-  /// The number of days after which a class that an alarm listed is released if it was not reported.
+  /// The number of days without a report after which a class that an alarm listed is removed from the list.
   public var suspectMemory_days: Double
 
-  /// Makes rules with the given values, and with default values for the other rules.
+  /// Creates rules with the given values, and with default values for the other fields.
   public init(
     pin: Pin = .automatic, allowsAutomaticProtection: Bool = false, listedClasses: Set<String> = [],
     releasedClasses: Set<String> = [],
@@ -75,16 +78,16 @@ public struct ProtectionRules: Sendable, Hashable, Codable {
   }
 }
 
-/// The protection of a service's processes, which is the result of the policy.
+/// The protection of a service's processes, which results from the policy loop.
 public struct Protection: Sendable, Hashable, Codable {
-  /// The level.
+  /// The level that is in effect.
   public var level: ProtectionLevel
-  /// The bytes of quarantine memory of one process.
+  /// The maximum number of bytes of quarantine memory in one process.
   public var budgetBytes: UInt64
   /// The classes to protect, in sorted order.
   public var classes: [String]
-  /// The classes that are excluded even if all classes of the program are protected, in sorted order.
+  /// The classes, in sorted order, that are not protected even if all classes of the program are protected.
   public var releasedClasses: [String]
-  /// Whether all classes that the program defines are protected, because the crashes did not name a class.
+  /// Whether all classes that the program defines are protected, because some crashes did not name a class.
   public var includesOwnClasses: Bool
 }

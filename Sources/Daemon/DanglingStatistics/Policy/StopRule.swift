@@ -1,32 +1,33 @@
 import Glibc
 
-/// Decides when a raised level is not needed any more.
+/// Decides when a raised level is no longer needed.
 public struct StopRule: Sendable, Hashable, Codable {
-  /// The groups of the hits since the level was raised.
+  /// The groups of the hits that occurred since the level was raised.
   public private(set) var coverage = GroupCoverage()
-  /// The evidence that accesses have become rarer.
+  /// The evidence that accesses have become rarer since the level was raised.
   public private(set) var drop = RateDrop()
   /// The time at which the level was raised, in seconds since 1970.
   public let start_s: Double
-  /// The assumed rate during the rise, in use-after-free accesses per day.
+  /// The assumed rate of use-after-free accesses per day at the time of the alarm.
   public let raisedRate_perDay: Double
 
-  /// Starts the rule when the level is raised.
+  /// Creates the rule at the time when the level is raised.
   ///
-  /// At the time of its alarm, the detector tends to overestimate a rise. Therefore, only half of the estimate is used.
-  /// This is cautious, because from a lower rate, more evidence is needed to detect a drop.
+  /// When the detector raises an alarm, it tends to overestimate the factor of the rise. Therefore, the rule uses only
+  /// half of the estimated factor. A lower assumed rate is cautious, because detecting a drop from a lower rate needs
+  /// more evidence.
   public init(at time_s: Double, usualRate_perDay: Double, rise: Double) {
     start_s = time_s
     raisedRate_perDay = usualRate_perDay.amount * max(1, rise.amount / 2)
   }
 
-  /// Adds a hit.
+  /// Adds a hit that occurred while the level is raised.
   public mutating func observe(group: String) {
     coverage.add(group: group)
     drop.observe(expectedAtRaisedRate: 0, events: 1)
   }
 
-  /// Adds a crash that happened although the level is raised.
+  /// Adds a crash that occurred although the level is raised.
   public mutating func observeCrash() { drop.observe(expectedAtRaisedRate: 0, events: 1) }
 
   /// Adds a period of time in which processes ran.
@@ -34,7 +35,7 @@ public struct StopRule: Sendable, Hashable, Codable {
     drop.observe(expectedAtRaisedRate: raisedRate_perDay * days.amount, events: 0)
   }
 
-  /// Returns the reason to end the raised level; nil if it must not end yet.
+  /// Returns the reason to end the raised level; nil if the level must stay raised.
   public func reason(at time_s: Double, rules: ProtectionRules) -> PolicyEvent.Reason? {
     if coverage.runSinceNewGroup >= max(1, rules.enoughHitsWithoutNewGroup) {
       return .enoughSeen(hits: coverage.hits, groups: coverage.groups, run: coverage.runSinceNewGroup)
@@ -47,12 +48,12 @@ public struct StopRule: Sendable, Hashable, Codable {
 
 /// Detects that events have become rarer, for example after a fix.
 ///
-/// The method is an e-process against the hypothesis that the rate is unchanged. While the rate is at least the raised
-/// rate, the probability that the value ever exceeds 1/α is at most α.
+/// The method is an e-process against the hypothesis that the rate is unchanged. As long as the rate is at least the
+/// raised rate, the probability that the value ever exceeds 1/α is at most α.
 public struct RateDrop: Sendable, Hashable, Codable {
   /// The factor of the drop for which the e-process is designed: a drop to a fifth of the rate.
   ///
-  /// Larger drops are detected earlier, and smaller drops are detected later.
+  /// If the drop is larger, it is detected earlier, and if it is smaller, it is detected later.
   public static let designedDrop = 5.0
 
   private var logValue = 0.0
@@ -60,10 +61,10 @@ public struct RateDrop: Sendable, Hashable, Codable {
   /// Makes an e-process without observations.
   public init() {}
 
-  /// How many times better the designed drop explains the events than the unchanged rate does.
+  /// The e-value: how many times better the designed drop explains the events than the unchanged rate does.
   public var value: Double { exp(min(logValue, 600)) }
 
-  /// Adds a period of time, with the number of events that the raised rate would cause and the actual number of events.
+  /// Adds a period of time: the number of events that are expected at the raised rate, and the actual number of events.
   public mutating func observe(expectedAtRaisedRate: Double, events: Double) {
     let expected = expectedAtRaisedRate.amount
     logValue += expected * (1 - 1 / Self.designedDrop) - events.amount * log(Self.designedDrop)

@@ -1,10 +1,10 @@
-/// The classes that crashes and hits have named, with the time of the last report of each class.
+/// The classes that crashes and hits have named, with the time when each class was last named.
 struct Suspects: Sendable, Hashable, Codable {
-  /// The maximum number of remembered classes.
+  /// The maximum number of classes that are remembered.
   ///
-  /// If there are more, the class whose last report is oldest is evicted.
+  /// If there are more classes, the class that has not been named for the longest time is removed.
   static let limit = 256
-  /// The maximum number of remembered crashes that may be a part of a rise.
+  /// The maximum number of recent crashes that are remembered.
   static let recentLimit = 64
   static let recent_days = 14.0
 
@@ -16,18 +16,18 @@ struct Suspects: Sendable, Hashable, Codable {
   private(set) var classes: [String: Double] = [:]
   private var recent: [Crash] = []
 
-  /// The number of counted crashes of the last two weeks.
+  /// The number of crashes that the loop counted in the last two weeks, at most `recentLimit`.
   var recentCrashes: Int { recent.count }
-  /// Whether at least one of these crashes did not name a class.
+  /// Whether at least one crash of the last two weeks did not name a class.
   var hasUnknownClass: Bool { recent.contains { $0.className == nil } }
-  /// The classes that these crashes named.
+  /// The classes that the crashes of the last two weeks named.
   var recentClasses: Set<String> { Set(recent.compactMap(\.className)) }
 
   mutating func observeCrash(className: String?, at time_s: Double) {
     recent.append(Crash(time_s: time_s, className: className))
     recent.removeAll { time_s - $0.time_s > Self.recent_days * 86_400 }
     if recent.count > Self.recentLimit { recent.removeFirst(recent.count - Self.recentLimit) }
-    // If the class is already listed, update the time of its last report.
+    // If the class is already listed, update the time when it was last named.
     if let className, classes[className] != nil { classes[className] = time_s }
   }
 
@@ -38,7 +38,7 @@ struct Suspects: Sendable, Hashable, Codable {
     }
   }
 
-  /// Removes and returns the classes that were not reported for this number of days.
+  /// Removes and returns the classes that no crash or hit has named for this number of days.
   mutating func release(silentFor days: Double, at time_s: Double) -> [String] {
     let silent = classes.filter { time_s - $0.value > days * 86_400 }.keys.sorted()
     for name in silent { classes[name] = nil }

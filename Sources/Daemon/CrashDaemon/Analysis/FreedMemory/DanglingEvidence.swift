@@ -9,17 +9,17 @@ struct DanglingEvidence: Sendable, Equatable {
   /// The register that contains a pointer to the block.
   var register: Int
   var state: BlockState
-  /// The part of the sentence that states how the fault used the block.
+  /// The part of the sentence that states how the faulting value depends on the block.
   var tie: String
 
   var text: String { "\(RegisterNames.name(register)) points at \(Address(block)), which is \(state.text), and \(tie)" }
 }
 
 // A register that points to a freed block is not sufficient evidence. In a third of all crashes, a stale register
-// points to a freed block (measured: in 168 of 504 crashes that had not used freed memory). Therefore, each rule below
-// must show how the faulting operand depends on the block.
+// points to a freed block (measured: in 168 of 504 crashes that had not used freed memory). Therefore, each of the
+// following rules must show how the faulting operand depends on the block.
 extension CrashFacts {
-  /// The evidence that the register of the faulting operand has the value of a word of a freed block.
+  /// The evidence that the register of the faulting operand contains a word that is stored in a freed block.
   var danglingOperand: DanglingEvidence? { operandEvidence(in: freedBlocks) }
 
   func operandEvidence(in blocks: [FreedBlock]) -> DanglingEvidence? {
@@ -42,7 +42,7 @@ extension CrashFacts {
 
   /// Whether the code read the value through the block's first word, at the offset of a class's value witness table.
   ///
-  /// A freed block has no class, so the value is not a value witness table.
+  /// A freed block no longer contains a class, so the value is not a value witness table.
   private func isOfClass(_ value: UInt64, of block: FreedBlock) -> Bool {
     !block.state.isTaken && block.state != .deinitialized && value >= DiagnosisRule.nullPage
       && memory.word(at: block.words.0 &- 8) == value
@@ -51,7 +51,8 @@ extension CrashFacts {
   /// The evidence that a call jumped to an impossible address that was loaded from a freed block or through its first
   /// word.
   ///
-  /// The fault of such a call has no faulting operand. The rule uses the register through which the address was loaded.
+  /// The fault of a call to an impossible address has no faulting operand. Therefore, the rule uses the register
+  /// through which the address was loaded.
   var danglingCall: DanglingEvidence? { callEvidence(in: freedBlocks) }
 
   func callEvidence(in blocks: [FreedBlock]) -> DanglingEvidence? {
@@ -61,11 +62,12 @@ extension CrashFacts {
   /// Finds the evidence by the operand of the call, which names the register through which the call's target was
   /// loaded.
   ///
-  /// The record need not contain the target.
+  /// The evidence can also be found if the record does not contain the target.
   private func callThroughOperand(in blocks: [FreedBlock]) -> DanglingEvidence? {
     guard isGeneralProtection, let instruction, instruction.kind == .call || instruction.kind == .jump,
       let operand = instruction.operands.first, operand.base != 7,
-      // If the address of the operand is not canonical, the read of the operand faults and not the call.
+      // If the address of the operand is not canonical, the processor faulted when it read the operand, and not at the
+      // call.
       operand.address(record.registers)?.isCanonical == true
     else { return nil }
     for number in [operand.base, operand.index].compactMap({ $0 }) where number != RegisterNames.pc {
@@ -82,16 +84,16 @@ extension CrashFacts {
   }
 
   private func callOfWord(in blocks: [FreedBlock]) -> DanglingEvidence? {
-    // A null target is not evidence, because zeros are common in memory. Another small number is evidence if it was
-    // loaded through a word of the block.
+    // A null target is not evidence, because zeros are common in memory. Another small number is evidence if the call
+    // loaded the number through a word of the block.
     guard let target = wildTarget, target != 0 else { return nil }
     for number in 0..<16 where number != 7 && record.registers.indices.contains(number) {
       let value = record.registers[number]
       guard value >= DiagnosisRule.nullPage, let distance = distance(to: target, from: value) else { continue }
       for block in blocks {
         let name = RegisterNames.name(number)
-        // A deinitialized object still has its contents, and a reused block has the data of its new owner. In both
-        // cases, the target in the block does not show a use of freed memory.
+        // A deinitialized object still has its contents, and a reused block has the data of its new user. In both
+        // cases, a target that was loaded from the block is not evidence of a use of freed memory.
         if block.address == value, block.state != .deinitialized, !block.state.isTaken,
           target >= DiagnosisRule.nullPage, distance < block.bytes
         {
@@ -112,13 +114,13 @@ extension CrashFacts {
   /// The evidence that the failed call was a method call on a freed object.
   ///
   /// Swift passes the object in r13. The rule requires a Swift caller, because r13 is an ordinary register in other
-  /// languages. The record no longer shows from where the target was loaded.
+  /// languages. The record no longer shows from where the code loaded the call target.
   var danglingSelf: DanglingEvidence? { selfEvidence(in: freedBlocks) }
 
   func selfEvidence(in blocks: [FreedBlock]) -> DanglingEvidence? {
     guard let object = swiftSelfValue, isSwiftCaller, let tie = callOfSelf else { return nil }
-    // Exclude deinitialized objects. While a deinit runs, its object is deinitialized, and a failed call in the deinit
-    // has another cause.
+    // Exclude deinitialized objects. While a deinit runs, its object is already marked as deinitialized, and a failed
+    // call in the deinit has another cause.
     guard let block = blocks.first(where: { $0.address == object && $0.state != .deinitialized }) else {
       return nil
     }
@@ -172,18 +174,18 @@ extension CrashFacts {
         let word = key &+ UInt64(bitPattern: stray) &* HeapFacts.strongReference
         if value == HeapFacts.sideTable(word) { return "the mark of a freed block, interpreted as a side table" }
       }
-      // The value may differ slightly from the mark. String functions advance the pointer from the start of a string,
-      // or round it down to a multiple of the vector size.
+      // The value may differ slightly from the mark that glibc writes. String functions advance a pointer from the
+      // start of a string, or round it down to a multiple of the vector size.
       if value &- key < 256 || key &- value < 64 { return "beside the mark of a freed block" }
     }
-    // Exclude pointers into the heap. In a large heap, a valid pointer may look like a link or like a pointer that a
-    // retain or release changed.
+    // Exclude pointers into the heap. In a large heap, a valid pointer may look like a link between freed blocks, or
+    // like a pointer that a retain or release changed.
     if heap.range.contains(value) || isArena(value) { return nil }
     if heap.isLink(value) || isArenaLink(value), !isUnwritten(value) {
       return "the link from a freed block to the next one"
     }
-    // glibc keeps pointers in a binned block. Check whether a stray retain or release changed one of these pointers. In
-    // a process without Swift, a bit flip is a more probable cause of this value.
+    // glibc stores pointers in a block that is in a bin. Check whether a stray retain or release changed one of these
+    // pointers. In a process without Swift, a bit flip is a more probable cause of this value.
     guard hasSwift else { return nil }
     for stray in -8...8 as ClosedRange<Int64> where stray != 0 {
       let pointer = value &+ UInt64(bitPattern: stray) &* HeapFacts.strongReference
@@ -202,7 +204,7 @@ extension CrashFacts {
       }
   }
 
-  /// Whether the target of a method call was read from a second block, to which the first word of the block in r13
+  /// Whether the code read the target of a method call from a second block, to which the first word of the block in r13
   /// points.
   ///
   /// In this case, r13 does not contain an object, and the state of the second block has no relation to the call.
@@ -221,7 +223,7 @@ extension CrashFacts {
 
   /// Whether the link was read from a block that is in use but to which the program has not written yet.
   ///
-  /// When malloc allocates a block, it clears the mark after the link. The link itself remains.
+  /// When malloc allocates a block, malloc clears the mark that follows the link. The link itself remains.
   private func isUnwritten(_ link: UInt64) -> Bool {
     record.registers.prefix(16).contains { pointer in
       [0, 8, 16].contains { memory.word(at: pointer &- $0) == link && memory.word(at: pointer &- $0 &+ 8) == 0 }
@@ -243,7 +245,7 @@ extension CrashFacts {
     }
   }
 
-  /// The offset from a pointer to a word with this value.
+  /// The offset from a pointer to a recorded word with this value; nil if there is no such word near the pointer.
   ///
   /// The search ends at the largest offset that a method or field is expected to have.
   private func distance(to word: UInt64, from pointer: UInt64) -> UInt64? {
@@ -255,19 +257,19 @@ extension CrashFacts {
     var register: Int
     var state: BlockState
     var words: (UInt64, UInt64)
-    /// The size of this block in bytes.
+    /// The size of the block in bytes.
     var bytes: UInt64
-    /// Whether the code used the block as an object: it followed only the block's first word and did not compute with
-    /// it.
+    /// Whether the code used the block as an object: the code only followed the block's first word and did not compute
+    /// with this word.
     var isObject = false
 
-    /// The smallest value that is accepted as a word of the block.
+    /// The smallest value that is accepted as the value of a word of the block.
     ///
-    /// Small numbers are common in memory. They are accepted only for a reused block, whose first word (the class of
-    /// the former object) may be small.
+    /// Small numbers are common in memory. Small numbers are accepted only for a reused block, because the first word
+    /// of a reused block may be small. Before the reuse, this word contained the class of the former object.
     var leastValue: UInt64 { state.isTaken ? 1 : DiagnosisRule.nullPage }
 
-    /// Names the word of the block that has this value; nil if no word of the block has it.
+    /// The name of the block's word that has this value; nil if no word of the block has this value.
     func place(of value: UInt64) -> String? {
       // A deinitialized object still has its class, so a fault through its first word has another cause.
       if value == words.0, state != .deinitialized { return "first word" }
@@ -306,9 +308,9 @@ extension CrashFacts {
 
   /// The state of a block, from its first words and, if the block is in a bin, from its neighbors in the bin's list.
   ///
-  /// If the neighbors do not point back, malloc has reused the block, and the program has not written to it yet. Two
-  /// pointers alone are not evidence, because they may belong to any list. In glibc's lists, a pointer points to the
-  /// header of a block, 16 bytes before its contents.
+  /// If the neighbors do not point back, malloc has allocated the block again, and the program has not written to it
+  /// yet. Two pointers alone are not evidence, because two pointers may belong to any linked list. In glibc's lists, a
+  /// pointer points to the header of a block, 16 bytes before its contents.
   private func state(of address: UInt64, _ words: (UInt64, UInt64)) -> BlockState? {
     let state = BlockState.of(address, words, heap: heap, isArena: isArena, isMetadata: mayBeMetadata)
     let chunk = address &- 16
@@ -322,9 +324,9 @@ extension CrashFacts {
     return back == false || forward == false ? nil : state
   }
 
-  /// The size of a block, which glibc stores before the block.
+  /// The size of a block, which glibc stores in front of the block.
   ///
-  /// If the record does not contain the size, the result covers only the first three words.
+  /// If the record does not contain the size, the result is the size of the first three words.
   private func blockBytes(_ address: UInt64) -> UInt64 {
     guard let size = memory.word(at: address &- 8).map({ $0 & ~15 }), (32...1 << 32).contains(size) else { return 24 }
     return size - 8
@@ -339,9 +341,10 @@ extension CrashFacts {
       && image.path.split(separator: "/").last?.hasPrefix("libc.so") == true
   }
 
-  /// The size of this last part.
+  /// The size of the last part of an image that `isArena` accepts.
   ///
-  /// In glibc 2.36, .data and .bss have 60 KiB, and the constants end 72 KiB before the end of the image.
+  /// In glibc 2.36, .data and .bss have 60 KiB together, and the read-only constants end 72 KiB before the end of the
+  /// image.
   private static let arenaReach: UInt64 = 64 << 10
 
   private func mayBeMetadata(_ address: UInt64) -> Bool {

@@ -1,9 +1,9 @@
 import CrashReport
 import CrashRing
 
-/// An input that rules read.
+/// An input that the diagnosis rules read.
 ///
-/// Each input has a text, which shows its value for a crash.
+/// Each input can be printed as a text that shows the input's value for a crash.
 enum Evidence: Sendable, CaseIterable {
   case signal, sender, address, access, pc, stackPointer, stack, instruction, operand, frames
   case runtimeFailure, message, abortMessage, exception, systemCall, memory, heap, field, freedRecords, code

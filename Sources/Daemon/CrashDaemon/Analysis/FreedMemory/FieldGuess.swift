@@ -5,11 +5,13 @@ import CrashSymbols
 /// Guesses the field whose access dereferenced a null pointer.
 ///
 /// The guess uses the variables in scope at the fault, their types from the debug information, and their values in the
-/// record. There may be no result: the pointer may never have been in a variable, or the variable may be out of scope.
+/// record. There is no result if the pointer was never in a variable, or if the variable is out of scope.
 struct FieldGuess {
   private let scope: ScopeDescription
   private let facts: CrashFacts
-  /// The maximum depth of nested values, because a damaged description may contain a cycle.
+  /// The maximum depth of nested values.
+  ///
+  /// There is a limit because a damaged description may contain a cycle.
   private static let depthLimit = 8
   /// The maximum size of a value that has no members and is not an array.
   private static let plainBytes: UInt64 = 16
@@ -21,15 +23,15 @@ struct FieldGuess {
     self.facts = facts
   }
 
-  /// The accessed field; nil if no variable explains the fault, or if variables of different types explain it.
+  /// The accessed field; nil if no variable explains the fault, or if variables of different types explain the fault.
   ///
-  /// A null variable explains the fault if its type has a field at the faulting offset. A null pointer inside the value
-  /// to which a variable points is also an explanation. A pointer whose value was not recorded is used only if there is
-  /// no other explanation.
+  /// A variable with a null pointer explains the fault if the pointer's type has a field at the faulting offset. A null
+  /// pointer that is stored inside the value to which a variable points also explains the fault. A pointer whose value
+  /// was not recorded is used only if no pointer with a recorded value explains the fault.
   var field: CrashReport.AccessedField? {
     let values = scope.variables.compactMap { variable in value(of: variable).map { (variable, $0) } }
     let nulls = values.filter { isNull($0.1) }
-    // A null pointer to a number also explains the fault. In this case, the field remains unknown.
+    // A null pointer to a number also explains the fault. In this case, the faulting field remains unknown.
     if facts.record.address < Self.plainBytes, nulls.contains(where: { $0.0.type == nil }) { return nil }
     let direct = nulls.compactMap { variable, value in
       variable.type.flatMap { field(of: $0, at: facts.record.address &- value, through: variable.name) }
@@ -55,7 +57,7 @@ struct FieldGuess {
     return facts.record.registers.indices.contains(base) && facts.record.registers[base] == value
   }
 
-  /// The pointers inside the value of a variable that explain the fault.
+  /// The pointers inside the value of a variable that may explain the fault.
   private func members(
     of variable: ScopeDescription.Variable, at start: UInt64
   ) -> [(field: CrashReport.AccessedField, isKnown: Bool)] {
@@ -98,7 +100,7 @@ struct FieldGuess {
     }
   }
 
-  /// The common result of all variables; nil if there is no result, or if the results differ.
+  /// The result that all variables have in common; nil if there is no result, or if the results differ.
   private static func common(_ fields: [CrashReport.AccessedField]) -> CrashReport.AccessedField? {
     guard let first = fields.first else { return nil }
     let isCommon = fields.allSatisfy {

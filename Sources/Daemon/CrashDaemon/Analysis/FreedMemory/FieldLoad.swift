@@ -19,14 +19,14 @@ struct FieldLoad: Sendable, Equatable {
   }
 }
 
-// A null pointer and a freed block that has a null field are together not sufficient evidence. Zeros are common in
-// memory, and in a third of all crashes a register points to freed memory. The code shows whether the pointer was
-// loaded from the block.
+// A null pointer in a register and a freed block with a null field are together not sufficient evidence. Zeros are
+// common in memory, and in a third of all crashes a register points to freed memory. The code shows whether the pointer
+// was loaded from the block.
 extension CrashFacts {
-  /// The code before the fault in which the function searches for the load.
+  /// The code before the fault in which `fieldLoad` searches for the load instruction.
   ///
-  /// If the value is null, only code that certainly ran is searched. Otherwise any null in memory would match by
-  /// chance.
+  /// If the value is null, only code that certainly ran is searched. Otherwise, a null value anywhere in memory would
+  /// match by chance.
   private var loadsBefore: [UInt8] {
     #if arch(x86_64)
       guard let base = operand?.base, record.registers.indices.contains(base), record.registers[base] == 0 else {
@@ -38,10 +38,11 @@ extension CrashFacts {
     #endif
   }
 
-  /// The load of the faulting operand's register.
+  /// The instruction that loaded the register of the faulting operand.
   ///
-  /// The value is nil if the code before the fault does not load the register, or if the memory at that address now has
-  /// another value. The search ends at a call, because the called function may have freed the block after the load.
+  /// The value is nil if the code before the fault does not load the register, or if memory at the load's address now
+  /// has another value. The search ends at a call instruction, because the called function may have freed the block
+  /// after the load.
   var fieldLoad: FieldLoad? {
     #if arch(x86_64)
       guard isMemoryFault || isGeneralProtection, !isFetch, let operand, let register = operand.base,
@@ -74,9 +75,9 @@ extension CrashFacts {
 
   /// Whether the block is certainly free.
   ///
-  /// Either the block has a mark that no program writes, or it is in a bin and the header of the next block marks it as
-  /// free. The words of the block alone are not sufficient, because they remain in a reused block until the program
-  /// writes to it.
+  /// Either the block has a mark that no program writes, or the block is in a bin and the header of the next block
+  /// marks it as free. The words of the block alone are not sufficient, because they remain after malloc reuses the
+  /// block until the program writes to it.
   private func isSurelyFree(_ block: FreedBlock) -> Bool {
     if Self.isMarked(block.state) { return true }
     // The lowest bit in the size of the next block is glibc's flag PREV_INUSE.
@@ -84,6 +85,6 @@ extension CrashFacts {
     return next & 1 == 0 && Self.isBlockSize(next)
   }
 
-  /// Whether crashd should read the code before the fault, because the code may show a use of freed memory.
+  /// Whether crashd should read the code before the fault, because this code may show a use of freed memory.
   var mayBeFieldOfFreed: Bool { isNullAccess && !held.isEmpty || !freedHint.isEmpty }
 }

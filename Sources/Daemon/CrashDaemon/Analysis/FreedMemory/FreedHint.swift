@@ -1,12 +1,12 @@
 import CrashReport
 import CrashRing
 
-// These properties recognize traces of the allocator that are outside the main heap, or that are not sufficient
+// The following properties recognize traces of the allocator that are outside the main heap, or that are not sufficient
 // evidence.
 extension CrashFacts {
-  /// The alignment of a thread's heap, as the exponent of a power of two.
+  /// The alignment of a heap that glibc creates for a thread, as the exponent of a power of two.
   ///
-  /// The alignment equals the maximum size of a thread's heap (glibc's HEAP_MAX_SIZE).
+  /// The alignment equals the maximum size of this heap (glibc's HEAP_MAX_SIZE).
   private static let arenaBits: UInt64 = 26
 
   /// Whether a value is glibc's link from one freed block in the heap of a thread to the next freed block.
@@ -14,12 +14,13 @@ extension CrashFacts {
   /// A link is the address of the next block, xor the page number of the block that contains the link. The link of the
   /// last block is the page number alone.
   ///
-  /// A register must point into the same heap. Because both addresses are in this heap, 21 bits of the link are known.
-  /// No valid pointer has these bits.
+  /// A register must point into the same heap as the link. Because the block and the link's target are in this heap, 21
+  /// bits of the link are known. Valid pointers do not have these 21 bits.
   func isArenaLink(_ value: UInt64) -> Bool {
     guard value >= DiagnosisRule.nullPage, value.isCanonical else { return false }
     return Set(record.registers.prefix(16).map { $0 >> Self.arenaBits }).contains { number in
-      // The main heap has a separate check. The heaps of threads are above this limit.
+      // Links in the main heap are recognized by `HeapFacts.isLink`. The heaps of threads have higher addresses than
+      // this limit.
       guard number >= 1 << (40 - Self.arenaBits), number < 1 << (47 - Self.arenaBits) else { return false }
       let page = number << (Self.arenaBits - 12)
       return value >> (Self.arenaBits - 12) == number || (value ^ page) >> Self.arenaBits == number
@@ -28,8 +29,8 @@ extension CrashFacts {
 
   /// A note about a register that points to a freed block which contains the faulting value.
   ///
-  /// The note is empty if there is no such block. It is added to the sentence of another rule and is not a diagnosis,
-  /// because in a third of all crashes a register points to freed memory.
+  /// The note is empty if there is no such block. Another rule's sentence includes this note. The note is not a
+  /// diagnosis, because in a third of all crashes a register points to freed memory.
   var freedHint: String {
     guard isMemoryFault || isGeneralProtection, !isFetch, let operand else { return "" }
     for number in [operand.base, operand.index].compactMap({ $0 }) where number != RegisterNames.pc && number != 7 {

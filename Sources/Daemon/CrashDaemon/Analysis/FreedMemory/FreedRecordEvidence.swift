@@ -3,7 +3,7 @@ import CrashRing
 
 /// The record of an object that had left the quarantine before a crash, and whose address is in a register.
 ///
-/// The record alone is not evidence. The memory may have been reused, and the cause of the crash may be in the new use.
+/// The record alone is not evidence. The program may have reused the memory, and the new use may have caused the crash.
 struct FreedRecord: Sendable {
   var incident: Incident
   /// The stack of the last release, innermost first.
@@ -31,10 +31,10 @@ struct FreedRecord: Sendable {
 extension RingContents {
   /// The maximum number of freed-object records in one ring.
   ///
-  /// The shield does not write more records.
+  /// The shield writes at most this number of freed-object records.
   private static let freedRecordLimit = 8
 
-  /// The freed-object records that the quarantine wrote for the addresses in the registers of a crash.
+  /// The quarantine's freed-object records for the addresses that are in the registers of a crash.
   func freedRecords(of record: CrashRecord) -> [Incident] {
     let sequence = Int64(bitPattern: record.sequence)
     let own = incidents.lazy.filter {
@@ -52,9 +52,10 @@ extension RingContents {
 }
 
 extension CrashFacts {
-  /// The freed-object record of the block that a use-after-free rule found; nil if the quarantine has no record of it.
+  /// The freed-object record for the block that a use-after-free rule found; nil if the quarantine has no record of
+  /// this block.
   ///
-  /// If several rules found a block, the block of the first rule is used.
+  /// If several rules found a block, this property uses the block of the first rule.
   var freedRecord: FreedRecord? {
     guard !freedRecords.isEmpty,
       let evidence = danglingOperand ?? danglingCall ?? danglingSelf ?? danglingFreedRecord ?? danglingField
@@ -62,16 +63,17 @@ extension CrashFacts {
     return freedRecords.first { $0.address == evidence.block }
   }
 
-  /// The evidence that Swift used memory as an object although the memory now has another use.
+  /// The evidence that Swift used memory as an object after the memory was reused for other data.
   ///
-  /// Before, the memory was an object of a protected class. Many objects have the same address over time, so a former
-  /// object at the address is not sufficient evidence. The fault must show that Swift used the memory as an object
-  /// although it is not an object. There are two cases:
-  /// - A method call, with the object in r13, used the first word of the memory, which is not a class.
-  /// - The runtime retained, released or destroyed the object and used that first word.
+  /// Before the reuse, the memory contained an object of a protected class. Over time, many objects have the same
+  /// address, so a former object at the address is not sufficient evidence. The fault must show that Swift used the
+  /// memory as an object although it is not an object. One of two cases shows this use:
+  /// - A method call with the object in r13 read the first word of the memory, and this word is not a class.
+  /// - The runtime retained, released or destroyed the object and read that first word.
   ///
-  /// The words around the address exclude an overrun of a live object. A live object would still have a plausible
-  /// reference count. An overrun would also have overwritten the size that glibc stores before the block.
+  /// The words around the address must also show that no buffer overrun damaged a live object. After an overrun, a live
+  /// object would still have a plausible reference count. An overrun would also have overwritten the size that glibc
+  /// stores before the block.
   var danglingFreedRecord: DanglingEvidence? {
     let blocks = freedRecordBlocks
     guard !blocks.isEmpty else { return nil }
@@ -122,7 +124,7 @@ extension CrashFacts {
     #endif
   }
 
-  /// Whether the failed read was the read of the code address of an async method.
+  /// Whether the failed read was the read that loads the code address of an async method.
   var isAsyncCall: Bool {
     #if arch(x86_64)
       return operand?.base != nil && !isFetch && MethodLoad_x86_64.beginsAsync(record.instruction)

@@ -13,17 +13,17 @@ struct HeapFacts: Sendable, Equatable {
     self.range = range
   }
 
-  /// Reads the facts from a ring, which is untrusted input.
+  /// Reads the facts from a ring, whose contents are untrusted input.
   init(_ facts: RingContents.MemoryFacts, end: UInt64) {
     let start = facts.heapStart ?? end
     self.init(key: facts.heapKey, range: start < end ? start..<end : 0..<0)
   }
 
-  /// The number that one retain adds to the word of the reference count, and that one release subtracts.
+  /// The number that one retain adds to the word with the reference count, and that one release subtracts.
   ///
   /// In a freed block, a stray retain or release changes glibc's data by this number.
   static let strongReference: UInt64 = 1 << 33
-  /// The maximum number of stray retains or releases that an explanation may assume.
+  /// The maximum number of stray retains or releases that a diagnosis may assume.
   private static let strayLimit: Int64 = 32
 
   /// The number of stray retains that change `original` into `value`.
@@ -54,7 +54,7 @@ struct HeapFacts: Sendable, Equatable {
     let last = range.upperBound - 1
     let pages = range.lowerBound >> 12...last >> 12
     if pages.contains(word) { return true }
-    // The page number has no influence on the highest bits of the next block's address.
+    // The page number does not change the highest bits of the next block's address.
     guard word >> 36 == range.lowerBound >> 36 || word >> 36 == last >> 36 else { return false }
     return pages.contains { page in
       let next = word ^ page
@@ -62,24 +62,25 @@ struct HeapFacts: Sendable, Equatable {
     }
   }
 
-  /// Larger heaps are not searched, because the search tries each page, and because more values match by chance.
+  /// The maximum size of a heap in which `isLink` recognizes links, because the search tries each page, and because in
+  /// larger heaps more values match by chance.
   private static let linkLimitBytes: UInt64 = 1 << 28
 
-  /// The address of the side table, if the second word of an object is interpreted as a reference to a side table.
+  /// The address of the side table, if the second word of an object is read as a reference to a side table.
   static func sideTable(_ word: UInt64) -> UInt64 { (word & ((1 << 62) - 1)) << 3 }
 }
 
-/// The state of a block, according to its first two words.
+/// The state of a memory block, according to its first two words.
 ///
-/// The values were measured for glibc 2.36 and Swift 6.3 on x86-64.
+/// The values were measured with glibc 2.36 and Swift 6.3 on x86-64.
 enum BlockState: Sendable, Equatable {
   /// Freed, in a tcache, with the number of stray retains or releases after the block was freed.
   case cached(drift: Int64)
   /// Freed, in a fast bin.
   ///
-  /// The block was a Swift object.
+  /// The first words show that the block was a Swift object.
   case fastBin
-  /// Freed, in a list; the former content is unknown.
+  /// Freed, and linked into a list of free blocks; the former contents are unknown.
   case listed
   /// Freed, in a bin, with pointers to glibc's arena or to neighbors in its first words.
   ///
@@ -87,12 +88,12 @@ enum BlockState: Sendable, Equatable {
   case binned(drift: Int64)
   /// Deinitialized, but not freed, because unowned references to the object remain.
   case deinitialized
-  /// In use by other code; the text describes the former or the expected content.
+  /// In use by other code; the string describes the former or the expected contents.
   case taken(String)
 
-  /// The maximum number of stray retains or releases that are accepted for a block in a bin.
+  /// The maximum number of stray retains or releases that is accepted for a block in a bin.
   ///
-  /// A higher limit would accept unrelated values.
+  /// A higher maximum would accept unrelated values by chance.
   private static let binnedStrays: Int64 = 8
 
   var isTaken: Bool {
@@ -104,7 +105,7 @@ enum BlockState: Sendable, Equatable {
   ///   - words: The first two words of the block.
   ///   - heap: The facts about the heap.
   ///   - isArena: Whether an address is in the data of glibc.
-  ///   - isMetadata: Whether a class may be at an address, which must be in an image or in the heap.
+  ///   - isMetadata: Whether a class may be at an address, which must then be in an image or in the heap.
   /// - Returns: The state; nil if the block may be in use.
   static func of(
     _ address: UInt64, _ words: (UInt64, UInt64), heap: HeapFacts, isArena: (UInt64) -> Bool,
@@ -112,14 +113,14 @@ enum BlockState: Sendable, Equatable {
   ) -> BlockState? {
     let (first, second) = words
     if let key = heap.key, let drift = HeapFacts.drift(of: second, from: key) { return .cached(drift: drift) }
-    // An object in deinit has a reference count with these properties: the flags IsDeiniting and PureSwiftDealloc are
+    // The reference count of an object in deinit has three properties. The flags IsDeiniting and PureSwiftDealloc are
     // set, there are few unowned references, and there is no side table.
     let isDeiniting = second & (1 << 63 | 1 << 32 | 1) == (1 << 32 | 1) && second & 0xffff_ffff < 2_048
     let strong = second >> 33 & 0x1fff_ffff
     if isDeiniting, strong < 32 {
       if heap.leads(from: address, to: first) { return .fastBin }
-      // Two small integers look like this reference count. A deinitialized object still begins with its class, so check
-      // the first word, too.
+      // Two small integers that the program stored can look like this reference count. A deinitialized object still
+      // begins with its class, so this code checks the first word, too.
       if isMetadata(first) { return .deinitialized }
     }
     // When malloc takes a block from a tcache, it clears the second word. If the second word is zero, the block may be
@@ -131,7 +132,7 @@ enum BlockState: Sendable, Equatable {
     // list.
     if isLink(second), isArena(first) || isArena(second) { return .binned(drift: 0) }
     // No program writes a pointer that differs from a valid pointer by a few retains. In a large heap, the changed
-    // pointer may be a valid pointer, too. Therefore, exclude values in the heap.
+    // pointer may by chance be a valid pointer. Therefore, this code excludes values that point into the heap.
     guard !heap.range.contains(second), !isArena(second) else { return nil }
     let stray = (-Self.binnedStrays...Self.binnedStrays).first { count in
       count != 0 && isLink(second &- UInt64(bitPattern: count) &* HeapFacts.strongReference)

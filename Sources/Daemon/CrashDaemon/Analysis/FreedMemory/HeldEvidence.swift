@@ -3,7 +3,8 @@ import CrashRing
 
 /// Evidence that an object in quarantine explains a crash.
 ///
-/// The quarantine did not detect the use itself. For example, the program called the method directly.
+/// The quarantine did not detect the use of the object itself. For example, the program called a method directly, and
+/// not through the method table of the class.
 struct HeldEvidence: Sendable {
   var object: FreedRecord
   /// The part of the sentence that states how the fault used the object.
@@ -21,7 +22,7 @@ struct HeldEvidence: Sendable {
 }
 
 extension RingContents {
-  /// The objects in quarantine whose address is in a register of the crash.
+  /// The objects in quarantine whose addresses are in registers of the crash.
   func heldObjects(of record: CrashRecord) -> [Incident] {
     let sequence = Int64(bitPattern: record.sequence)
     let own = incidents.lazy.filter {
@@ -32,17 +33,17 @@ extension RingContents {
 }
 
 extension CrashFacts {
-  /// The object in quarantine whose method failed.
+  /// The object in quarantine whose method caused the fault.
   ///
   /// A register that points to an object in quarantine is not sufficient evidence, because registers often point to an
   /// object after its last release. The fault must be in a method of the object's class, and an empty value must have
-  /// caused it. The method must have been called on the object, which Swift passes in r13.
+  /// caused the fault. The method must have been called on the object, which Swift passes in r13.
   ///
   /// For an inlined method, any register may contain the object, and r13 must not contain a live object to which the
   /// method may belong. In other code, the null pointer must have been loaded from the object directly before the
   /// fault.
   var heldObject: HeldEvidence? {
-    // The policy absorb defers a deinit. The deferred deinit may use its object.
+    // Under the policy `absorb`, the quarantine defers a deinit. The deferred deinit is allowed to use its object.
     guard !held.isEmpty, isFaultOfEmptyField, !isDeferredDeinit else { return nil }
     if let load = fieldLoad, let object = held.first(where: { load.address &- $0.address < $0.bytes }) {
       return HeldEvidence(object: object, tie: load.text)
@@ -63,7 +64,7 @@ extension CrashFacts {
     return nil
   }
 
-  /// Whether the memory at an address begins with a class in an image, as an object does.
+  /// Whether the memory at an address begins with a pointer to a class in an image, as a Swift object does.
   private func isObject(_ address: UInt64?) -> Bool {
     guard let first = address.flatMap({ memory.word(at: $0) }) else { return false }
     return images.contains { $0.start <= first && first < $0.end }
@@ -71,7 +72,7 @@ extension CrashFacts {
 
   /// Whether an empty value caused the fault.
   ///
-  /// Examples are a null pointer, an element of an empty array, and a nil optional.
+  /// Empty values are a null pointer, an element of an empty array, and a nil optional.
   private var isFaultOfEmptyField: Bool {
     if isNullAccess || isTrapWithReason { return true }
     return isMemoryFault && isFetch && record.address < DiagnosisRule.nullPage

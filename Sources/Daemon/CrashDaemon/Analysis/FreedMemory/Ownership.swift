@@ -3,15 +3,16 @@ import CrashSymbols
 
 /// Decides which frames are in-app.
 ///
-/// Reports show in-app frames first, and the names of groups consist of their names.
+/// Reports show in-app frames first, and the keys of crash groups consist of the names of in-app frames.
 ///
-/// The decision depends on the file and the function, but not on the line number. swiftc assigns line 0 to merged
-/// calls, to the failing branch of `T!` and to the resume address of an async function.
+/// The decision depends on the file and the function, but not on the line number. The reason is that swiftc assigns
+/// line 0 to merged calls, to the failing branch of `T!` and to the resume address of an async function.
 ///
-/// These functions are not in-app:
-/// - System libraries and the Swift runtime with its modules, even if they are linked statically.
-/// - Compiler-generated code (thunks, accessors), and the headers of the system and of compilers.
-/// - The code of this package, and packages on which the program depends. SwiftPM builds these from `…/checkouts/…`.
+/// Functions of the following kinds are not in-app:
+/// - Functions of system libraries and of the Swift runtime with its modules, even if these are linked statically.
+/// - Compiler-generated code (thunks, accessors), and functions in the headers of the system and of compilers.
+/// - The code of this package, and the code of packages on which the program depends. SwiftPM builds these packages
+///   from `…/checkouts/…`.
 enum Ownership {
   static func isOwn(mangled: String, file: String?, line: Int?, image: String?) -> Bool {
     guard let image, !KnownNames.shared.isSystem(image: image) else { return false }
@@ -33,7 +34,8 @@ enum Ownership {
   enum Origin: Sendable {
     /// The function belongs to a runtime or to the compiler.
     case runtime
-    /// The function has a name as the C parts of Foundation have; it belongs to them if it has no debug information.
+    /// The function has a name like the functions in Foundation's C parts; it belongs to Foundation if it has no debug
+    /// information.
     case foundation
     /// The function is compiler-generated, unless debug information has a line for it.
     ///
@@ -65,7 +67,8 @@ enum Ownership {
   /// Whether the name belongs to the inner of two nested implicit closures.
   ///
   /// swiftc emits these closures for a method reference as an argument, such as `shop.respond`. The parts of an async
-  /// closure have such a name, too. The name of a closure of the program inside this closure ends differently.
+  /// closure have names of this form, too. A closure of the program inside this closure has a name with a different
+  /// end.
   private static func isMethodReference(_ stem: Substring) -> Bool {
     stem.contains("fu") && stem.firstMatch(of: #/fu\d*_.*fu\d*_(T[A-Z]\d*_?)*$/#) != nil
   }
@@ -95,8 +98,8 @@ enum Ownership {
     "_ZNRSt", "_ZNKRSt", "_ZNOSt", "_ZNKOSt", "_ZNVSt", "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx", "__cxa_", "__gxx_",
     "_Unwind_", "__clang_call_terminate", "__libc_", "__restore_rt",
     "cs_handler_", "cs_shim_",
-    // These functions come from static libraries: libdispatch and its block runtime, the C entry points of the Swift
-    // runtime, and the demangler.
+    // The following prefixes belong to static libraries: libdispatch and its block runtime, the C entry points of the
+    // Swift runtime, and the demangler.
     "__dispatch_", "___dispatch_", "__DISPATCH_", "_os_object_", "os_object_", "_Block_", "__swift_", "_ZN7__swift",
     "_ZNK7__swift", "block_copy_helper", "block_destroy_helper", "__copy_helper_block_", "__destroy_helper_block_",
     // swiftc emits this function under a name without a module.
@@ -104,8 +107,8 @@ enum Ownership {
   ]
   /// The prefixes of the functions in Foundation's C parts.
   ///
-  /// Statically linked Foundation functions have no debug information. Functions of the program that have such a name
-  /// usually have debug information.
+  /// Statically linked Foundation functions have no debug information. Functions of the program that have one of these
+  /// prefixes usually have debug information.
   private static let foundation = [
     "CF", "_CF", "__CF", "___CF", "____CF", "_ZN6icu_", "_ZNK6icu_", "_ZNO6icu_", "_ZNKR6icu_",
   ]
@@ -115,16 +118,17 @@ enum Ownership {
 
   /// Whether the function belongs to a runtime in C or C++.
   ///
-  /// A statically linked runtime is in the program's image, so the image does not show this.
+  /// A statically linked runtime is in the program's image, so the image does not show that the function belongs to a
+  /// runtime.
   static func isPlumbing(_ mangled: String) -> Bool {
     plumbingNames.contains(mangled) || plumbing.contains { mangled.hasPrefix($0) } || isSwiftsCxx(mangled)
   }
 
   /// Whether the function is C++ code with types of the Swift runtime.
   ///
-  /// An example is the file-local `completeTaskWithClosure(swift::AsyncContext*, swift::SwiftError*)`. Other functions
-  /// are in an unnamed namespace. C++ code of the program that is called through a bridging header has no types in
-  /// namespace `swift`.
+  /// An example is the file-local function `completeTaskWithClosure(swift::AsyncContext*, swift::SwiftError*)`. Some of
+  /// these functions are in an unnamed namespace. C++ code of the program that is called through a bridging header has
+  /// no types in namespace `swift`.
   private static func isSwiftsCxx(_ mangled: String) -> Bool {
     guard mangled.hasPrefix("_Z") else { return false }
     return mangled.contains("N5swift")
@@ -146,7 +150,7 @@ enum Ownership {
     return Demangler.module(of: mangled).map(runtimeModules.contains) ?? false
   }
 
-  /// Whether the function is in an extension of a standard library type that another module declares.
+  /// Whether another module declares the function, in an extension of a standard library type.
   ///
   /// The mangled name of the context consists of the type, the module of the extension and `E`.
   private static func isExtensionOfOthers(_ mangled: String) -> Bool {
@@ -167,7 +171,7 @@ enum Ownership {
 
   /// Whether the file is a header of the system or of a compiler.
   ///
-  /// The functions of such headers are inlined into the program's functions.
+  /// The functions of these headers are inlined into the program's functions.
   ///
   /// A compiler may write the path of a header with `..`:
   /// `/usr/lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/optional`.
@@ -184,7 +188,7 @@ enum Ownership {
 
   /// Whether the file is code of this package that runs in the host process.
   ///
-  /// This code is in the stacks of deferred deinits.
+  /// Frames of this code are in the stacks of deferred deinits.
   private static func isShield(file: String) -> Bool { shieldDirectories.contains(where: file.contains) }
 
   private static let shieldDirectories = [

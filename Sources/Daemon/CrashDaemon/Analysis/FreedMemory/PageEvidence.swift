@@ -10,7 +10,7 @@ struct PageEvidence: Sendable {
   /// The stack that allocated the object, innermost first.
   var allocation: [CrashReport.Frame]
 
-  /// The sentence, without the call site and without a full stop.
+  /// The sentence about the incident, without the call site and without a full stop.
   var text: String {
     let text = PageIncident(incident, by: by).text
     // If the sentence begins with a class name, do not capitalize the name, because users search reports for it.
@@ -45,7 +45,7 @@ struct PageEvidence: Sendable {
 }
 
 extension RingContents {
-  /// The guard page's incident that led to a crash: it has the thread and the faulting address of the crash.
+  /// The guard page's incident that led to a crash: the incident has the thread and the faulting address of the crash.
   func pageIncident(of record: CrashRecord) -> Incident? {
     guard record.signal == SIGSEGV, record.code > 0, record.code != 128 else { return nil }
     return incidents.first { incident in

@@ -15,7 +15,8 @@ struct PoisonEvidence: Sendable, Equatable {
   private static let classes: UInt32 = 1 << 11
   /// The range of the low 16 bits, which are the sum of 0x8000, the object's size and an offset.
   ///
-  /// For a sum outside this range, the offset may also have changed the record number in the higher bits.
+  /// For a sum outside this range, the addition of the offset may also have changed the record number in the higher
+  /// bits.
   private static let lowHalf: Range<UInt64> = 0x4000..<0xE000
 
   /// Decodes a poison value; nil if the value does not belong to a class that the process protected.
@@ -35,7 +36,7 @@ struct PoisonEvidence: Sendable, Equatable {
 }
 
 extension CrashFacts {
-  /// The class of the object that was used after it was freed; nil if no evidence contains the class.
+  /// The class of the object that the program used after the object was freed; nil if no evidence contains the class.
   var danglingClass: String? {
     if let page, page.isOfFreed { return page.incident.subject.isEmpty ? nil : page.incident.subject }
     if let poison { return poison.className }
@@ -43,7 +44,7 @@ extension CrashFacts {
     return record.objectClass.isEmpty ? freedRecord?.incident.subject : record.objectClass
   }
 
-  /// The poison value in the register that led to the fault.
+  /// The evidence that the register that led to the fault contains a poison value.
   var poison: PoisonEvidence? {
     guard isGeneralProtection, !protectedClasses.isEmpty else { return nil }
     let numbers = [operand?.base, operand?.index].compactMap { $0 }

@@ -4,7 +4,7 @@ import CrashSymbols
 
 /// A class that the object at an address should have, according to the code.
 ///
-/// The class is the type of a variable, or a class whose name a function's code contains.
+/// The code shows the class as the type of a variable, or as a class whose name a function's code contains.
 struct ExpectedClass: Sendable, Equatable {
   /// The name of the class without its module.
   var name: String
@@ -14,7 +14,7 @@ struct ExpectedClass: Sendable, Equatable {
   var isDerived = false
   /// Whether a variable that contains the object's address has this class.
   ///
-  /// Otherwise, the class only occurs in the function.
+  /// If it is false, the name of the class only occurs in the code of the function.
   var isOfVariable = false
 
   /// The size of the block that glibc allocates for an instance, including the header; 0 if `bytes` is invalid.
@@ -22,8 +22,8 @@ struct ExpectedClass: Sendable, Equatable {
 
   /// Whether a block of this size may have contained an instance before another allocation reused the block.
   ///
-  /// malloc returns a block that is 16 bytes larger if the remainder would be smaller than the smallest block. This
-  /// function does not accept the larger size, because a wrong match would be more probable.
+  /// malloc returns a block that is 16 bytes larger than this size if the rest of a free block would be too small for
+  /// another block. This function does not accept the larger size, because more blocks would then match by chance.
   func fits(_ block: UInt64) -> Bool { blockBytes != 0 && block == blockBytes }
 }
 
@@ -38,7 +38,7 @@ extension CrashFacts {
 
   private var useWithoutObject: (block: FreedBlock, evidence: DanglingEvidence)? {
     guard isMemoryFault || isGeneralProtection, isInObjectFunction || isSwiftCaller else { return nil }
-    // Check the object of the called method first.
+    // Check r13 first, because it contains the object of the called method.
     let others = record.registers.prefix(16).enumerated().filter { $0.offset != 7 }.map(\.element)
     let pointers = [swiftSelfValue].compactMap { $0 } + others
     var tried: Set<UInt64> = []
@@ -56,10 +56,10 @@ extension CrashFacts {
     return nil
   }
 
-  /// Whether the header that follows the block is intact.
+  /// Whether the allocator's header that follows the block is intact.
   ///
-  /// An overrun of this block would have overwritten that header. The record contains the header only if the block is
-  /// short. If the header is missing, the result is true.
+  /// An overrun of this block would have overwritten that header. The record contains that header only if the block is
+  /// short. If the record does not contain the header, the result is true.
   private func isWholeBehind(_ block: FreedBlock) -> Bool {
     guard let next = memory.word(at: block.address &+ block.bytes) else { return true }
     return Self.isBlockSize(next)
@@ -67,8 +67,8 @@ extension CrashFacts {
 
   /// The evidence that the code used the first words of the block as an object.
   ///
-  /// The runtime reads the second word of an object, too. This word is the reference count or refers to a side table.
-  /// The program's code reads only the first word and does not compute with it.
+  /// The runtime reads the first and the second word of an object. The second word is the reference count or refers to
+  /// a side table. The program's code reads only the first word and does not compute with it.
   private func use(of block: FreedBlock) -> DanglingEvidence? {
     if isInObjectFunction { return operandEvidence(in: [block]) ?? callEvidence(in: [block]) }
     guard !isInSwiftRuntime else { return nil }
@@ -81,8 +81,8 @@ extension CrashFacts {
 
   /// Whether the fault is in a function of the Swift runtime that has an object as a parameter and reads it.
   ///
-  /// Other images may have static C++ functions with the same name. The mangled names of the runtime's functions
-  /// contain types of the runtime.
+  /// Other images may have static C++ functions with the same name. Only the runtime's own functions have mangled names
+  /// that contain types of the runtime.
   private var isInObjectFunction: Bool {
     guard isInSwiftRuntime, let name = frames.first?.mangled, !name.hasPrefix("$s") else { return false }
     return !name.hasPrefix("_ZL") || name.contains("N5swift10HeapObject")
@@ -90,9 +90,9 @@ extension CrashFacts {
 
   /// Whether the faulting instruction reads a method or the value witness table from a class.
   ///
-  /// Offsets 0 and 8 are excluded. At these offsets, an object has its class and its reference count, so the
-  /// instruction may have read an object to which the block points. This does not show that the block itself should be
-  /// an object.
+  /// The offsets 0 and 8 from the register are excluded. At these offsets, an object has its class and its reference
+  /// count, so the instruction may have read an object to which the block points. A read at these offsets does not show
+  /// that the block itself should be an object.
   private var isLoadByClass: Bool {
     guard let operand, operand.base != nil, operand.index == nil, !isFetch, instruction?.kind != .call,
       instruction?.kind != .jump
@@ -101,15 +101,15 @@ extension CrashFacts {
     return distance > Self.headerBytes || distance == Self.valueWitnesses
   }
 
-  /// The size of the header, after which a class has its first method, and an object has its first field.
+  /// The size of the header in front of the first method of a class and in front of the first field of an object.
   private static let headerBytes: Int64 = 16
   /// The offset from a class to the pointer to its value witness table.
   private static let valueWitnesses: Int64 = -8
 
   /// The evidence that the code used a reused block, whose size is the size of an expected class.
   ///
-  /// A dangling pointer points to a block of the former object's size, because malloc reuses a block for an allocation
-  /// of about the same size. A pointer that never pointed to an object points to a block of any size.
+  /// A dangling pointer points to a block of the former object's size, because malloc reuses freed blocks for
+  /// allocations of about the same size. A pointer that never pointed to an object may point to a block of any size.
   var danglingReuse: (evidence: DanglingEvidence, expected: ExpectedClass)? {
     guard !expectedClasses.isEmpty, let (block, evidence) = useWithoutObject,
       let expected = expectedClasses.first(where: { $0.fits(block.bytes + 8) })
@@ -117,7 +117,7 @@ extension CrashFacts {
     return (evidence, expected)
   }
 
-  /// The address at which the code expected an object, and at which the fault found freed memory or a reused block.
+  /// The address at which the code expected an object, and at which the record shows freed memory or a reused block.
   var objectInQuestion: UInt64? { freedObject?.block ?? blockWithoutObject?.address }
 
   /// The evidence about the freed block that explains the fault.
@@ -127,7 +127,7 @@ extension CrashFacts {
 
   /// The class that the code expects at the freed block.
   ///
-  /// The value is nil if the code names no class of the block's size, or several classes.
+  /// The value is nil if the code names no class whose instances have the block's size, or several such classes.
   var freedClass: ExpectedClass? {
     guard let block = freedObject?.block else { return nil }
     let size = memory.word(at: block &- 8)
@@ -139,7 +139,7 @@ extension CrashFacts {
     return first
   }
 
-  /// The class that the code expects at the block that a rule found; nil if it is unknown.
+  /// The class that the code expects at the block that the rule with this name found; nil if the class is unknown.
   func expectedClass(by rule: String) -> String? {
     switch rule {
     case DiagnosisRule.reuse, DiagnosisRule.reuseByCode: danglingReuse?.expected.name
@@ -156,7 +156,7 @@ extension CrashFacts {
 
   /// The classes of the variables in scope that contain the object's address.
   ///
-  /// If there are no such variables, these are the classes that the function names.
+  /// If no variable contains the address, the result is the classes that the function's code names.
   func expectedClasses(in scope: ScopeDescription) -> [ExpectedClass] {
     guard let address = objectInQuestion else { return [] }
     let known = scope.variables.flatMap { variable -> [ExpectedClass] in
@@ -173,13 +173,13 @@ extension CrashFacts {
       ? scope.namedClasses.flatMap { named in
         Self.classes(named.name, named.size, derived: named.derivedSizes, isOfVariable: false)
       } : known
-    // If the classes have many different sizes, any block would match one of them.
+    // If the classes have many different sizes, almost any block matches one of them.
     return Set(classes.map(\.blockBytes)).count > Self.sizeLimit ? [] : classes
   }
 
-  /// The maximum number of different sizes.
+  /// The maximum number of different instance sizes of the expected classes.
   ///
-  /// With more sizes, a match is weak evidence, because the main function of a program names most of its classes.
+  /// With more sizes, a match is weak evidence. For example, the main function of a program names most of its classes.
   private static let sizeLimit = 4
 
   private static func classes(

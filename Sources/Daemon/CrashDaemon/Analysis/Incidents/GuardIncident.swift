@@ -7,7 +7,9 @@ struct GuardIncident: Sendable {
 
   init(_ incident: Incident) { self.incident = incident }
 
-  /// The name of the kind for programs, which never changes; the number of the kind if a later version wrote it.
+  /// The name of the incident's kind in the interface for programs, which never changes.
+  ///
+  /// If a later version wrote an unknown kind, this is its number.
   var kind: IncidentReport.Kind { .init(Self.name(of: incident.kind)) }
 
   static func name(of kind: UInt32) -> String { GuardKinds.name(of: Int(kind)) ?? "\(kind)" }
@@ -22,14 +24,14 @@ struct GuardIncident: Sendable {
 
   /// Splits the subject, which consists of the file, a colon, a space, and the reason.
   private var parts: (file: String, reason: String)? {
-    // Without a line number, the subject consists only of the reason, which may contain a colon.
+    // If the incident has no line number, the subject consists only of the reason, which may contain a colon.
     guard incident.word != 0, let end = incident.subject.firstRange(of: ": ") else { return nil }
     return (String(incident.subject[..<end.lowerBound]), String(incident.subject[end.upperBound...]))
   }
 
   /// Removes the innermost frames, which belong to the guard.
   func own(_ frames: [CrashReport.Frame]) -> [CrashReport.Frame] {
-    // An incident without a call site comes from a hook of the Swift runtime.
+    // An incident without a call site was recorded by a hook of the Swift runtime.
     if incident.word == 0, kind == .isolation { return Self.behindCheck(frames) }
     return Array(frames.drop(while: Self.isOurs))
   }
@@ -59,8 +61,8 @@ struct GuardIncident: Sendable {
   }
 
   private static func isOurs(_ frame: CrashReport.Frame) -> Bool {
-    // Match the functions of these modules, and the functions in their extensions of types of other modules. In a
-    // mangled name, `E` follows the module of the extension.
+    // Match the functions of these modules, and the functions in these modules' extensions of types of other modules.
+    // In a mangled name, `E` follows the module of the extension.
     let modules = ["11CrashShield", "17CrashShieldGuards", "21CrashShieldFoundation", "19CrashShieldImplicit"]
     return modules.contains { frame.mangled.hasPrefix("$s" + $0) || frame.mangled.contains($0 + "E") }
       || frame.function == "cs_quarantine_here"

@@ -2,7 +2,7 @@ import CShimRing
 import CrashReport
 import CrashRing
 
-/// Builds the report of an incident, with symbolicated addresses and a sentence about the cause.
+/// Builds the report of an incident, with symbolicated addresses and a sentence that states the cause.
 struct IncidentBuilder: Sendable {
   private static let frameLimitBytes = 64 << 10
 
@@ -35,7 +35,8 @@ struct IncidentBuilder: Sendable {
       source: Self.name(incident.source), kind: kind, mode: mode,
       subject: guarding?.reason ?? (incident.subject.isEmpty ? expanded.runtimeFailure ?? "" : incident.subject),
       sentence: "",
-      // The policy absorb defers the deinit. A use of the object may still be correct until the deinit runs.
+      // Under the policy `absorb`, the quarantine defers the deinit. Until the deferred deinit runs, a use of the
+      // object may still be correct.
       confidence: incident.source == .quarantine && incident.mode == .absorb && kind != .handle
         ? .probable : .certain,
       method: method?.isEmpty == false ? method : nil, useThread: incident.useTid.map { Int($0) }, use: use,
@@ -54,7 +55,7 @@ struct IncidentBuilder: Sendable {
     return registers
   }
 
-  /// The frames of an incident that are in known images.
+  /// The frames of an incident whose addresses are in known images.
   static func frames(of incident: Incident, images: [RingContents.Image]) -> [CrashRecord.Frame] {
     let record = incident.record.map { $0.stack + $0.origin } ?? []
     return frames(at: incident.use, images: images, isFirstExact: incident.isExact)

@@ -8,12 +8,12 @@ struct IncidentHistory: Sendable {
 
   /// The incidents, sorted by their last occurrence.
   var incidents: [Incident]
-  /// The number of further incidents, which are omitted.
+  /// The number of further incidents, which the report omits.
   var omitted: Int
 
-  /// Selects the incidents of a ring that began before `end_ns`, in nanoseconds since 1970.
+  /// Selects the incidents of a ring that began before `end_ns` (in nanoseconds since 1970).
   ///
-  /// `end_ns` is nil if it is unknown when the process ended. In this case, all incidents are selected.
+  /// `end_ns` is nil if the time at which the process ended is unknown. In this case, all incidents are selected.
   init(_ contents: RingContents, before end_ns: UInt64?) {
     // Omit the incidents that caused a crash, because the diagnosis and the report's guarded object describe them.
     let earlier = contents.incidents.filter { incident in
@@ -32,7 +32,7 @@ extension RingContents {
     return IncidentHistory(self, before: crashes.min { $0.sequence < $1.sequence }?.time_ns)
   }
 
-  /// The frames that may occur in the sentences about these incidents.
+  /// The frames that may occur in the sentences about the incidents in `history`.
   var framesOfHistory: [CrashRecord.Frame] {
     history.incidents.flatMap { IncidentBuilder.placeFrames(of: $0, images: images) }
   }

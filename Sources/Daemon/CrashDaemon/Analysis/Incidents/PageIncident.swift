@@ -5,8 +5,8 @@ import CrashRing
 /// Describes an incident of a guard page.
 struct PageIncident: Sendable {
   var incident: Incident
-  /// A part of the sentence about the thread that freed the object, such as ` by thread 7 in drop()`; empty if it is
-  /// unknown.
+  /// The part of the sentence that names the thread that freed the object, such as ` by thread 7 in drop()`; empty if
+  /// the thread is unknown.
   var by = ""
 
   init(_ incident: Incident, by: String = "") {
@@ -14,7 +14,7 @@ struct PageIncident: Sendable {
     self.by = by
   }
 
-  /// The name of the kind for programs, which never changes.
+  /// The name of the incident's kind in the interface for programs, which never changes.
   var kind: IncidentReport.Kind {
     switch cs_ring_pages(rawValue: incident.kind) {
     case .CS_RING_PAGES_READ: .read
@@ -28,7 +28,7 @@ struct PageIncident: Sendable {
     }
   }
 
-  /// The sentence, without the call site and without a full stop.
+  /// The sentence about the incident, without the call site and without a full stop.
   var text: String {
     let subject = incident.subject.isEmpty ? "a block of memory" : incident.subject
     let amount = incident.amount

@@ -1,6 +1,6 @@
 import CrashRing
 
-/// A pointer that differs in one bit from another pointer in the thread's registers.
+/// A pointer that differs in only one bit from another pointer in the thread's registers.
 struct BitFlip: Sendable, Equatable {
   /// The DWARF number of the register with the wrong pointer.
   ///
@@ -12,21 +12,22 @@ struct BitFlip: Sendable, Equatable {
 }
 
 extension CrashFacts {
-  /// The maximum distance between two pointers that may point into the same object.
+  /// The maximum distance in bytes between two pointers that may point into the same object.
   private static let near: UInt64 = 4_096
 
-  /// The bit flip; nil if more than one register or bit explains the fault, or none does.
+  /// The bit flip that explains the fault; nil if no register and bit explain the fault, or more than one.
   ///
   /// Only a pointer into recorded memory or into an image is accepted as the correct pointer, because the record does
-  /// not show whether other pointers are valid. Mappings are often a power of two apart. A pointer to a removed mapping
-  /// therefore often differs in one bit from a pointer to another mapping. If the wrong pointer is canonical, the
-  /// repaired pointer must equal the correct pointer exactly, and must not be the start of a page.
+  /// not show whether other pointers are valid. The addresses of mappings often differ by a power of two. A pointer to
+  /// a removed mapping therefore often differs in one bit from a pointer to another mapping. If the wrong pointer is
+  /// canonical, the repaired pointer must equal the correct pointer exactly, and must not be the start of a page.
   var bitFlip: BitFlip? {
     guard isMemoryFault || isGeneralProtection, !isFetch, let operand, let base = operand.base,
       base != RegisterNames.pc, base != 7, record.registers.indices.contains(base)
     else { return nil }
     let value = record.registers[base]
-    // Exclude small numbers, which are null pointers with an offset. Exclude repeated bytes, which are poison patterns.
+    // Exclude small numbers, because they are null pointers with an offset. Exclude values of repeated bytes, because
+    // they are poison patterns.
     guard value >= DiagnosisRule.nullPage, !Self.isPoison(value) else { return nil }
     var found: [BitFlip] = []
     for bit in 0..<64 {

@@ -22,7 +22,8 @@ extension DiagnosisRule {
     ) { facts in
       facts.poison.map { "A \($0.className) was used after it was freed: \($0.text);" }
     },
-    // This is a separate rule, because a field that the quarantine emptied is not sufficient evidence.
+    // This is a separate rule with a lower confidence, because a field that the quarantine emptied is not sufficient
+    // evidence.
     DiagnosisRule(
       "dangling-held", cause: .dangling, 0.8, on: [.signal, .operand, .frames, .freedRecords, .code],
       headline: { use($0, "dangling-held") }
@@ -44,7 +45,8 @@ extension DiagnosisRule {
   static let field = "dangling-field"
   /// The name of the rule that needs the code before the fault and whose faulting value is null.
   ///
-  /// This rule is less certain. Zeros are common in memory, and a jump from elsewhere may have skipped the load.
+  /// This rule has a lower confidence than `field`. Zeros are common in memory, and a jump from another part of the
+  /// code may have skipped the load.
   static let nullField = "dangling-field-null"
   /// The name of the rule for reused blocks that needs the variables in scope at the fault.
   static let reuse = "dangling-reuse"
@@ -53,7 +55,7 @@ extension DiagnosisRule {
 
   /// The rules that infer a use-after-free from freed memory.
   ///
-  /// Their results are never certain.
+  /// The results of these rules are never certain.
   static let dangling: [DiagnosisRule] = [
     DiagnosisRule(
       "dangling-operand", cause: .dangling, 0.95, on: [.signal, .operand, .memory, .heap],
@@ -121,7 +123,7 @@ extension DiagnosisRule {
 
   /// The object, such as `a freed Basket`.
   ///
-  /// If only the code contains the class, this is `a freed object (the code expects a Basket)`.
+  /// If only the function's code names the class, the object is `a freed object (the code expects a Basket)`.
   private static func aFreed(_ facts: CrashFacts, _ rule: String) -> String {
     if let name = facts.danglingClass { return "a freed \(CleanText.line(name))" }
     guard let name = facts.expectedClass(by: rule) else { return "a freed object" }

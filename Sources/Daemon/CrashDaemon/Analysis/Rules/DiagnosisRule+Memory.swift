@@ -4,7 +4,9 @@ import CrashRing
 import Glibc
 
 extension DiagnosisRule {
-  /// The limit of null pointers with an offset, because vm.mmap_min_addr prevents mappings below this address.
+  /// The upper limit of null pointers with an offset.
+  ///
+  /// The kernel setting vm.mmap_min_addr prevents mappings below this address.
   static let nullPage: UInt64 = 65_536
 
   /// The part of a sentence about the accessed field, such as `, probably the field 'total' of 'order'`.
@@ -77,7 +79,7 @@ extension DiagnosisRule {
       guard facts.isDenied else { return nil }
       return "Read of \(facts.address), which may not be read"
     },
-    // If one bit is changed, the pointer equals another pointer in the thread's registers.
+    // If one bit of the pointer is flipped, the pointer equals another pointer in the thread's registers.
     DiagnosisRule(
       "bit-flip", 0.5, on: [.signal, .address, .operand],
       headline: { _ in "Bad pointer, one bit away from a good one: perhaps a bit flipped in memory;" }
@@ -100,7 +102,7 @@ extension DiagnosisRule {
       return "The program used an instruction that only the kernel may use"
     },
     // A fault with si_code 128 and si_addr 0 is not a null dereference. The processor does not report the address of
-    // this fault, but the instruction contains it.
+    // this fault, but the address can be computed from the instruction's operand.
     DiagnosisRule(
       "misaligned-vector", cause: .init("misaligned-access"), 0.95, on: [.signal, .instruction, .operand],
       headline: { "Misaligned access: the address must be a multiple of \($0.instruction?.alignment ?? 16)," }
@@ -121,7 +123,7 @@ extension DiagnosisRule {
         "Bad pointer: \(Address(address)) (\(operand.text)) is an address that no pointer can have (non-canonical);"
         + " it was used"
     },
-    // The `ret` faults before it removes the invalid return address from the stack.
+    // The `ret` instruction faults before it removes the invalid return address from the stack.
     DiagnosisRule(
       "smashed-return", cause: .init("non-canonical"), 0.95, on: [.signal, .instruction, .operand, .memory],
       headline: { _ in "Return to an address that no pointer can have: the return address on the stack was overwritten"
@@ -137,8 +139,8 @@ extension DiagnosisRule {
       return
         "Bad pointer: access to an address that no pointer can have (non-canonical; the processor did not report it)"
     },
-    // All addresses are canonical. The remaining causes are, for example, an invalid segment or a reserved bit in a
-    // loaded value. The record has no evidence that distinguishes them.
+    // All addresses that the instruction uses are canonical. The remaining causes are, for example, an invalid segment
+    // or a reserved bit in a loaded value. The record has no evidence that distinguishes them.
     DiagnosisRule("general-protection", 0.6, on: [.signal, .instruction, .operand]) { facts in
       guard facts.isGeneralProtection else { return nil }
       return "The processor refused an instruction without reporting the reason (general protection);"

@@ -1,4 +1,4 @@
-// The rules for runtimes that stop a program without a message. These rules use the frames.
+// The rules for programs that a runtime stopped without a message. These rules use the frames of the crashing thread.
 import CrashReport
 import CrashRing
 import Glibc
@@ -47,9 +47,9 @@ extension DiagnosisRule {
     },
   ]
 
-  /// The prefixes of the functions in a static libdispatch.
+  /// The prefixes of the functions in a statically linked libdispatch.
   ///
-  /// An in-app function with one of these prefixes belongs to the program.
+  /// If an in-app function has one of these prefixes, it belongs to the program and not to libdispatch.
   private static let dispatchNames = ["dispatch_", "_dispatch_", "__dispatch_", "___dispatch_", "__DISPATCH_"]
 
   private static let wrongExecutorFunctions = [
@@ -61,7 +61,7 @@ extension CrashFacts {
   /// The number of innermost frames that are searched for the runtime that stopped the program.
   private static let reach = 8
 
-  /// Whether the C++ runtime called std::terminate(), for example for an uncaught exception.
+  /// Whether the C++ runtime itself called std::terminate(), for example for an uncaught exception.
   ///
   /// The value is false if in-app code called terminate(), because the program may have caught the exception before.
   var isTerminating: Bool {
@@ -73,14 +73,14 @@ extension CrashFacts {
 
   /// Whether std::terminate() is on the stack.
   ///
-  /// Its caller may be any function.
+  /// Any function may have called std::terminate().
   var isCxxTerminateCalled: Bool {
     let names = frames.prefix(Self.reach).map(\.mangled)
     guard let last = names.firstIndex(of: "_ZSt9terminatev") else { return false }
     return !frames.prefix(last).contains(where: \.isOwn)
   }
 
-  /// Whether in-app code called abort() directly.
+  /// Whether an in-app function called abort() directly.
   var isAbortCalledByOwn: Bool {
     guard let abort = frames.prefix(Self.reach).firstIndex(where: { $0.mangled == "abort" }) else { return false }
     return frames.indices.contains(abort + 1) && frames[abort + 1].isOwn

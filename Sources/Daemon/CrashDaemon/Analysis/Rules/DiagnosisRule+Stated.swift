@@ -15,7 +15,8 @@ extension DiagnosisRule {
     DiagnosisRule("timer-signal", 1, on: [.signal]) { facts in
       facts.isTimer ? "A timer of the program sent it \(SignalText.name(facts.record.signal)); it was" : nil
     },
-    // The trap instruction has its own reason. Earlier messages have no relation to the trap.
+    // The trap instruction has a reason of its own, which the compiler stored in debug information. Earlier runtime
+    // error messages have no relation to this trap.
     DiagnosisRule("swift-runtime-failure", 1, on: [.signal, .runtimeFailure]) { facts in
       guard facts.isTrapWithReason, let text = facts.runtimeFailure else { return nil }
       return "Swift stopped the program: \(text)"
@@ -55,8 +56,8 @@ extension DiagnosisRule {
       guard facts.record.signal == SIGABRT, !facts.record.exceptionType.isEmpty, facts.isTerminating else { return nil }
       return "Uncaught C++ exception of type \(facts.exceptionType)"
     },
-    // This rule has a lower confidence. While a `catch` block runs, its caught exception is still the current
-    // exception, and the block may call abort().
+    // This rule has a lower confidence than the other rules of this list. While a `catch` block runs, its caught
+    // exception is still the current exception, and the block may call abort().
     DiagnosisRule(
       "cxx-exception-current", cause: .init("cxx-exception"), 0.6, on: [.signal, .exception, .frames]
     ) { facts in

@@ -10,7 +10,7 @@ struct DiagnosisRule: Sendable {
   var cause: CrashReport.Cause
   /// The confidence in the cause.
   ///
-  /// The value 1 means that the processor or a runtime reported the cause. A lower value means that the rule inferred
+  /// The value 1 means that the processor or a runtime reported the cause. A value below 1 means that the rule inferred
   /// the cause.
   var confidence: Double
   /// The evidence that the rule reads.
@@ -69,13 +69,13 @@ extension DiagnosisRule {
     }
   }
 
-  /// A note for a trap in isolated work that was not contained.
+  /// A note for a trap in isolated work if the shield did not contain the trap.
   private static func afterword(_ facts: CrashFacts) -> String {
     guard facts.record.exceedsIsolationBudget else { return "" }
     return " The trap was in isolated work, and not contained: Shield.maximumContainedFaults is reached."
   }
 
-  /// The ends of sentences to which the location is appended.
+  /// The ends of sentences after which the location of the crash is appended.
   ///
   /// If there is no location, the end is removed.
   private static let leads = ["; it was", ", noticed", "; it was used", ",", ";"]
@@ -92,7 +92,7 @@ extension DiagnosisRule {
       ? " It was in a deinit that the quarantine had deferred (policy absorb), on the shield's thread." : ""
   }
 
-  /// Changes the sentence of a rule for the position below its headline.
+  /// Changes the sentence of a rule so that the sentence can be shown below the rule's headline.
   private static func evidence(_ sentence: String) -> String {
     let end = leads.first(where: sentence.hasSuffix)?.count ?? 0
     var text = sentence.dropLast(end)

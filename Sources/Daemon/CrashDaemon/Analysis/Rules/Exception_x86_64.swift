@@ -8,16 +8,16 @@ struct Exception_x86_64: Sendable {
   /// The address of a page fault (register cr2).
   var address: UInt64
 
-  /// The resume flag (RF).
+  /// The resume flag (RF) in the flags register.
   ///
-  /// A fault saves the flags with RF set. The next instruction clears RF.
+  /// When an instruction faults, the processor saves the flags with RF set. The next completed instruction clears RF.
   static let resumeFlag: UInt64 = 1 << 16
 
   /// The signal that the kernel raises for the exception.
   /// - Parameters:
   ///   - pc: The address of the instruction that raised the exception.
-  ///   - expected: The delivered signal. For SIGABRT, any exception is accepted.
-  /// - Returns: The signal; nil if the exception raises no signal, or another signal than the delivered signal.
+  ///   - expected: The signal that was delivered. If it is SIGABRT, the function accepts any exception.
+  /// - Returns: The signal; nil if the exception raises no signal, or a signal other than the delivered one.
   func signal(pc: UInt64, expecting expected: Int32) -> (signal: Int32, code: Int32, address: UInt64)? {
     let told: (signal: Int32, code: Int32, address: UInt64)? =
       switch number {
@@ -29,7 +29,8 @@ struct Exception_x86_64: Sendable {
       // The page lies after the end of its mapped file.
       case 14 where expected == SIGBUS: (SIGBUS, 2, address)
       case 14: (SIGSEGV, pageFaultCode, address)
-      // Only the registers of the FPU contain the type of a floating-point exception. The code is therefore FPE_FLTUNK.
+      // Only the registers of the FPU show the type of a floating-point exception. Therefore, the code is FPE_FLTUNK
+      // (unknown).
       case 16, 19: (SIGFPE, 14, pc)
       case 17: (SIGBUS, 1, 0)
       default: nil
@@ -46,24 +47,26 @@ struct Exception_x86_64: Sendable {
 }
 
 extension CrashRecord {
-  /// The exception of a fault whose handler re-raised the signal while the signal was blocked, and then returned.
+  /// The processor's exception of a fault whose handler re-raised the signal while the signal was blocked, and then
+  /// returned.
   ///
   /// In this case, the record's registers are the registers of the fault. RF alone is not sufficient evidence. The
-  /// first access to a page also sets RF, and the record may still have the exception of an earlier fault that the
-  /// thread survived. Therefore, the instruction must be able to raise the exception. The value is nil if the
-  /// instruction cannot raise it, or if the signal was sent for another reason.
+  /// first access to a page also sets RF. In addition, the record may still have the exception of an earlier fault that
+  /// the thread survived. Therefore, the instruction must be able to raise the exception. The value is nil if the
+  /// instruction cannot raise the exception, or if the signal was sent for another reason.
   var pendingException_x86_64: Exception_x86_64? {
     guard registers.indices.contains(RegisterNames.pc) else { return nil }
     let exception = Exception_x86_64(number: trapNumber, error: errorCode, address: faultAddress)
     let decoded = InstructionDecoder_x86_64.decode(instruction)
-    // A page fault has an address, so RF is not required. After a breakpoint, RF is not set, because a breakpoint is a
-    // trap whose pc is after the instruction.
+    // A page fault is recognized by its address, so RF is not required. After a breakpoint, RF is not set, because a
+    // breakpoint is a trap whose pc is after the instruction.
     guard trapNumber == 14 || trapNumber == 3 || flags & Exception_x86_64.resumeFlag != 0 else { return nil }
     let isMade =
       switch trapNumber {
-      // The number 0 means a division error or that there was no exception.
+      // Exception number 0 is a division error, but the kernel also uses 0 if there was no exception.
       case 0: signal == SIGFPE && decoded?.isDivision == true
-      // The shield's handler has already checked the byte before pc. At the start of a function, this byte is padding.
+      // The shield's handler has already checked that the byte before pc is a breakpoint instruction. At the start of a
+      // function, the byte before pc is padding and not an executed instruction.
       case 3: frames.first.map { $0.functionStart != registers[RegisterNames.pc] } ?? false
       case 6:
         Self.undefined.contains { instruction.starts(with: $0) }
@@ -80,7 +83,7 @@ extension CrashRecord {
 
   /// The opcodes of ud2, ud1 and ud0, which are undefined instructions.
   private static let undefined: [[UInt8]] = [[0x0f, 0x0b], [0x0f, 0xb9], [0x0f, 0xff]]
-  /// The alignment check flag (AC).
+  /// The alignment check flag (AC) in the flags register.
   ///
   /// If AC is not set, the processor does not check the alignment of ordinary accesses.
   private static let alignmentFlag: UInt64 = 1 << 18
@@ -107,7 +110,8 @@ extension CrashRecord {
     return decoded.target?.value(registers, memory).map { !$0.isCanonical } ?? false
   }
 
-  /// Whether this instruction raised the page fault, and not an earlier instruction whose fault the thread survived.
+  /// Whether this instruction raised the page fault, and not an earlier instruction with a fault that the thread
+  /// survived.
   private func isTied(_ exception: Exception_x86_64, by decoded: MachineInstruction?) -> Bool {
     if exception.address == registers[RegisterNames.pc] { return true }
     guard let decoded, !decoded.hasUnknownOperand else {

@@ -8,7 +8,7 @@ import Synchronization
 /// string, so crashes of all users can share the cache.
 final class KnownNames: Sendable {
   struct Name: Sendable {
-    /// The simplified name.
+    /// The function's simplified name.
     ///
     /// `simplified` and `full` are sanitized for display.
     var simplified: String
@@ -30,7 +30,7 @@ final class KnownNames: Sendable {
     var paths: [Path: Bool] = [:]
     var bytes = 0
 
-    /// Makes room for an entry; if the cache is full, removes all entries.
+    /// Makes room for another entry; if the cache is full, removes all entries.
     mutating func makeRoom(_ more: Int) -> Bool {
       guard more <= KnownNames.itemLimitBytes else { return false }
       if bytes + more > KnownNames.limitBytes { self = State() }
@@ -56,7 +56,7 @@ final class KnownNames: Sendable {
 
   func isSystem(image: String) -> Bool { known(Path(isImage: true, text: image), Ownership.isSystem) }
 
-  /// Whether a source file belongs to the program and not to a dependency, the system or a compiler.
+  /// Whether a source file belongs to the program, and not to a dependency, the system or a compiler.
   func isOwn(file: String) -> Bool { known(Path(isImage: false, text: file), Ownership.isOwn) }
 
   private func known(_ path: Path, _ answer: (String) -> Bool) -> Bool {

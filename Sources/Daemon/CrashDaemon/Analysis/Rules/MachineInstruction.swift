@@ -12,18 +12,20 @@ struct MachineInstruction: Sendable, Equatable {
   var kind = Kind.other
   /// The memory operands; the explicit operand is first.
   var operands: [MemoryOperand] = []
-  /// The DWARF number of the register with the target of a call or jump; nil if no register contains the target.
+  /// The DWARF number of the register that contains the target of a call or jump; nil if no register contains the
+  /// target.
   var targetRegister: Int?
-  /// The required alignment of the address, for vectors, cmpxchg16b and instructions that save or restore state.
+  /// The alignment that the instruction requires of its operand's address; set for vectors, cmpxchg16b and instructions
+  /// that save or restore state.
   var alignment: UInt64?
   /// Whether the instruction has a memory access that `operands` does not describe exactly.
   var hasUnknownOperand = false
-  /// Whether the instruction is privileged.
+  /// Whether only the kernel can execute the instruction.
   var isPrivileged = false
 
   /// Whether the instruction certainly writes to its first operand, as a move to memory does.
   ///
-  /// If the value is false, the instruction may write nevertheless.
+  /// If the value is false, the instruction may still write to its first operand.
   var isStore = false
   /// Whether the instruction divides integers.
   var isDivision = false
@@ -33,7 +35,7 @@ struct MachineInstruction: Sendable, Equatable {
     case register(Int)
     case memory(MemoryOperand)
 
-    /// Returns the target; nil if the record does not contain it.
+    /// Returns the target address; nil if the record does not contain it.
     func value(_ registers: [UInt64], _ memory: MemoryWords) -> UInt64? {
       switch self {
       case .register(let number): registers.indices.contains(number) ? registers[number] : nil
@@ -53,7 +55,7 @@ struct MachineInstruction: Sendable, Equatable {
     }
   }
 
-  /// Finds the operand that faulted.
+  /// Finds the memory operand whose access faulted.
   /// - Parameters:
   ///   - address: The address that the processor reported; nil for a general protection fault, which has no address.
   ///   - registers: The values of the registers, indexed by their DWARF numbers.
@@ -78,7 +80,7 @@ struct MemoryOperand: Sendable, Equatable {
   var base: Int?
   var index: Int?
   var scale: UInt64 = 1
-  /// The displacement, in two's complement if it is negative.
+  /// The displacement, in two's complement if the displacement is negative.
   var displacement: UInt64 = 0
   var segment: Segment?
 
@@ -118,6 +120,6 @@ struct MemoryOperand: Sendable, Equatable {
 }
 
 extension UInt64 {
-  /// Whether a pointer can have this value, if addresses have 48 bits.
+  /// Whether a pointer can have this value on processors with 48-bit addresses.
   var isCanonical: Bool { self >> 47 == 0 || self >> 47 == 0x1ffff }
 }

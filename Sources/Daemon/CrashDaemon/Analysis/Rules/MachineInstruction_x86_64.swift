@@ -1,7 +1,8 @@
 /// Decodes the memory accesses of x86-64 instructions.
 ///
-/// The decoder accepts any bytes, and returns an instruction or nil. For unsupported forms (gathers, compressed
-/// displacements of AVX-512), the result has no operand, because a wrong operand would lead to a wrong diagnosis.
+/// The decoder accepts any bytes, and returns an instruction, or nil if it cannot decode them. For unsupported forms
+/// (gathers, compressed displacements of AVX-512), the result has no operand. A wrong operand would lead to a wrong
+/// diagnosis.
 struct InstructionDecoder_x86_64 {
   private let bytes: [UInt8]
   private var position = 0
@@ -17,10 +18,10 @@ struct InstructionDecoder_x86_64 {
   /// The DWARF number of the last register operand.
   private var lowRegister: Int?
 
-  /// The maximum length of an instruction.
+  /// The maximum length of an x86-64 instruction in bytes.
   private static let lengthLimit = 15
   private static let rsp = 7
-  /// The DWARF numbers of the registers, indexed by the numbers in instructions.
+  /// The DWARF numbers of the registers, indexed by the register numbers in machine code.
   static let dwarf = [0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15]
 
   /// Decodes an instruction; nil if it is incomplete or unsupported.
@@ -93,13 +94,13 @@ extension InstructionDecoder_x86_64 {
     case 0xac, 0xad: return MachineInstruction(operands: [source])
     case 0xd7: return MachineInstruction(operands: [MemoryOperand(base: 3)])
     case 0x8d: return MachineInstruction()
-    // These are moves between an absolute address and al, ax, eax or rax. The address has 8 bytes, or 4 bytes with the
-    // prefix for short addresses.
+    // These opcodes are moves between an absolute address and al, ax, eax or rax. The address has 8 bytes, or 4 bytes
+    // with the prefix for short addresses.
     case 0xa0...0xa3:
       guard let address = number(bytes: isAddressShort ? 4 : 8) else { return nil }
       let place = isAddressShort ? address & 0xffff_ffff : address
       return MachineInstruction(operands: [MemoryOperand(displacement: place, segment: segment)])
-    // The instructions are ins, outs, in, out, hlt, cli and sti.
+    // These opcodes are ins, outs, in, out, hlt, cli and sti.
     case 0x6c...0x6f, 0xe4...0xe7, 0xec...0xef, 0xf4, 0xfa, 0xfb: return MachineInstruction(isPrivileged: true)
     // int is privileged, except for the vectors of breakpoints, overflows and the old system call.
     case 0xcd: return next().map { MachineInstruction(isPrivileged: ![3, 4, 0x80].contains($0)) }
@@ -128,7 +129,7 @@ extension InstructionDecoder_x86_64 {
 
   private mutating func twoByte(_ opcode: UInt8) -> MachineInstruction? {
     switch opcode {
-    // The instructions are clts, sysret, invd, wbinvd, moves of control and debug registers, wrmsr, rdmsr, rdpmc and
+    // These opcodes are clts, sysret, invd, wbinvd, moves of control and debug registers, wrmsr, rdmsr, rdpmc and
     // sysexit.
     case 0x06...0x09, 0x20...0x23, 0x30, 0x32, 0x33, 0x35: return MachineInstruction(isPrivileged: true)
     case 0x05, 0x0b, 0x0e, 0x31, 0x34, 0x36, 0x37, 0x77, 0x80...0x8f, 0xa2, 0xaa, 0xc8...0xcf:
@@ -142,8 +143,8 @@ extension InstructionDecoder_x86_64 {
     guard let (operand, selector) = modRM(immediate: { _ in hasByte ? 1 : 0 }) else { return nil }
     // Prefetches and long nops have a memory operand, but do not access it.
     if opcode == 0x0d || (0x18...0x1f).contains(opcode) { return MachineInstruction() }
-    // maskmovq and maskmovdqu write to the address in rdi. bt, bts, btr and btc may access memory far from the operand,
-    // because the bit number can be large.
+    // maskmovq and maskmovdqu write to the address in rdi. bt, bts, btr and btc may access memory far from their
+    // operand, because the bit number may be large.
     if opcode == 0xf7 || operand != nil && [0xa3, 0xab, 0xb3, 0xbb].contains(opcode) { isOperandHidden = true }
     return MachineInstruction(
       operands: operand.map { [$0] } ?? [], alignment: operand == nil ? nil : alignmentOfOld(opcode, selector),
@@ -162,7 +163,7 @@ extension InstructionDecoder_x86_64 {
 
   /// Decodes a VEX instruction.
   ///
-  /// Its one or two VEX bytes contain the legacy prefixes.
+  /// The one or two bytes after C5 or C4 replace the legacy prefixes.
   private mutating func vector(isLong: Bool) -> MachineInstruction? {
     guard let first = next() else { return nil }
     var map: UInt8 = 1
@@ -170,7 +171,7 @@ extension InstructionDecoder_x86_64 {
     if isLong {
       guard let second = next() else { return nil }
       map = first & 0x1f
-      // The bits R, X and B are stored inverted.
+      // The VEX bytes store the bits R, X and B inverted.
       rex = 0x40 | (~first >> 5 & 7)
       last = second
     }
@@ -194,7 +195,7 @@ extension InstructionDecoder_x86_64 {
     if map == 1 && opcode == 0x77 { return MachineInstruction() }
     let hasByte = map == 3 || map == 1 && [0x70, 0x71, 0x72, 0x73, 0xc2, 0xc4, 0xc5, 0xc6].contains(opcode)
     guard let (operand, _) = modRM(immediate: { _ in hasByte ? 1 : 0 }) else { return nil }
-    // The index of gathers and scatters is a vector.
+    // The index register of gathers and scatters is a vector register.
     if map == 2, (0x90...0x93).contains(opcode) || (0xa0...0xa3).contains(opcode) {
       isOperandHidden = true
       return MachineInstruction()
@@ -202,7 +203,7 @@ extension InstructionDecoder_x86_64 {
     return MachineInstruction(operands: operand.map { [$0] } ?? [], alignment: alignment(map: map, opcode, width))
   }
 
-  /// The required alignment of a VEX instruction.
+  /// The operand alignment that a VEX instruction requires; nil if any address is valid.
   ///
   /// Only movaps, movapd, movntps, movdqa, movntdq and movntdqa require an alignment.
   private func alignment(map: UInt8, _ opcode: UInt8, _ bytes: UInt64) -> UInt64? {
@@ -217,13 +218,14 @@ extension InstructionDecoder_x86_64 {
 
   /// Whether an instruction of the groups 0F00 and 0F01 is privileged.
   ///
-  /// In 0F00, these are lldt and ltr. In 0F01, these are lgdt, lidt, lmsw, invlpg, and instructions that the whole
-  /// ModRM byte selects.
+  /// In group 0F00, lldt and ltr are privileged. In group 0F01, lgdt, lidt, lmsw, invlpg, and the instructions that the
+  /// whole ModRM byte selects are privileged.
   private static func isPrivileged(_ opcode: UInt8, _ selector: UInt8, _ following: UInt8) -> Bool {
     if opcode == 0x00 { return selector == 2 || selector == 3 }
     guard opcode == 0x01 else { return false }
     if selector == 6 { return true }
-    // The list has instructions for virtual machines (such as vmcall), xsetbv, instructions of AMD, and swapgs.
+    // The list contains instructions for virtual machines (such as vmcall), xsetbv, instructions of AMD processors, and
+    // swapgs.
     let others: [UInt8] = [0xc1, 0xc2, 0xc3, 0xc4, 0xd1] + Array(0xd8...0xdf) + [0xf8]
     return following >> 6 == 3 ? others.contains(following) : [2, 3, 7].contains(selector)
   }
@@ -236,9 +238,9 @@ extension InstructionDecoder_x86_64 {
     }
   }
 
-  /// The number of immediate bytes after the operand.
+  /// The number of immediate bytes that follow the operand in the instruction.
   ///
-  /// The number is needed for addresses that are relative to the next instruction.
+  /// The number is needed because rip-relative addresses are relative to the next instruction.
   private static func immediate(_ opcode: UInt8, _ selector: UInt8, _ isShort: Bool) -> UInt64 {
     switch opcode {
     case 0x6b, 0x80, 0x82, 0x83, 0xc0, 0xc1, 0xc6: 1
@@ -254,8 +256,8 @@ extension InstructionDecoder_x86_64 {
 extension InstructionDecoder_x86_64 {
   /// Decodes the ModRM byte.
   ///
-  /// Returns the memory operand, or nil for a register. Also returns the middle field, which selects the instruction
-  /// for some opcodes.
+  /// Returns the memory operand, or nil if the byte selects a register. Also returns the middle field of the byte,
+  /// which selects the instruction for some opcodes.
   private mutating func modRM(immediate: (UInt8) -> UInt64) -> (MemoryOperand?, UInt8)? {
     guard let byte = next() else { return nil }
     let (mode, selector, low) = (byte >> 6, byte >> 3 & 7, byte & 7)
@@ -280,7 +282,7 @@ extension InstructionDecoder_x86_64 {
       }
     } else if low == 5 && mode == 0 {
       guard let displacement = number(bytes: 4) else { return nil }
-      // The displacement is relative to the address of the next instruction.
+      // A rip-relative displacement is relative to the address of the next instruction.
       operand.base = RegisterNames.pc
       operand.displacement = displacement &+ UInt64(position) &+ immediate(selector)
       return (isAddressShort ? nil : operand, selector)

@@ -4,7 +4,7 @@
 enum MethodLoad_x86_64 {
   private static let load: UInt8 = 0x8b
 
-  /// Whether the bytes begin with the load and the call.
+  /// Whether the bytes begin with the load of a method's address and the call of the method.
   static func begins(_ bytes: [UInt8]) -> Bool {
     // Require the prefix REX.W, and a ModRM byte with a displacement.
     guard bytes.count > 3, bytes[0] & 0xf8 == 0x48, bytes[1] == load else { return false }
@@ -19,8 +19,8 @@ enum MethodLoad_x86_64 {
 
   /// Whether the bytes begin with the computation of an async method's address.
   ///
-  /// The code loads a relative offset and adds it to the address of the offset. The instructions are `movsxd rcx,
-  /// [rax]` and `add rcx, rax`. Unoptimized code has a `mov` between them.
+  /// The code loads a relative offset and adds it to the address of the offset. The instructions are, for example,
+  /// `movsxd rcx, [rax]` and `add rcx, rax`. Unoptimized code has a `mov` instruction between them.
   static func beginsAsync(_ bytes: [UInt8]) -> Bool {
     // Require the prefix REX.W, and a ModRM byte whose memory operand is a register without a displacement.
     guard bytes.count >= 6, bytes[0] & 0xf8 == 0x48, bytes[1] == 0x63, bytes[2] >> 6 == 0,

@@ -1,21 +1,23 @@
 #if arch(x86_64)
   /// Decodes the moves directly before an instruction, such as `mov rax, [rbx+0x18]` and `mov rdi, rax`.
   ///
-  /// Decoding machine code backwards may give a wrong result. The caller must compare the result with memory.
+  /// Decoding machine code backward may give a wrong result. Therefore, the caller must compare the result with memory.
   struct PrecedingLoads_x86_64 {
     private let code: [UInt8]
     private let registers: [UInt64]
     private let memory: MemoryWords
 
-    /// `registers` and `memory` have the values after the code ran.
+    /// `registers` and `memory` have the values after `code` ran.
     init(_ code: [UInt8], _ registers: [UInt64], _ memory: MemoryWords) {
       (self.code, self.registers, self.memory) = (code, registers, memory)
     }
 
-    /// Returns the last part of the code, which certainly ran as a whole because no jump in these bytes leads into it.
+    /// Returns the last part of the code before an instruction.
     ///
-    /// Bytes that look like a jump also end the part. `following` is searched for jumps too, because a loop may jump
-    /// back. The function cannot detect jumps from other code.
+    /// The whole part certainly ran, because no jump in these bytes leads into it.
+    ///
+    /// Bytes that only look like a jump also end the part. The function also searches for jumps in `following`, because
+    /// a loop may jump back. The function cannot detect jumps from code outside these bytes.
     static func straight(_ before: [UInt8], following: [UInt8]) -> [UInt8] {
       var start = 0
       let code = before + following
@@ -40,18 +42,18 @@
 
     struct Move: Equatable {
       var destination: Int
-      /// The source register, or the base register of the load.
+      /// The source register of a move, or the base register of a load.
       var source: Int
-      /// The displacement of the load; nil for a move from the source register itself.
+      /// The displacement of the load; nil for a move between two registers.
       var displacement: UInt64?
     }
 
-    /// Returns the pointer through which a register was loaded, and the address that was read.
+    /// Returns the pointer through which a register was loaded, and the address from which the register was loaded.
     ///
     /// Returns nil if the code does not contain the load.
     func origin(of register: Int) -> (pointer: UInt64, address: UInt64)? { origin(of: register, code[...], []) }
 
-    /// `written` contains the registers that later code changed.
+    /// `written` contains the registers that the code after `code` changed.
     private func origin(
       of register: Int, _ code: ArraySlice<UInt8>, _ written: Set<Int>
     ) -> (pointer: UInt64, address: UInt64)? {
@@ -73,7 +75,7 @@
       return source.flatMap { memory.word(at: $0 &+ displacement) }
     }
 
-    /// Returns the move at the end of the code, and the code before the move.
+    /// Returns the move at the end of the code, and the code before this move.
     static func last(of code: ArraySlice<UInt8>) -> (move: Move, rest: ArraySlice<UInt8>)? {
       for length in 3...8 where code.count >= length {
         if let move = move(Array(code.suffix(length))) { return (move, code.dropLast(length)) }
@@ -81,7 +83,7 @@
       return nil
     }
 
-    /// Decodes a move that consists of all the bytes; nil if the bytes are not one move.
+    /// Decodes a move instruction that consists of all the bytes; nil if the bytes are not exactly one move.
     private static func move(_ bytes: [UInt8]) -> Move? {
       let (prefix, opcode, form) = (bytes[0], bytes[1], bytes[2])
       // Require the prefix REX.W. The prefix's bit for an index register must not be set.
@@ -101,8 +103,8 @@
         }
       }
       let hasSIB = form & 7 == 4
-      // If rsp or r12 is the base, a SIB byte is required, which must not have an index. In mode 0, rbp and r13 mean
-      // that there is no base.
+      // If rsp or r12 is the base, a SIB byte is required, and this byte must not select an index register. In mode 0,
+      // the encoding of rbp and r13 means that there is no base register.
       guard opcode == 0x8b, mode != 0 || form & 7 != 5, !hasSIB || bytes.count > 3 && bytes[3] & 0x3f == 0x24 else {
         return nil
       }

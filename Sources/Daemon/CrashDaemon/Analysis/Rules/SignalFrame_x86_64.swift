@@ -2,19 +2,20 @@ import CrashRing
 
 /// The frame that Linux pushes onto the stack before it calls a signal handler (struct rt_sigframe).
 ///
-/// It consists of the trampoline's address, the context of the interrupted code, and the siginfo.
+/// The frame consists of the trampoline's address, the context of the interrupted code, and the siginfo.
 struct SignalFrame_x86_64: Sendable, Equatable {
   var signal: Int32
   var code: Int32
   var address: UInt64
-  /// The registers by their DWARF numbers.
+  /// The registers of the interrupted code, indexed by their DWARF numbers.
   var registers: [UInt64]
   var flags: UInt64
   var errorCode: UInt64
   var trapNumber: UInt64
   var faultAddress: UInt64
 
-  // The offsets are relative to the trampoline's address: first the registers in struct ucontext, then siginfo.
+  // The following offsets are relative to the address of the trampoline's pointer on the stack: first the registers in
+  // struct ucontext, then siginfo.
   private static let general: UInt64 = 8 + 40
   private static let siginfo: UInt64 = 8 + 304
   /// The index of each register in the context, indexed by the register's DWARF number.
@@ -27,7 +28,7 @@ struct SignalFrame_x86_64: Sendable, Equatable {
   private static let addressIndex: UInt64 = 22
   private static let signals: Set<Int32> = [4, 5, 7, 8, 11, 31]
 
-  /// Finds the innermost signal frame on the record's stack that returns to `pc`; nil if no frame is consistent.
+  /// Finds the innermost signal frame on the record's stack that resumes at `pc`; nil if no consistent frame is found.
   static func find(in record: CrashRecord, resumingAt pc: UInt64, trampoline: UInt64) -> SignalFrame_x86_64? {
     let memory = MemoryWords([MemoryWords.Piece(start: record.stackStart, bytes: record.stack)])
     let bytes = UInt64(record.stack.count)
@@ -55,30 +56,30 @@ struct SignalFrame_x86_64: Sendable, Equatable {
     errorCode = error
     trapNumber = trap
     faultAddress = fault
-    // The kernel writes siginfo only for a handler with SA_SIGINFO. For another handler, this part of the stack
-    // contains older data.
+    // The kernel writes siginfo only if the handler was installed with SA_SIGINFO. For another handler, this part of
+    // the stack contains older data.
     let head = memory.word(at: start &+ Self.siginfo)
     let rest = memory.word(at: start &+ Self.siginfo &+ 8)
     if head == UInt64(UInt32(bitPattern: expected)), let rest,
       let address = memory.word(at: start &+ Self.siginfo &+ 16)
     {
       (signal, code, self.address) = (expected, Int32(truncatingIfNeeded: rest), address)
-      // For other codes and signals, software sent the signal, and the exception belongs to an earlier fault.
+      // For other codes and signals, software sent the signal, and the saved exception belongs to an earlier fault.
       guard code > 0, Self.signals.contains(expected) else { return nil }
       return
     }
     let exception = Exception_x86_64(number: trap, error: error, address: fault)
     guard Self.isTied(trap: trap, fault, registers),
-      // A failed division has the number 0. This number also means that there was no exception.
+      // A failed division has the exception number 0. The exception number 0 also means that there was no exception.
       trap != 0 || flags & Exception_x86_64.resumeFlag != 0,
       let told = exception.signal(pc: registers[RegisterNames.pc], expecting: expected)
     else { return nil }
     (signal, code, address) = told
   }
 
-  /// Whether a page fault may belong to this code.
+  /// Whether the code at pc may have raised the page fault.
   ///
-  /// If software sent the signal, the exception belongs to an earlier fault.
+  /// If software sent the signal, the saved exception belongs to an earlier fault.
   static func isTied(trap: UInt64, _ address: UInt64, _ registers: [UInt64]) -> Bool {
     trap != 14 || address < 65_536
       || registers.contains { min($0 &- address, address &- $0) < 4_096 }

@@ -2,13 +2,14 @@ import CrashSymbols
 
 /// Finds the function with a failed Swift check among the functions that are inlined at the trap.
 ///
-/// For `f(x)!`, swiftc assigns the line of the `!` to the trap, but the scope of the inlined `f`. Therefore, the
-/// innermost function in the debug information is not the function with the check, and does not contain the line.
+/// For `f(x)!`, swiftc assigns two things to the trap: the line of the `!`, and the scope of the inlined function `f`.
+/// Therefore, the innermost function in the debug information is `f`, although the check and its line are in the caller
+/// of `f`.
 enum TrapPlace {
-  /// Returns the functions at a trap, innermost first, without the functions that had returned before the check.
+  /// Returns the functions at a trap, innermost first, without the functions that had returned before the failed check.
   ///
-  /// The first function gets the line of the check, even if the call before the check is on another line of the
-  /// expression.
+  /// The first function of the result gets the line of the check, even if the call before the check is on another line
+  /// of the expression.
   static func chain(_ chain: [SourceFrame]) -> [SourceFrame] {
     guard let leaf = chain.first, let file = leaf.file, let line = leaf.line, !leaf.isLineApproximate,
       let number = function(around: line, of: file, in: chain), number > 0
@@ -35,7 +36,7 @@ enum TrapPlace {
     return isDeclared ? found?.number : caller(on: line, of: file, in: chain)
   }
 
-  /// Whether a closure or nested function ends above the line.
+  /// Whether a closure or nested function ends above a line of the enclosing function.
   ///
   /// The closure ends above the line if the enclosing function calls it between the closure's declaration and the line.
   private static func hasEnded(
@@ -47,10 +48,11 @@ enum TrapPlace {
     return start < call && call <= line
   }
 
-  /// Finds the function if declarations are unknown: the innermost function that calls another function on the line.
+  /// Finds the function that contains a line if the lines of declarations are unknown: the innermost function that
+  /// calls another function on this line.
   ///
-  /// Functions that were inlined on the line had returned. Returns nil if a closure or nested function is on the same
-  /// line as the enclosing function.
+  /// The functions that were inlined on this line had returned before the check. Returns nil if a closure or nested
+  /// function is on the same line as the enclosing function.
   private static func caller(on line: Int, of file: String, in chain: [SourceFrame]) -> Int? {
     guard let number = chain.indices.dropFirst().first(where: { chain[$0].file == file && chain[$0].line == line }),
       !chain[number].mangled.isEmpty,

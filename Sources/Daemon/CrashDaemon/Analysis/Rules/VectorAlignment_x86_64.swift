@@ -3,13 +3,13 @@
 // instruction separately, on hundreds of pages.
 
 extension InstructionDecoder_x86_64 {
-  /// The required alignment of an operand in the opcode map 0F; nil if any address is valid.
+  /// The alignment that an operand in the opcode map 0F requires; nil if any address is valid.
   func alignmentOfOld(_ opcode: UInt8, _ selector: UInt8) -> UInt64? {
     switch (opcode, selector) {
-    // The first case is fxsave and fxrstor. The second case is xsave, xrstor and xsaveopt.
+    // The selectors 0 and 1 are fxsave and fxrstor. The next case is xsave, xrstor and xsaveopt.
     case (0xae, 0), (0xae, 1): return repeatPrefix == 0 ? 16 : nil
     case (0xae, 4), (0xae, 5), (0xae, 6): return repeatPrefix == 0 && !hasOperandPrefix ? 64 : nil
-    // The first case is cmpxchg16b. The second case is xrstors, xsavec and xsaves.
+    // Selector 1 is cmpxchg16b. The next case is xrstors, xsavec and xsaves.
     case (0xc7, 1): return rex & 8 != 0 ? 16 : nil
     case (0xc7, 3), (0xc7, 4), (0xc7, 5): return 64
     default: break
@@ -24,10 +24,10 @@ extension InstructionDecoder_x86_64 {
     return vectors.contains(opcode) ? 16 : nil
   }
 
-  /// The required alignment of an operand in the opcode maps 0F38 and 0F3A; nil if any address is valid.
+  /// The alignment that an operand in the opcode maps 0F38 and 0F3A requires; nil if any address is valid.
   func alignmentOfOld(map: UInt8, _ opcode: UInt8) -> UInt64? {
     if repeatPrefix != 0 { return nil }
-    // Without the operand prefix, these are the SHA instructions.
+    // Without the operand-size prefix, these opcodes are the SHA instructions.
     if !hasOperandPrefix { return map == 2 ? (0xc8...0xcd).contains(opcode) ? 16 : nil : opcode == 0xcc ? 16 : nil }
     return (map == 2 ? Self.map38 : Self.map3A).contains(opcode) ? 16 : nil
   }
