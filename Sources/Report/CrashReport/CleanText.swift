@@ -1,8 +1,8 @@
 /// Makes an untrusted string safe to print.
 ///
-/// Otherwise a crashed process could control the operator's terminal. Control characters can move the cursor, and can
-/// change the colors and the title of a terminal. Bidirectional marks can make a path look different from the stored
-/// path.
+/// Without cleaning, a crashed process could control the operator's terminal. Control characters can move the cursor,
+/// and can change the colors and the title of a terminal. Bidirectional marks can make a path look different from the
+/// stored path.
 public enum CleanText: Sendable {
   /// Decodes UTF-8, replaces invalid bytes, and makes control characters visible.
   public static func decode(_ bytes: some Sequence<UInt8>) -> String {
@@ -52,7 +52,7 @@ public enum CleanText: Sendable {
 
   /// Returns whether the string contains only printable ASCII characters and blanks.
   ///
-  /// This is the case for most strings.
+  /// Most strings are plain, so this fast check avoids the slower cleaning.
   private static func isPlain(_ text: String) -> Bool { text.utf8.allSatisfy { (0x20...0x7e).contains($0) } }
 
   /// Returns whether a terminal would interpret the character or would display it as something else.

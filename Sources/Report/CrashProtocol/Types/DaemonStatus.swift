@@ -14,9 +14,9 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
   public var reports: Int
   /// The size of the store on disk, in bytes.
   public var storeBytes: Int
-  /// The number of losses since crashd started, by kind.
+  /// The number of losses since crashd started, by kind of loss.
   public var losses: [String: Int]
-  /// The number of refusals since crashd started, by kind.
+  /// The number of refused requests since crashd started, by kind of refusal.
   public var refusals: [String: Int]
   /// The number of threads with an unwind cross-check, by outcome.
   ///

@@ -1,4 +1,4 @@
-/// The estimates for one class in one build.
+/// The estimated risk of a use-after-free for one class in one build.
 public struct DanglingClass: Codable, Sendable, Equatable {
   /// An estimated probability with its 95 % confidence interval.
   public struct Probability: Codable, Sendable, Equatable {
@@ -10,9 +10,9 @@ public struct DanglingClass: Codable, Sendable, Equatable {
 
   /// An interval.
   public struct Bounds: Codable, Sendable, Equatable {
-    /// The lower end.
+    /// The lower end of the confidence interval.
     public var lower: Double
-    /// The upper end.
+    /// The upper end of the confidence interval.
     public var upper: Double
   }
 

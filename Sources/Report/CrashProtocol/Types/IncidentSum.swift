@@ -7,7 +7,7 @@ public struct IncidentSum: Codable, Sendable, Equatable {
     /// The source, and the kind of the fault.
     case kind
     /// The source, the kind of the fault, and the guard's call site. If an incident has no call site, its subject is
-    /// used instead.
+    /// used instead: the class or the message.
     case site
     /// The program's name.
     case name

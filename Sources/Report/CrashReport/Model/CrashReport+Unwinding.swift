@@ -8,9 +8,9 @@ extension CrashReport {
     public var tid: Int
     /// How far the two stacks agree.
     public var agreement: Agreement
-    /// The unwinder whose frames the report shows from the first difference on.
+    /// The unwinder whose frames the report shows after the equal frames.
     ///
-    /// The frames before that difference are equal.
+    /// Both unwinders found the same frames before the first difference.
     public var shown: Source
     /// The number of equal frames, counted from the innermost frame.
     public var common: Int
@@ -46,7 +46,7 @@ extension CrashReport.Unwinding {
     public static let equal = Agreement(rawValue: "equal")
     /// All frames of the cross-check are equal, but it found fewer frames.
     ///
-    /// The usual reason is the limited size of the stack copy.
+    /// The cross-check usually finds fewer frames because the size of the stack copy is limited.
     public static let shorter = Agreement(rawValue: "shorter")
     /// All frames of the handler are equal, but the cross-check found more frames.
     public static let longer = Agreement(rawValue: "longer")
@@ -54,7 +54,7 @@ extension CrashReport.Unwinding {
     public static let different = Agreement(rawValue: "different")
   }
 
-  /// The unwinder that found frames.
+  /// One of the two unwinders.
   public struct Source: RawRepresentable, Codable, Sendable, Hashable {
     /// The value as a string, as in JSON.
     public var rawValue: String

@@ -2,7 +2,7 @@
 ///
 /// crashd stores, streams and shows reports in this form. The keys in JSON are the names of the properties. A key is
 /// never renamed or removed. Later versions add keys, and readers must ignore unknown keys. The keys of the first
-/// schema version are always present. Their value is null if it is unknown.
+/// schema version are always present. The value of such a key is null if the value is unknown.
 public struct CrashReport: Codable, Sendable, Equatable {
   /// The current version of this schema.
   public static let currentSchema = 1
@@ -27,8 +27,8 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var diagnosis: Diagnosis
   /// The crashed threads, followed by the threads that did not crash.
   ///
-  /// The first one is the thread whose signal ended the process, or else the thread that crashed first. The other
-  /// crashed threads follow in the order of their crashes.
+  /// The first thread is the one whose signal ended the process. If there is none, it is the thread that crashed first.
+  /// The other crashed threads follow in the order of their crashes.
   public var threads: [CrashedThread]
   /// The images that were loaded, sorted by address.
   public var images: [Image]
@@ -52,7 +52,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var timing: Timing?
   /// `silent` for an unreported exit; nil for a crash.
   public var kind: Kind?
-  /// What was observed from outside the process about an unreported exit; nil for a crash.
+  /// Facts about an unreported exit that were observed from outside the process; nil for a crash.
   public var death: Death?
   /// The crash signals whose handlers were replaced; nil if there are none.
   public var replacedHandlers: [ReplacedHandler]?
@@ -89,8 +89,8 @@ public struct CrashReport: Codable, Sendable, Equatable {
   ///
   /// The value is nil once the report is stored.
   ///
-  /// Until then the names, the group and a part of the diagnosis are missing, and no subscriber has received the
-  /// report.
+  /// Until the report is stored, the names, the group and a part of the diagnosis are missing, and no subscriber has
+  /// received the report.
   public var isPreliminary: Bool?
   /// The value of the program's annotation `release`.
   ///
@@ -165,15 +165,15 @@ extension CrashReport {
     public var startTime: String
     /// The systemd unit of the process, if there is one.
     public var unit: String?
-    /// True if the kernel would refuse to dump the process for its user, because the process had more privileges than
-    /// that user.
+    /// True if the kernel would refuse a core dump of the process for its user, because the process had more privileges
+    /// than that user.
     ///
-    /// In that case only root and crashd's own user can read the report. Nil for any other process, and in older
+    /// In this case, only root and crashd's own user can read the report. Nil for any other process, and in older
     /// reports.
     public var isRestricted: Bool?
     /// True if `pid` was only reported by the process itself, as in a spool file.
     ///
-    /// In that case another process may have that pid.
+    /// Another process may have a pid that was only reported by the process itself.
     public var isPIDClaimed: Bool?
     /// The arguments of the process, joined with blanks and shortened.
     ///

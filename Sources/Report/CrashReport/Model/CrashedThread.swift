@@ -19,9 +19,9 @@ extension CrashReport {
     public var frames: [Frame]
     /// The number of frames in the middle of a deep recursion that were omitted; nil if none were omitted.
     public var framesOmitted: Int?
-    /// The number of entries of `frames` before that gap, including inlined functions.
+    /// The index in `frames` at which the omitted frames were, including inlined functions.
     ///
-    /// Nil if there is no gap.
+    /// Nil if no frames were omitted.
     public var framesBeforeGap: Int?
     /// The values of the registers, by name: `rax`, … `rip`, `rflags`.
     public var registers: [String: Address]
@@ -107,7 +107,7 @@ extension CrashReport {
   public struct Silence: Codable, Sendable, Equatable {
     /// Whether the thread blocks the sampling signal.
     ///
-    /// If not, the thread did not answer in time.
+    /// If false, the thread did not respond to the sampling signal in time.
     public var isBlocking: Bool
     /// The letter by which the kernel names the thread's state (`R` running, `S` sleeping, `D` in the kernel, …).
     ///
@@ -145,7 +145,7 @@ extension CrashReport {
     public var column: Int?
     /// `true` if the address itself has no line.
     ///
-    /// `line` is then the nearest line of the same function. In all other cases, the value is nil.
+    /// `line` is then the nearest line of the same function. If the address has a line, the value is nil.
     public var isLineApproximate: Bool?
     /// The path of the image; nil if no image contains the address.
     public var image: String?

@@ -49,7 +49,7 @@ extension CrashReport.ReplacedHandler {
 extension IncidentReport {
   /// The part of the in-process library that recorded an incident.
   ///
-  /// For a part that this version does not define, its number.
+  /// The value is a number if this version does not define the part.
   public struct Source: OpenEnum {
     /// The value as a string, as in JSON.
     public let rawValue: String
@@ -111,7 +111,7 @@ extension IncidentReport {
 
   /// The reaction of the in-process library to a fault.
   ///
-  /// For a reaction that this version does not define, its number.
+  /// The value is a number if this version does not define the reaction.
   public struct Mode: OpenEnum {
     /// The value as a string, as in JSON.
     public let rawValue: String

@@ -18,7 +18,7 @@ extension TextScrubber {
 
   /// Scrubs one argument.
   ///
-  /// It may itself be a command line, such as the argument of `sh -c`.
+  /// The argument may itself be a command line, such as the argument of `sh -c`.
   /// - Parameters:
   ///   - argument: The argument to scrub.
   ///   - isValue: On input, whether the previous word is an option whose value is secret. On output, whether the last
