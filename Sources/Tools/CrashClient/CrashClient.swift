@@ -4,7 +4,7 @@ internal import CrashReport
 /// A client of crashd's Varlink interface.
 ///
 /// Each call connects, waits for the reply and disconnects. Calls block, and may be made from any thread. The types of
-/// parameters and replies are in `CrashProtocol`, which the product also contains. Import both modules.
+/// parameters and replies are in the module `CrashProtocol`, which belongs to the same product. Import both modules.
 ///
 /// ```swift
 /// import CrashClient
@@ -44,8 +44,8 @@ public struct CrashClient: Sendable {
   ///
   /// `offset` is the number of groups in the previous pages, which are skipped.
   ///
-  /// With `pid`, `unit` or `signal`, the counts exclude removed reports. An older crashd refuses these three
-  /// parameters.
+  /// With `pid`, `unit` or `signal`, the counts exclude removed reports. A crashd of an earlier version refuses these
+  /// three parameters.
   public func groups(
     _ filter: ReportFilter = ReportFilter(), limit: Int? = nil, offset: Int? = nil
   ) throws(ClientError) -> [ReportGroup] {
@@ -73,7 +73,8 @@ public struct CrashClient: Sendable {
 
   /// Returns the report whose id begins with `id`, or the newest report if `id` is nil.
   ///
-  /// With `isScrubbed`, crashd applies the privacy rules of its settings. An older crashd refuses this parameter.
+  /// With `isScrubbed`, crashd applies the privacy rules of its settings. A crashd of an earlier version refuses
+  /// `isScrubbed`.
   public func report(id: String? = nil, isScrubbed: Bool = false) throws(ClientError) -> ReceivedReport {
     try call(Methods.Get.self, .init(id: id, scrub: isScrubbed ? true : nil)).report
   }
@@ -107,7 +108,8 @@ public struct CrashClient: Sendable {
   ///
   /// With the name of a `subscriber` and no cursor, the stream starts after that subscriber's last acknowledgement. If
   /// reports after this position were removed before they were read, the call throws `ProtocolError.cursorExpired` with
-  /// their number. With `expired`, the stream starts with the remaining reports instead.
+  /// their number. With `expired`, the call does not throw this error, and the stream starts with the remaining
+  /// reports.
   public func subscribe(
     after cursor: String? = nil, subscriber: String? = nil, name: String? = nil, group: String? = nil,
     expired: Bool = false
@@ -128,7 +130,7 @@ public struct CrashClient: Sendable {
 
   /// Opens a stream of the incidents that were stored after `cursor`, or whose count increased after it.
   ///
-  /// Without a cursor, the stream starts at the filter's `since`. Without a cursor and `since`, it has only new
+  /// Without a cursor, the stream starts at the filter's `since`. Without a cursor and `since`, the stream has only new
   /// incidents.
   ///
   /// - Parameters:
@@ -166,7 +168,7 @@ public struct CrashClient: Sendable {
 
   /// Waits until crashd has stored the crashes that process `pid` has recorded.
   ///
-  /// If the process has ended, all of its crashes are then stored.
+  /// If the process has ended, all of its crashes are stored when the call returns.
   public func awaitProcess(_ pid: Int, timeout: Duration = .seconds(10)) throws(ClientError) -> ProcessOutcome {
     try call(
       Methods.AwaitProcess.self, .init(pid: pid, timeout_ms: Int(timeout / .milliseconds(1))), extra: timeout)

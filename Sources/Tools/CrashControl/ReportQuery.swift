@@ -7,8 +7,8 @@ public enum ReportQuery: Sendable {
   ///
   /// The result is sorted by the time of the crash, the latest first.
   ///
-  /// crashd returns reports in the order in which they were stored. A report that waited for symbols, or in the spool,
-  /// was stored later than reports of later crashes.
+  /// crashd returns reports in the order in which they were stored. A report that waited for symbols, or waited in the
+  /// spool, may be stored after reports of later crashes.
   public static func fetch(_ query: ListQuery, from client: CrashClient) throws(ClientError) -> [ReportSummary] {
     try newest(query, from: client).reports
   }
@@ -27,7 +27,7 @@ public enum ReportQuery: Sendable {
   }
 }
 
-/// The pages of a query.
+/// The pages of the result of a query.
 ///
 /// Only one page is in memory at a time.
 public struct ReportPages: Sendable {
@@ -39,10 +39,12 @@ public struct ReportPages: Sendable {
   private var count = 0
   private var isAtEnd = false
   private let hasPreliminary: Bool
-  /// The ids of preliminary reports in earlier pages: a later page may contain them again as stored reports.
+  /// The ids of preliminary reports on earlier pages.
+  ///
+  /// A later page may contain the same reports again as stored reports.
   private var preliminary: Set<String> = []
 
-  /// Creates the pages; does not call crashd yet.
+  /// Creates the pages without calling crashd.
   ///
   /// The pages contain the first `limit` reports of the query, or all reports if there is no limit.
   ///

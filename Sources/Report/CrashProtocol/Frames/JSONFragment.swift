@@ -85,8 +85,7 @@ final class FragmentList: Sendable {
     return key
   }()
 
-  /// The common part of the placeholders: 128 random bits, which are new for each reply. No string in the reply can
-  /// therefore contain a placeholder by chance.
+  /// The common part of the placeholders: 128 random bits, new for each reply, so that no other string contains them.
   private let mark = (0..<2).map { _ in UInt64.random(in: .min ... .max).hexadecimal(digits: 16) }.joined()
   private let fragments = Mutex<[JSONFragment]>([])
 

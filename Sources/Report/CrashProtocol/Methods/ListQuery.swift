@@ -10,7 +10,9 @@ public struct ListQuery: Codable, Sendable, Equatable {
   ///
   /// For the next page, pass the cursor of the last report on the previous page.
   public var before: String?
-  /// The list contains only reports that are newer than this cursor. This is for lists with the oldest report first.
+  /// The list contains only reports that are newer than this cursor.
+  ///
+  /// For the next page of a list with the oldest report first, pass the cursor of the last report.
   public var after: String?
   /// Whether the oldest report comes first.
   public var oldestFirst: Bool?

@@ -7,8 +7,8 @@ internal import CrashReport
 /// Therefore the path is accepted only if it is absolute, consists of plain characters, and the file at the path has
 /// the build id of the report.
 ///
-/// Limit: the owner of the directory can replace the file before the debugger opens it. This is acceptable: debuggers
-/// routinely open files of other users, and do not execute code from them.
+/// Limit: the owner of the directory can replace the file before the debugger opens it. This limit is acceptable,
+/// because debuggers routinely open files of other users, and do not execute code from them.
 struct DebuggedProgram {
   /// The reason why the path is not passed to the debugger.
   struct Refusal: Error, Equatable {

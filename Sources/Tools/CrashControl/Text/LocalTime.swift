@@ -9,9 +9,9 @@ public enum LocalTime: Sendable {
     CalendarFields(seconds, .utc).text(separator: "T") + "Z"
   }
 
-  /// Formats the end of a second: its last nanosecond.
+  /// Returns the time of the last nanosecond of a second.
   ///
-  /// The time of a report has a fraction of a second, which lists do not show.
+  /// An upper limit uses this time, because lists show times without the fraction of the second.
   public static func rfc3339EndOfSecond(_ seconds: Int) -> String {
     rfc3339(seconds).dropLast() + ".999999Z"
   }

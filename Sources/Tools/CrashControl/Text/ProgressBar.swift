@@ -1,6 +1,6 @@
 import Glibc
 
-/// Shows the progress of long work on a terminal, as long as no other output goes to the terminal.
+/// Shows the progress of long work on a terminal, while no other output goes to the terminal.
 public struct ProgressBar: Sendable {
   private static let interval_ns: UInt64 = 100_000_000
   private static let barWidth = 30
@@ -67,7 +67,7 @@ public struct ProgressBar: Sendable {
   }
 
   private func write(_ text: String) {
-    // Ignore an error of this write: the terminal is then closed and cannot show the error.
+    // Ignore a write error, because it means that the terminal is closed and cannot show the error.
     do throws(Failure) { try Output.write(text, to: STDERR_FILENO) } catch {}
   }
 }
