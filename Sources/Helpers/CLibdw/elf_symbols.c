@@ -59,7 +59,7 @@ static int compare(const void *left, const void *right) {
 }
 
 /// Keeps one symbol per address, extends symbols without a size to the next symbol, and removes overlaps. A symbol
-/// without a size inside another symbol is a label, not a function.
+/// without a size that lies inside another symbol is a label, not a function.
 static void settle(const struct cs_image *image, struct cs_buffer *symbols) {
   struct cs_elf_symbol *items = symbols->items;
   size_t kept = 0;

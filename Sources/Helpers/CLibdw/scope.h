@@ -9,7 +9,7 @@
 
 #define CS_SCOPE_TYPES 64
 
-/// A type in the description. The index of a type in the list is its number.
+/// A type in the description of a scope. The index of a type in the list is its number.
 struct cs_scope_type {
   Dwarf_Off offset; // offset of its DIE
   uint32_t steps;   // number of pointers to follow from a variable to this type
@@ -18,7 +18,7 @@ struct cs_scope_type {
 struct cs_scope {
   struct cs_image *image;
   uint64_t pc;
-  Dwarf_CFI *frames; // NULL if the file has none
+  Dwarf_CFI *frames; // NULL if the file has no call frame information
   char *text;
   size_t count;
   struct cs_scope_type types[CS_SCOPE_TYPES];
@@ -34,7 +34,7 @@ struct cs_scope_location {
 
 // scope.c
 
-/// Adds a line. Returns false and adds nothing if the line does not fit.
+/// Adds a line to the description. Returns false and adds nothing if the line does not fit.
 bool cs_scope_add(struct cs_scope *scope, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // scope_location.c

@@ -18,7 +18,9 @@ public enum BuildCacheJob: Sendable {
     case inputOutput = 74
   }
 
-  /// The maximum number of addresses, which is greater than the number of frames of all threads in a record.
+  /// The maximum number of addresses.
+  ///
+  /// It exceeds the number of frames of all threads in a record.
   private static let addressLimit = 1 << 16
 
   /// Parses link addresses, which are hexadecimal digits separated by commas.

@@ -21,8 +21,8 @@ struct ImageFacts {
   /// Fails if the file is not readable, or is not a little-endian 64-bit ELF file.
   init?(path: String) {
     var status = stat()
-    // Check the file type before opening the file, because opening a device may have side effects. Invariant: stat
-    // fills in the structure.
+    // Check the file type before opening the file, because opening a device may have side effects. stat also follows
+    // the links in /proc. Invariant: stat fills in the structure.
     guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else { return nil }
