@@ -45,8 +45,8 @@ bool cs_snapshot_read_word(const struct cs_snapshot *snapshot, uint64_t address,
   if (!image) return false;
   uint8_t word[8] = {0};
   // Bytes of the image outside its two unwind tables read as 0. libunwind reads such bytes when it searches for the
-  // address of a personality routine or the code of a signal return. Unwinding does not depend on their values, but
-  // libunwind would interpret an unreadable word as the end of the stack.
+  // address of a personality routine or the code of a signal return. Unwinding does not depend on the values of these
+  // bytes, but libunwind would interpret an unreadable word as the end of the stack.
   (void)copy(&image->header, address, word);
   (void)copy(&image->frames, address, word);
   memcpy(ret_word, word, sizeof word);

@@ -6,7 +6,7 @@ import Yams
 /// Only a settings file can contain such a list.
 package struct SettingList<Settings>: Sendable {
   var name: String
-  /// Describes the parts, such as `collectors`.
+  /// The plural noun for the parts, such as `collectors`.
   var what: String
   var read: @Sendable (Node, SettingsFile, inout Settings) throws(SettingsError) -> Void
   var show: @Sendable (Settings) -> String

@@ -5,8 +5,8 @@
 enum YAMLAlias {
   /// Returns the first alias `*name` that follows its anchor `&name`.
   ///
-  /// Quoted strings and comments are searched as well. This is acceptable, because they hardly ever contain both
-  /// `&name` and `*name`.
+  /// Quoted strings and comments are searched as well. A false alias in them is unlikely, because quoted strings and
+  /// comments hardly ever contain both `&name` and `*name`.
   static func first(in text: String) -> (name: String, line: Int)? {
     var anchors: Set<String> = []
     var line = 1

@@ -7,7 +7,8 @@ public struct DatagramSocket: Sendable {
 
   /// Connects to a path, or to an abstract name that begins with `@`.
   ///
-  /// A send blocks while the receiver's queue is full, at most for the timeout. If `waits` is false, it never blocks.
+  /// A send blocks while the receiver's queue is full, but not longer than the timeout. If `waits` is false, a send
+  /// never blocks.
   public init(_ pathOrName: String, waits: Bool = true, timeout_ms: Int? = nil) throws(SystemError) {
     let what = "connect to '\(pathOrName)'"
     guard let address = UnixAddress(pathOrName: pathOrName) else {
