@@ -54,7 +54,7 @@ FAULT void cs_fault_read_only_write(void) {
 }
 
 FAULT void cs_fault_no_exec_jump(void) {
-  // A return instruction in data: calling it would succeed if data were executable.
+  // A return instruction in data. Calling it would succeed if data were executable.
   static unsigned char code[] = {0xc3};
   void (*function)(void) = (void (*)(void))opaque_pointer((uint64_t)(uintptr_t)code);
   function(); // fault: no-exec-jump

@@ -109,7 +109,8 @@ func run(_ scenario: Scenario, under name: String) async {
       do throws(GuardPagesError) {
         try GuardPages.protect(victim, policy: .absorb)
       } catch .tailAllocated {
-        // Guard slots do not support this class: continue, and the result shows that the fault is not detected.
+        // Guard slots do not support this class, so continue without them. The result then shows that the fault is not
+        // detected.
       } catch { fail("\(error)") }
     }
     return reportPages(await scenario.run())

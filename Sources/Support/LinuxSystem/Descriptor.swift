@@ -8,8 +8,7 @@ public final class Descriptor: Sendable {
   public let number: Int32
   /// Closes the descriptor.
   ///
-  /// A closure that closes the descriptor. If it is nil, the thread that drops the last reference closes the descriptor
-  /// itself.
+  /// If this closure is nil, the thread that drops the last reference closes the descriptor with close(2).
   private let closing: Mutex<(@Sendable (Int32) -> Void)?>
 
   /// Takes ownership of an open descriptor.

@@ -44,7 +44,7 @@ public struct SinkRunner: Sendable {
   private let giveUpAfter: Duration
   private var pace: Pace
   private var backoff = Backoff()
-  /// Whether the runner still waits for crashd to begin the stream.
+  /// Whether the runner is connecting to crashd, and the stream has not begun.
   private var waitsForCrashd = false
   /// The last logged reason why the stream has not begun; nil if none was logged.
   private var unreached: String?

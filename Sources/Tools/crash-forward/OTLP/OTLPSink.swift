@@ -31,7 +31,7 @@ public struct OTLPSink: Sink {
   /// Returns whether the URL is a valid setting.
   ///
   /// The URL must not contain a password, because the settings file does not contain secrets. A header can contain a
-  /// secret, because headers have their own file.
+  /// secret, because headers come from a separate file or from the environment.
   @Sendable static func takes(url: String) -> Bool {
     guard let parts = SinkURL(url) else { return false }
     return parts.user == nil && !parts.path.isEmpty
