@@ -273,8 +273,8 @@ def measure_list(binaries: pathlib.Path, folder: pathlib.Path, reports: int, run
     return result
 
 
-# The rows contain only the columns that lists read. They omit the JSON of the report, because a real report has about
-# 30 KB, which is too much for a million rows.
+# The rows contain only the columns that lists read. The rows omit the JSON of the report, because a real report has
+# about 30 KB, which is too much for a million rows.
 FILL = """
 WITH RECURSIVE n (i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last)
 INSERT INTO reports (id, time, pid, uid, name, executable, signal, reason, sentence, function, file, line, group_key,

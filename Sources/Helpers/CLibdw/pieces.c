@@ -7,7 +7,7 @@ static int compare(const void *left, const void *right) {
   return (a->span.end > b->span.end) - (a->span.end < b->span.end);
 }
 
-/// The ranges that were written so far. They cover all code up to `end`.
+/// The ranges that were written so far. These ranges cover all code up to `end`.
 struct output {
   struct cs_image *image;
   uint32_t end;

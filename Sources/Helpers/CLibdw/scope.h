@@ -78,5 +78,5 @@ static inline bool cs_scope_is_metadata(const char *name) {
 // scope_code.c
 
 /// Adds the Swift classes whose names occur in symbols of the function at the address: its own symbol, those of its
-/// callees, and those of addresses that it loads. This requires the image's symbols, but no debug information.
+/// callees, and those of addresses that it loads. The function requires the image's symbols, but no debug information.
 void cs_scope_add_named_classes(struct cs_scope *scope);

@@ -20,7 +20,7 @@ public enum BuildCacheJob: Sendable {
 
   /// The maximum number of addresses.
   ///
-  /// It exceeds the number of frames of all threads in a record.
+  /// The maximum exceeds the number of frames of all threads in a record.
   private static let addressLimit = 1 << 16
 
   /// Parses link addresses, which are hexadecimal digits separated by commas.

@@ -11,7 +11,7 @@ import Glibc
 public enum CheckNamesJob: Sendable {
   /// The maximum size of the input.
   ///
-  /// It exceeds the total size of the names of all frames of a report.
+  /// The maximum exceeds the total size of the names of all frames of a report.
   public static let limitBytes = 8 << 20
   /// The limit of the CPU time.
   ///

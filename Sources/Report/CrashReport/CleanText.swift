@@ -60,8 +60,8 @@ public enum CleanText: Sendable {
     switch scalar.value {
     case 0x09, 0x0a: false
     case 0x00...0x1f, 0x7f...0x9f: true
-    // These characters are the Arabic letter mark, direction marks, line and paragraph separators, embeddings,
-    // overrides and isolates.
+    // The characters that a terminal would interpret or display differently are the Arabic letter mark, direction
+    // marks, line and paragraph separators, embeddings, overrides and isolates.
     case 0x061c, 0x200e, 0x200f, 0x2028...0x202e, 0x2066...0x2069: true
     default: false
     }

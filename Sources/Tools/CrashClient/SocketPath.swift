@@ -4,8 +4,8 @@ internal import Glibc
 public enum SocketPath: Sendable {
   /// Returns `option` if it is not nil.
   ///
-  /// Otherwise returns, in this order: the value of `CRASHD_SOCKET`, the socket of the system's crashd if it exists, or
-  /// the socket of the user's crashd.
+  /// If `option` is nil, returns the first of these paths that is available: the value of `CRASHD_SOCKET`, the socket
+  /// of the system's crashd if it exists, or the socket of the user's crashd.
   ///
   /// `XDG_RUNTIME_DIR` is used only if it belongs to the caller's effective user and no other user can write into it.
   /// After `su`, `XDG_RUNTIME_DIR` may name the directory of another user, whose daemon is untrusted.

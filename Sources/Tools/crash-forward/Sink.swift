@@ -15,7 +15,7 @@ public protocol Sink: Sendable {
 public enum Delivery: Sendable, Equatable {
   /// The server accepted the event.
   case delivered
-  /// The server will never accept this event, for the given reason. It may accept other events.
+  /// The server will never accept this event, for the given reason. The server may still accept other events.
   case refused(String)
   /// The server does not accept the event now, for the given reason.
   ///

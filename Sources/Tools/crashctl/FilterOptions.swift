@@ -108,7 +108,7 @@ struct ListOptions: ParsableArguments {
 
   /// Returns whether the newest item comes first.
   ///
-  /// This is the default on a terminal, because people read from the top.
+  /// On a terminal, the newest item comes first by default, because people read from the top.
   ///
   /// JSON begins with the oldest item by default, even on a terminal, because programs read JSON.
   func isNewestFirst(_ connection: ConnectionOptions) -> Bool {

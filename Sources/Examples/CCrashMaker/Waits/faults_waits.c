@@ -1,5 +1,5 @@
-// A thread crashes while the main thread waits in a system call or library call. There is a scenario for each call. If
-// the crash interrupted the call, the main thread would end the process with success, which must not happen.
+// A thread crashes while the main thread waits in a system call or library call. Each call has its own scenario. If the
+// crash interrupted the call, the main thread would end the process with success, which must not happen.
 #include "../faults.h"
 #include "waits.h"
 

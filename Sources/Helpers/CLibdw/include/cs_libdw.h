@@ -1,5 +1,5 @@
 // Reads the symbols and the debug information of an ELF image into the tables of a symbol cache. This header does not
-// include those of libdw and libelf, so that Swift code uses only plain arrays.
+// include the headers of libdw and libelf, so that Swift code uses only plain arrays.
 #pragma once
 
 #include <stdbool.h>

@@ -35,6 +35,6 @@
 /// only the code bytes. Returns the number of bytes written. `ret_text` must have room for CS_SCOPE_TEXT_BYTES.
 size_t cs_scope_describe(struct cs_image *image, uint64_t pc, char *ret_text);
 
-/// Describes the Swift classes that the function at `pc` names, as C and D entries. This requires symbols, but no debug
-/// information.
+/// Describes the Swift classes that the function at `pc` names, as C and D entries. The description requires symbols,
+/// but no debug information.
 size_t cs_scope_describe_classes(struct cs_image *image, uint64_t pc, char *ret_text);

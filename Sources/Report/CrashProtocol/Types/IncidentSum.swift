@@ -15,7 +15,7 @@ public struct IncidentSum: Codable, Sendable, Equatable {
 
   /// The part of the in-process library that recorded the incidents.
   ///
-  /// This property and the next three properties are empty if they are not part of the key.
+  /// `source`, `kind`, `place` and `name` are empty if they are not part of the key.
   public var source: IncidentReport.Source
   /// The kind of the fault.
   public var kind: IncidentReport.Kind

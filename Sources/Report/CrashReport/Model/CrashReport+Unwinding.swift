@@ -86,7 +86,7 @@ extension CrashReport.Unwinding {
 extension TextRenderer {
   /// Returns a paragraph for each thread in the verbose form.
   ///
-  /// Otherwise returns paragraphs only for threads whose stack is uncertain.
+  /// The short form returns paragraphs only for threads whose stack is uncertain.
   func unwindingSection(_ report: CrashReport) -> [String] {
     let shown = (report.unwinding ?? []).filter { verbose || $0.agreement == .different }
     guard !shown.isEmpty else { return [] }

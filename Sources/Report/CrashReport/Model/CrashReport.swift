@@ -34,7 +34,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var images: [Image]
   /// The annotations that the program set with `Shield.setTag` and `Shield.start`.
   ///
-  /// They include `release`, `environment` and `user`, which are also fields of the report.
+  /// The annotations include `release`, `environment` and `user`, which are also fields of the report.
   public var annotations: [String: String]
   /// The last breadcrumbs that the program added with `Shield.addBreadcrumb`, oldest first.
   public var breadcrumbs: [Breadcrumb]
@@ -141,7 +141,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
 extension CrashReport {
   /// The groups that the crash is counted in, without duplicates.
   ///
-  /// There is one group for each thread that crashed at the same time.
+  /// Each thread that crashed at the same time has a group.
   public var groups: [Group] {
     var keys: Set<String> = []
     return ([group] + (otherGroups ?? [])).filter { keys.insert($0.key).inserted }
@@ -364,7 +364,7 @@ extension CrashReport {
   public struct Group: Codable, Sendable, Equatable {
     /// The key of the group, in hexadecimal digits.
     ///
-    /// It is equal for all crashes of the group, in all builds.
+    /// The key is equal for all crashes of the group, in all builds.
     public var key: String
     /// The readable title of the group.
     public var title: String

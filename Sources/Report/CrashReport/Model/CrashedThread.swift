@@ -155,7 +155,7 @@ extension CrashReport {
     public var isInline: Bool
     /// Whether the frame is an async caller.
     ///
-    /// Such a frame was found through the task instead of on the stack.
+    /// The frame of an async caller was found through the task instead of on the stack.
     public var isAsync: Bool
     /// Whether the frame is in-app, that is, code of the program and not of the runtime, the system or the compiler.
     public var isOwn: Bool
@@ -231,7 +231,7 @@ extension CrashReport {
     public static let scan = Trust(rawValue: "scan")
     /// The frame is the resume address of a caller in the task's chain of AsyncContexts.
     public static let async = Trust(rawValue: "async")
-    /// This version does not define how the frame was found.
+    /// The frame was found by a method that this version does not define.
     public static let unknown = Trust(rawValue: "unknown")
   }
 }

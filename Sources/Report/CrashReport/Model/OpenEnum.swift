@@ -2,7 +2,8 @@
 ///
 /// An unknown string is decoded, printed and encoded unchanged.
 ///
-/// The type cannot be created from a string literal. This prevents comparisons with a string that is not in the set.
+/// The type cannot be created from a string literal. This restriction prevents comparisons with a string that is not in
+/// the set.
 public protocol OpenEnum: RawRepresentable<String>, Codable, Hashable, Sendable, CustomStringConvertible {
   /// Creates a value from any string.
   init(rawValue: String)

@@ -4,8 +4,8 @@
 ///
 /// Swift's `Regex` backtracks. Its search for a mail address takes minutes for 64 KiB of letters. `TextPattern` instead
 /// follows all possible matches at once (Thompson's construction), and works on bytes. Among the matches that begin at
-/// the earliest position, it finds the longest match. It does not support back references, look-around or lazy
-/// repetition. Patterns with these features are refused when settings are read.
+/// the earliest position, it finds the longest match. `TextPattern` does not support back references, look-around or
+/// lazy repetition. Patterns with these features are refused when settings are read.
 struct TextPattern: Sendable {
   /// A set of byte values.
   typealias Bytes = SIMD4<UInt64>

@@ -103,8 +103,8 @@ int cd_file_open_regular(int directory, const char *path, bool follow, int *ret_
 // container. The call may wait for the file system.
 int cd_file_open_regular_as(uint32_t user, const char *path, int *ret_descriptor);
 
-// Facts about an open file that the kernel has in memory (AT_STATX_DONT_SYNC). They are available even if the file
-// system does not answer.
+// Facts about an open file that the kernel has in memory (AT_STATX_DONT_SYNC). These facts are available even if the
+// file system does not answer.
 typedef struct cd_file_facts {
   uint64_t device;
   uint64_t inode;

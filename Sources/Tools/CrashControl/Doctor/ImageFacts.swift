@@ -11,7 +11,7 @@ struct ImageFacts {
   private var debugLink: String?
   /// The build id.
   ///
-  /// It is read from the section `.note.gnu.build-id`, because the segments of a debug file may not have content.
+  /// The id is read from the section `.note.gnu.build-id`, because the segments of a debug file may not have content.
   private var notedID: String?
 
   private static let sectionLimit = 4096

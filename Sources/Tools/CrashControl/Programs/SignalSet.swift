@@ -37,8 +37,8 @@ struct SignalSet {
 
   /// Waits for a signal of this set, which must be blocked.
   ///
-  /// `isSent` is true if a process sent the signal. It is false if the kernel sent the signal, for example for a key of
-  /// the terminal.
+  /// `isSent` is true if a process sent the signal. `isSent` is false if the kernel sent the signal, for example for a
+  /// key of the terminal.
   func next() -> (signal: Int32, isSent: Bool) {
     while true {
       var information = unsafe siginfo_t()

@@ -6,9 +6,9 @@ import Synchronization
 /// The source code of a report's frames, from files that both the caller and the crashed process's user may read.
 ///
 /// The paths come from the crashed program, and a hostile program may name any file. For this reason crashd never opens
-/// these files. crashctl opens them with the privileges of its caller. It opens only regular files of limited size that
-/// the user of the crashed process may read. Without this limit, root's crashctl would print files that this user must
-/// not read.
+/// these files. crashctl opens them with the privileges of its caller. crashctl opens only regular files of limited
+/// size that the user of the crashed process may read. Without this limit, root's crashctl would print files that this
+/// user must not read.
 ///
 /// A source file that was changed after the image was built is skipped, because its lines may differ. The build time is
 /// the modification time of the image file. If the file at the path of the image now has another build id, crashctl

@@ -10,7 +10,7 @@ struct SinkURL: Sendable, Equatable {
   var host: String
   /// The path.
   ///
-  /// It is empty or begins with `/`.
+  /// The path is empty or begins with `/`.
   ///
   /// The path includes the query, if queries are allowed.
   var path: String

@@ -17,7 +17,8 @@ struct SentryEvent {
       "platform": .string("native"),
       "level": .string("fatal"),
       "logger": .string("swift-crash-shield"),
-      // With this fingerprint, Sentry creates one issue per group. Otherwise Sentry would group the events by stack.
+      // With this fingerprint, Sentry creates one issue per group. Without a fingerprint, Sentry would group the events
+      // by stack.
       "fingerprint": .array([.string(report.group.key)]),
       "release": .text(release ?? Self.release(of: report)),
       "environment": .text(environment ?? report[.environment]),

@@ -21,7 +21,7 @@ public struct WebhookSink: Sink {
   public var environment: String?
   /// The format.
   ///
-  /// It determines how values are escaped, and which body is sent if there is no template.
+  /// The format determines how values are escaped, and which body is sent if there is no template.
   public var format = Format.json
   /// The template of the body.
   ///
