@@ -84,7 +84,7 @@ static uint64_t marked_ns(const cs_ring *ring) {
 }
 
 // Prints five numbers: the microseconds from the fault to the commit of the record, the number of frames, the
-// microseconds of the thread sweep, the number of threads, and the number of threads that answered.
+// microseconds of the thread sweep, the number of threads, and how many threads answered.
 static int print_costs(const char *path) {
   static cs_ring ring;
   FILE *file = fopen(path, "re");

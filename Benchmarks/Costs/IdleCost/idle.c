@@ -46,8 +46,8 @@ static void sleep_s(double duration_s) {
   nanosleep(&time, NULL);
 }
 
-// Returns the sum of the field `key` in /proc/self/smaps: of the mappings whose first line ends with `name`, or of all
-// mappings if `name` is NULL.
+// Returns the sum of the field `key` in /proc/self/smaps. The sum includes the mappings whose first line ends with
+// `name`, or all mappings if `name` is NULL.
 static uint64_t mapped_kib(const char *name, const char *key) {
   FILE *file = fopen("/proc/self/smaps", "re");
   char line[512];
@@ -95,8 +95,8 @@ static uint64_t switches_of(int tid) {
   return strtoull(strchr(voluntary, ':') + 1, NULL, 10) + strtoull(strchr(other, ':') + 1, NULL, 10);
 }
 
-// Returns the seconds that the thread sleeps: infinity in a system call without a timeout, the requested time in a
-// sleep, and 0 in any other case.
+// Returns the seconds that the thread sleeps. The result is infinity in a system call without a timeout, the requested
+// time in a sleep, and 0 in any other case.
 static double pause_of(int tid) {
   char text[256];
   unsigned long arguments[4];

@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// A build with a sanitizer does not limit memory or filter system calls, because sanitizers reserve terabytes of
-// address space for shadow memory and make their own system calls.
+// A build with a sanitizer does not limit memory, because sanitizers reserve terabytes of address space for shadow
+// memory. It does not filter system calls, because sanitizers make their own system calls.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define HAS_SHADOW_MEMORY 1

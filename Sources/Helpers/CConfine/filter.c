@@ -44,7 +44,7 @@ static const uint32_t allowed_calls[] = {
     SYS_set_robust_list,
 };
 
-/// A process with network access may also make these calls with any arguments, because the filter checks the family in
+/// A process with network access may also make these calls with any arguments. The filter checks the address family in
 /// socket(), the only call that creates sockets.
 static const uint32_t network_calls[] = {
     SYS_connect, SYS_getsockopt, SYS_setsockopt, SYS_getsockname, SYS_getpeername, SYS_sendto,    SYS_recvfrom,

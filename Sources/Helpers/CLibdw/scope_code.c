@@ -1,4 +1,4 @@
-// Finds the Swift classes whose names occur in a function's symbol, in the symbols of its callees, or in the symbols of
+// Finds the Swift classes that a function names: in its own symbol, in the symbols of its callees, or in the symbols of
 // data that it refers to.
 //
 // Code that uses an object almost always names the object's class. Such code is a method of the class, loads the

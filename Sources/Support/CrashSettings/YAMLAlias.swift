@@ -1,7 +1,7 @@
 /// Finds an alias in YAML before Yams composes the document.
 ///
-/// A few nested aliases can expand to more values than any machine can process, and Yams visits all of these values if
-/// a key contains such an alias.
+/// A few nested aliases can expand to more values than any machine can process. Yams visits all of these values if a
+/// key contains an alias.
 enum YAMLAlias {
   /// Returns the first alias `*name` that follows its anchor `&name`.
   ///

@@ -35,7 +35,9 @@ public struct CrashClient: Sendable {
     try page(query).reports
   }
 
-  /// Returns a page of reports, and the number of older reports if the query requests that number.
+  /// Returns a page of reports.
+  ///
+  /// If the query requests it, also returns the number of reports that are older than the page.
   public func page(_ query: ListQuery) throws(ClientError) -> ReportPage {
     try call(Methods.List.self, query)
   }
@@ -44,8 +46,8 @@ public struct CrashClient: Sendable {
   ///
   /// `offset` is the number of groups in the previous pages, which are skipped.
   ///
-  /// With `pid`, `unit` or `signal`, the counts exclude removed reports. A crashd of an earlier version refuses these
-  /// three parameters.
+  /// With `pid`, `unit` or `signal`, the counts exclude removed reports. A crashd version without these three
+  /// parameters refuses them.
   public func groups(
     _ filter: ReportFilter = ReportFilter(), limit: Int? = nil, offset: Int? = nil
   ) throws(ClientError) -> [ReportGroup] {
@@ -54,7 +56,7 @@ public struct CrashClient: Sendable {
 
   /// Returns groups in the given states and order.
   ///
-  /// An older crashd refuses a query with states or an order.
+  /// A crashd version without these parameters refuses a query with states or an order.
   public func groups(_ query: GroupQuery, _ filter: ReportFilter = ReportFilter()) throws(ClientError) -> [ReportGroup]
   {
     try call(Methods.Groups.self, Joined(query, filter)).groups
@@ -73,15 +75,15 @@ public struct CrashClient: Sendable {
 
   /// Returns the report whose id begins with `id`, or the newest report if `id` is nil.
   ///
-  /// With `isScrubbed`, crashd applies the privacy rules of its settings. A crashd of an earlier version refuses
-  /// `isScrubbed`.
+  /// With `isScrubbed`, crashd applies the privacy rules of its settings. A crashd version without this parameter
+  /// refuses the call.
   public func report(id: String? = nil, isScrubbed: Bool = false) throws(ClientError) -> ReceivedReport {
     try call(Methods.Get.self, .init(id: id, scrub: isScrubbed ? true : nil)).report
   }
 
   /// Returns the stacks of a report's crashing threads, if crashd still has the record.
   ///
-  /// An older crashd does not return stacks.
+  /// A crashd version without this feature does not return stacks.
   public func stacks(id: String) throws(ClientError) -> [RecordedStack] {
     // Do not decode the report itself: it may have the format of a later version, which this version cannot decode.
     try call(Methods.Get.self, .init(id: id, stacks: true), returning: GetReply<Unread>.self).stacks ?? []

@@ -9,7 +9,7 @@ extension CrashClient {
   ///   - offset: The number of groups in the previous pages.
   ///   - limit: The maximum number of groups; 100 by default.
   /// - Returns: The groups.
-  /// - Throws: `ClientError`; `methodNotFound` from an older crashd.
+  /// - Throws: `ClientError`; `methodNotFound` from a crashd version without this method.
   public func danglingGroups(
     name: String? = nil, since: String? = nil, offset: Int? = nil, limit: Int? = nil
   ) throws(ClientError) -> [DanglingGroup] {

@@ -13,8 +13,9 @@ public enum ReportQuery: Sendable {
     try newest(query, from: client).reports
   }
 
-  /// Returns the newest reports, as `fetch` does, and the number of older reports if the query requests it and crashd
-  /// supports it.
+  /// Returns the newest reports, as `fetch` does.
+  ///
+  /// If the query requests it and crashd supports it, also returns the number of reports that are older than these.
   public static func newest(_ query: ListQuery, from client: CrashClient) throws(ClientError) -> ReportPage {
     var result = ReportPage(reports: [], more: nil)
     var pages = ReportPages(query, from: client)

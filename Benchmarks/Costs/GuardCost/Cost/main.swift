@@ -1,5 +1,5 @@
-// Measures the cost of guards in a package that depends on this one: the instructions of each plain and guarded
-// operation (with callgrind), their times, and the nanoseconds of an absorbed fault.
+// Measures the cost of guards in a package that depends on this package. The results are the instructions of each plain
+// and guarded operation (with callgrind), their times, and the nanoseconds of an absorbed fault.
 import CrashShield
 import CrashShieldGuards
 

@@ -20,27 +20,27 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
   public var refusals: [String: Int]
   /// The number of threads with an unwind cross-check, by outcome.
   ///
-  /// Nil in replies of an older crashd.
+  /// Nil in replies of a crashd version without this property.
   public var unwindings: [String: Int]?
   /// The number of builds whose debug information was requested from servers, by outcome.
   ///
-  /// Nil in replies of an older crashd.
+  /// Nil in replies of a crashd version without this property.
   public var debugInformation: [String: Int]?
   /// The number of reports that wait in memory because the store does not accept them.
   ///
-  /// Nil in replies of an older crashd.
+  /// Nil in replies of a crashd version without this property.
   public var held: Int?
   /// The number of files that wait in the spool.
   ///
-  /// Nil if the caller lacks full access, and in replies of an older crashd.
+  /// Nil if the caller lacks full access, and in replies of a crashd version without this property.
   public var spooled: Int?
   /// The failures of the store, as sentences.
   ///
-  /// Nil in replies of an older crashd.
+  /// Nil in replies of a crashd version without this property.
   public var trouble: [String]?
   /// The access of the caller.
   ///
-  /// Nil in replies of an older crashd.
+  /// Nil in replies of a crashd version without this property.
   public var access: Access?
 
   /// Describes which crashes the caller can read and change.

@@ -42,7 +42,7 @@ public struct DanglingClass: Codable, Sendable, Equatable {
     public var hits: Double
     /// How often a handle was resolved whose object was already freed.
     ///
-    /// Nil in replies of an older crashd.
+    /// Nil in replies of a crashd version without this property.
     public var handleMisses: Double?
     /// The estimated number of accesses, both detected and missed.
     public var estimatedAccesses: Double

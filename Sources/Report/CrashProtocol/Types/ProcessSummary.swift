@@ -18,11 +18,11 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
   public var state: String
   /// Which part of the process's memory reports contain.
   ///
-  /// Nil in replies of an older crashd.
+  /// Nil in replies of a crashd version without this property.
   public var memory: Memory?
   /// The result of the last `Shield.selfTest` of the process.
   ///
-  /// Nil if there is no result, and in replies of an older crashd.
+  /// Nil if there is no result, and in replies of a crashd version without this property.
   public var selfTest: SelfTest?
 
   /// The result of a guard self-test, as the process reported it.

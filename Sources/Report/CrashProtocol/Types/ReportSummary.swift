@@ -78,7 +78,7 @@ public struct ReportPage: Codable, Sendable, Equatable {
   public var reports: [ReportSummary]
   /// The number of reports that follow after this page.
   ///
-  /// Nil if the query did not request the number, and in replies of an older crashd.
+  /// Nil if the query did not request the number, and in replies of a crashd version without this property.
   public var more: Int?
 
   /// Creates a page.

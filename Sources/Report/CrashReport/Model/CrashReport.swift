@@ -64,7 +64,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var unwinding: [Unwinding]?
   /// Why the report does not contain the program's memory.
   ///
-  /// Nil if the report contains memory, and in older reports.
+  /// Nil if the report contains memory, and in reports of a crashd version without this property.
   ///
   /// Without memory there is no unwind cross-check, and the diagnosis uses no contents of memory.
   public var memoryOmitted: MemoryOmission?
@@ -94,13 +94,13 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var isPreliminary: Bool?
   /// The value of the program's annotation `release`.
   ///
-  /// Nil if it is not set, and in older reports.
+  /// Nil if it is not set, and in reports of a crashd version without this property.
   public var release: String?
   /// The value of the program's annotation `environment`.
   public var environment: String?
   /// The value of the program's annotation `user`.
   public var user: String?
-  /// Facts about the machine; nil in older reports.
+  /// Facts about the machine; nil in reports of a crashd version without this property.
   public var machine: Machine?
   /// The container in which the process ran; nil if crashd detected no container.
   public var container: Container?
@@ -168,8 +168,8 @@ extension CrashReport {
     /// True if the kernel would refuse a core dump of the process for its user, because the process had more privileges
     /// than that user.
     ///
-    /// In this case, only root and crashd's own user can read the report. Nil for any other process, and in older
-    /// reports.
+    /// In this case, only root and crashd's own user can read the report. Nil for any other process, and in reports of
+    /// a crashd version without this property.
     public var isRestricted: Bool?
     /// True if `pid` was only reported by the process itself, as in a spool file.
     ///
@@ -185,7 +185,8 @@ extension CrashReport {
     public var cgroup: String?
     /// The version of the process's Swift runtime, such as `6.3.1`.
     public var swiftVersion: String?
-    /// How long the process had been running, in milliseconds; nil in older reports.
+    /// How long the process had been running, in milliseconds; nil in reports of a crashd version without this
+    /// property.
     public var uptime_ms: Int?
 
     /// Creates an identity from its parts.
@@ -306,7 +307,7 @@ extension CrashReport {
     ///
     /// The sentence itself contains no addresses, so that equal crashes have equal sentences.
     ///
-    /// Nil if there are no further facts, and in older reports.
+    /// Nil if there are no further facts, and in reports of a crashd version without this property.
     public var evidence: String?
 
     /// Creates a diagnosis from its parts.
@@ -370,17 +371,17 @@ extension CrashReport {
     public var title: String
     /// A key that is equal only for crashes at the same instruction of the same build.
     ///
-    /// Nil in older reports.
+    /// Nil in reports of a crashd version without this property.
     public var exact: String?
     /// A key that is equal for crashes of the same kind in the same in-app function, whatever its callers are.
     ///
-    /// Nil in older reports.
+    /// Nil in reports of a crashd version without this property.
     public var coarse: String?
     /// The version of the rules that keys are made by.
     ///
     /// The same crash may have different keys in two versions.
     ///
-    /// Nil in older reports, whose keys have version 1.
+    /// Nil in reports of a crashd version without this property; their keys have version 1.
     public var version: Int?
 
     /// Creates a group from its parts.

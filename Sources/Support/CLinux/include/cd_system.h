@@ -1,4 +1,4 @@
-// The Linux calls that crashd needs and Swift cannot make, because they are variadic, use control messages, or are
+// The Linux calls that crashd needs and Swift cannot make. These calls are variadic, use control messages, or are
 // declared in headers outside the Glibc module. These functions do not contain policy.
 #ifndef CD_SYSTEM_H
 #define CD_SYSTEM_H

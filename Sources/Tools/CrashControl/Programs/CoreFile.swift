@@ -41,8 +41,8 @@ public enum CoreFile: Sendable, Equatable {
     }
     // Skip files from before the crash, because they are core dumps of earlier processes with the same pid.
     let new = candidates.filter { $0.modified_s >= crash_s }
-    // Skip names with special characters: the name of a core dump contains the process name, which the process chooses,
-    // and lldb copies its arguments into commands.
+    // Skip names with special characters, because lldb copies its arguments into commands. The name of a core dump
+    // contains the process name, which the process chooses.
     let plain = new.filter { $0.path.unicodeScalars.allSatisfy(DebuggedProgram.isPlain) }
     if let found = plain.min(by: { $0.modified_s < $1.modified_s }) { return .file(found.path) }
     if !new.isEmpty {
