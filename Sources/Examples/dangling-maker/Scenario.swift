@@ -6,7 +6,7 @@ import Dispatch
 ///
 /// Most scenarios do not call through the vtable.
 ///
-/// Without protection, most of these programs continue, because the contents of the freed memory are still unchanged.
+/// Without protection, most scenarios continue, because the contents of the freed memory are still unchanged.
 enum Scenario: String, CaseIterable {
   case zeroArray = "zero-array"
   case race

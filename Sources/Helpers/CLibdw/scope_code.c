@@ -81,8 +81,8 @@ static bool is_specialized(const char *name, const char *closure) {
   return false;
 }
 
-/// Adds the functions that enclose a closure: those whose name is a prefix of the closure's name, and their
-/// specializations.
+/// Adds the functions that enclose a closure, and their specializations. The name of an enclosing function is a prefix
+/// of the closure's name.
 static void add_around(struct references *references, const struct cs_scope_symbols *symbols, const char *closure) {
   for (size_t i = 1; i < symbols->count; i++) {
     GElf_Sym symbol;
@@ -109,8 +109,8 @@ static void add_names(struct references *references, const struct cs_scope_symbo
   }
 }
 
-/// Finds the part of mangled names that identifies the class: `4CartC` of `$s4shop4CartCMn`. For a more complex name
-/// (private, or with word substitutions) the part is everything between `$s` and `Mn`.
+/// Finds the part of mangled names that identifies the class: `4CartC` of `$s4shop4CartCMn`. For a private class, or a
+/// name with word substitutions, the part is everything between `$s` and `Mn`.
 static size_t identifier(const char *name, size_t length, const char **ret_start) {
   // In a mangled name, a class consists of a number, an identifier of this length, and C.
   for (size_t start = length - 2; start > 1; start--) {

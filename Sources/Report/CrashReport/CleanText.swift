@@ -34,7 +34,7 @@ public enum CleanText: Sendable {
     return String(scalars)
   }
 
-  /// Escapes those characters in JSON that a terminal would interpret but that JSON allows unescaped.
+  /// Escapes the characters in JSON that a terminal would interpret but that JSON allows unescaped.
   ///
   /// These characters can occur only inside JSON strings.
   public static func json(_ json: String) -> String {

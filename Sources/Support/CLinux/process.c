@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 // The structure in <linux/pidfd.h> of Linux 6.15, which the headers of Debian 12 do not have. The number of the ioctl
-// contains the size of the structure. A kernel with a smaller structure fills in only the fields that it supports.
+// contains the size of the structure. A kernel whose version of the structure is smaller than this one fills in only
+// the fields that it supports.
 typedef struct pidfd_info {
   uint64_t mask;
   uint64_t cgroup_id;

@@ -26,7 +26,7 @@ enum YAMLAlias {
 
   /// Returns whether libyaml allows the byte in a name.
   ///
-  /// YAML itself allows more characters in names.
+  /// libyaml accepts only a part of the characters that YAML allows in names.
   private static func isName(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -31,7 +31,7 @@ public struct DatagramSocket: Sendable {
   /// Returns 0, or an errno.
   public func send(_ bytes: [UInt8], _ descriptors: [Descriptor] = []) -> Int32 {
     let numbers = descriptors.map(\.number)
-    // Invariant: the counts are those of the arrays, and the arrays and the descriptors outlive the call.
+    // Invariant: each count is the count of its array, and the arrays and the descriptors outlive the call.
     return withExtendedLifetime((socket, descriptors)) {
       unsafe cd_socket_send(socket.number, bytes, bytes.count, numbers, numbers.count)
     }

@@ -46,8 +46,8 @@ public struct CrashClient: Sendable {
   ///
   /// `offset` is the number of groups in the previous pages, which are skipped.
   ///
-  /// With `pid`, `unit` or `signal`, the counts exclude removed reports. A crashd version without these three
-  /// parameters refuses them.
+  /// With `pid`, `unit` or `signal`, the counts exclude removed reports. A crashd version without `pid`, `unit` and
+  /// `signal` refuses the call.
   public func groups(
     _ filter: ReportFilter = ReportFilter(), limit: Int? = nil, offset: Int? = nil
   ) throws(ClientError) -> [ReportGroup] {

@@ -15,7 +15,8 @@ public enum ReportQuery: Sendable {
 
   /// Returns the newest reports, as `fetch` does.
   ///
-  /// If the query requests it and crashd supports it, also returns the number of reports that are older than these.
+  /// If the query requests it and crashd supports it, also returns the number of reports that are older than the
+  /// returned ones.
   public static func newest(_ query: ListQuery, from client: CrashClient) throws(ClientError) -> ReportPage {
     var result = ReportPage(reports: [], more: nil)
     var pages = ReportPages(query, from: client)
@@ -93,12 +94,12 @@ public struct ReportPages: Sendable {
 public enum OffsetPages: Sendable {
   private static let pageCount = 500
 
-  /// Returns the first `limit` items, and whether more items exist.
+  /// Returns the first `limit` items, and whether there are items after them.
   public static func fetch<Item>(
     limit: Int, _ ask: (_ offset: Int?, _ limit: Int) throws(ClientError) -> [Item]
   ) throws(ClientError) -> (items: [Item], hasMore: Bool) {
     var items: [Item] = []
-    // Read one item more than the limit, to find out whether more items exist.
+    // Read one item more than the limit, to find out whether there are items after the limit.
     while items.count <= limit {
       let wanted = min(Self.pageCount, limit - items.count + 1)
       let page = try ask(items.isEmpty ? nil : items.count, wanted)

@@ -20,7 +20,7 @@ public enum Delivery: Sendable, Equatable {
   /// The server does not accept the event now, for the given reason.
   ///
   /// `after` is the retry delay that the server requests. `maybeNever` means that the server rejected the event or the
-  /// key, and may reject it every time.
+  /// key, and may reject the event at every retry.
   case later(String, after: Duration? = nil, maybeNever: Bool = false)
 }
 

@@ -27,7 +27,7 @@ enum Completions {
     }
   }
 
-  /// Requests values from crashd, and returns those that begin with the typed prefix, without duplicates.
+  /// Requests values from crashd, and returns the values that begin with the typed prefix, without duplicates.
   private static func ask(
     _ prefix: String, _ call: (CrashClient) throws(ClientError) -> [Value]
   ) -> [String] {

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 // The maximum time for which a busy thread computes after another thread has crashed. The shield stops the busy thread
-// earlier.
+// before this time has passed.
 #define BUSY_NS INT64_C(1000000000)
 // The time for which the program's own crash handler runs.
 #define HANDLER_NS INT64_C(20000000)

@@ -26,7 +26,7 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
     public var date: String
     /// The number of reports whose cause is a use-after-free.
     public var crashes: Int
-    /// The number of these use-after-free crashes that the statistics included.
+    /// The number of use-after-free crashes that the statistics included.
     public var counted: Int
     /// The number of accesses that the quarantine detected.
     public var hits: Int

@@ -42,13 +42,15 @@ extension CrashReport.Unwinding {
     /// Creates a value from its string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// All frames are equal.
+    /// Both unwinders found the same frames.
     public static let equal = Agreement(rawValue: "equal")
-    /// All frames of the cross-check are equal, but it found fewer frames.
+    /// All frames of the cross-check equal frames of the handler, but the cross-check found fewer frames than the
+    /// handler.
     ///
     /// The cross-check usually finds fewer frames because the size of the stack copy is limited.
     public static let shorter = Agreement(rawValue: "shorter")
-    /// All frames of the handler are equal, but the cross-check found more frames.
+    /// All frames of the handler equal frames of the cross-check, but the cross-check found more frames than the
+    /// handler.
     public static let longer = Agreement(rawValue: "longer")
     /// The two stacks have different callers for one frame.
     public static let different = Agreement(rawValue: "different")

@@ -27,8 +27,8 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var diagnosis: Diagnosis
   /// The crashed threads, followed by the threads that did not crash.
   ///
-  /// The first thread is the one whose signal ended the process. If there is none, it is the thread that crashed first.
-  /// The other crashed threads follow in the order of their crashes.
+  /// The first thread is the one whose signal ended the process. If no signal of a thread ended the process, it is the
+  /// thread that crashed first. The other crashed threads follow in the order of their crashes.
   public var threads: [CrashedThread]
   /// The images that were loaded, sorted by address.
   public var images: [Image]
@@ -70,20 +70,19 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var memoryOmitted: MemoryOmission?
   /// The last non-fatal incidents before the crash, oldest first.
   ///
-  /// Nil if there were none.
+  /// Nil if there were no incidents.
   public var incidents: [PastIncident]?
-  /// The number of earlier incidents that `incidents` omits; nil if it omits none.
+  /// The number of incidents before the first one in `incidents`, which are omitted; nil if none are omitted.
   public var incidentsOmitted: Int?
   /// The lines that the Swift runtime had printed before this crash.
   ///
   /// Nil if it had printed nothing.
   ///
-  /// These lines are never the cause of the crash. An example is the warning about a continuation that leaked a day
-  /// earlier.
+  /// These lines are never the cause of the crash. For example, a warning about a leaked continuation may be a day old.
   public var earlierRuntimeWarnings: [String]?
   /// The program's handler that caught the signal of this crash and raised a signal again.
   ///
-  /// Nil if there was none.
+  /// Nil if there was no such handler.
   public var raisedAgain: RaisedAgain?
   /// True while crashd is still reading the symbols of the crash.
   ///
@@ -100,7 +99,9 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var environment: String?
   /// The value of the program's annotation `user`.
   public var user: String?
-  /// Facts about the machine; nil in reports of a crashd version without this property.
+  /// Facts about the machine.
+  ///
+  /// Nil in reports of a crashd version without this property.
   public var machine: Machine?
   /// The container in which the process ran; nil if crashd detected no container.
   public var container: Container?

@@ -15,7 +15,7 @@ extension CrashReport {
     public var reason: String?
     /// The frames, innermost first.
     ///
-    /// Inlined functions have frames of their own, and the frames of async callers follow after those of the stack.
+    /// Inlined functions have frames of their own. The frames of async callers follow after the frames of the stack.
     public var frames: [Frame]
     /// The number of frames in the middle of a deep recursion that were omitted; nil if none were omitted.
     public var framesOmitted: Int?

@@ -30,7 +30,7 @@ extension CrashReport {
     public var oomVictim: Bool?
     /// The number of processes in the control group that these OOM kills may have hit, including this process.
     ///
-    /// Nil if there are none.
+    /// Nil if no processes can have been hit.
     public var oomCandidates: Int?
     /// Whether the process had crashed before.
     ///

@@ -65,7 +65,7 @@ enum ImageBuildID {
     (0..<count).reduce(0) { $0 | UInt64(bytes[offset + $1]) << UInt64(8 * $1) }
   }
 
-  /// Returns exactly `count` bytes, or nil if the file is shorter.
+  /// Returns exactly `count` bytes, or nil if the file ends before them.
   static func bytes(of file: Int32, at offset: UInt64, count: Int) -> [UInt8]? {
     guard let offset = off_t(exactly: offset) else { return nil }
     var bytes = [UInt8](repeating: 0, count: count)

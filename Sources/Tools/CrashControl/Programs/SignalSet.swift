@@ -10,8 +10,7 @@ struct SignalSet {
     for signal in signals { unsafe sigaddset(&value, signal) }
   }
 
-  /// Blocks the signals of this set, in addition to those that are blocked already, and returns the previous signal
-  /// mask.
+  /// Blocks the signals of this set, in addition to the already blocked signals, and returns the previous signal mask.
   func block() -> SignalSet { change(SIG_BLOCK) }
 
   /// Sets the signal mask to exactly this set.

@@ -75,7 +75,7 @@ public enum DanglingText: Sendable {
     return text
   }
 
-  /// Describes the state of a program's protection, and whether its crashes become more frequent.
+  /// Describes the state of a program's protection, and whether its crashes are becoming more frequent.
   static func verdict(_ policy: DanglingPolicyReport) -> String {
     let score = "\(number(policy.evidence)) of \(number(policy.alarmThresholdDays))"
     let trend =

@@ -38,7 +38,7 @@ struct Table {
 
   var columns: [Column]
   var rows: [[String]]
-  /// Whether `rows` has all rows of the table, and not only those of its first page.
+  /// Whether `rows` has all rows of the table; false if it has only the rows of the first page.
   var isWhole = true
 
   func text(for terminal: Terminal, legend: Bool) -> String {

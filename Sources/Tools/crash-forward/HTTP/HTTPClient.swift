@@ -105,7 +105,7 @@ extension HTTPClient.Answer {
     // Do not log a message with `@`. If libcurl cannot parse a proxy's address, the message contains the address with
     // the password.
     case 0: return .later("\(server): \(problem.contains("@") ? "libcurl cannot use the proxy's address" : problem)")
-    // With these statuses, the server requests a later retry.
+    // With these statuses, the server requests a retry at another time.
     case 408, 425, 429, 502, 503, 504: return .later("\(server) answers \(status)", after: retryAfter)
     // Other statuses probably mean a server error or a wrong setting, which would affect every event. The message omits
     // the body, because a server that rejects a key may repeat the key in it.
