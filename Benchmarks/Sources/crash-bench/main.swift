@@ -34,7 +34,8 @@ func compare() throws -> Bool {
   var printed = Samples()
   for round in 0...rounds {
     let times = try captured(maker, [scenario, "--mark", "--wait-attached"], daemon: daemon, client: client)
-    // Skip the first crash of a build, which may wait for its symbol cache. `FirstCrash` measures it.
+    // Skip the first crash of a build, which may wait for its symbol cache. `FirstCrash` measures the first crash of a
+    // build.
     if round == 0 { continue }
     commit.add(times.commit)
     stored.add(times.stored)

@@ -30,7 +30,7 @@ public struct Scenario: Sendable {
   public var isSilentDeath = false
   /// The reason why there is no report, or nil if there must be one.
   public var silence: String?
-  /// Whether a child crashes.
+  /// Whether a child of the process crashes.
   ///
   /// The program prints the child's pid as `child PID`, and the report describes the child.
   public var isChildReported = false
@@ -79,7 +79,7 @@ public struct Scenario: Sendable {
 
   /// A known gap in the report.
   public struct Gap: Sendable {
-    /// The affected threads.
+    /// The threads whose report has the gap.
     public var threads: [CrashRun.Thread]
     /// The part of the report that is missing, and why.
     public var reason: String

@@ -11,7 +11,7 @@
 
 /// A type in the description of a scope. The index of a type in the list is its number.
 struct cs_scope_type {
-  Dwarf_Off offset; // offset of its DIE
+  Dwarf_Off offset; // offset of the type's DIE
   uint32_t steps;   // number of pointers to follow from a variable to this type
 };
 

@@ -22,7 +22,7 @@ struct cs_index_slot {
 /// A hash table of the items of an array.
 struct cs_index {
   struct cs_index_slot *slots;
-  size_t capacity; // a power of two
+  size_t capacity; // number of slots, which is a power of two
   size_t count;
   uint32_t forgotten; // the first `forgotten` items of the array are no longer in the table
 };

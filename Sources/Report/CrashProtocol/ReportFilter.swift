@@ -13,7 +13,7 @@ public struct ReportFilter: Codable, Sendable, Hashable {
   public var name: String?
   /// The key of the group, or the first digits of the key.
   public var group: String?
-  /// The systemd unit.
+  /// The systemd unit of the process.
   public var unit: String?
   /// The name of the signal, such as `SIGSEGV`.
   public var signal: String?

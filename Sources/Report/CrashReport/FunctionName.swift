@@ -18,7 +18,8 @@ public enum FunctionName: Sendable {
     var short = name
     for shorten in [withoutMiddleClosures, withoutLabels] where short.count > limit { short = shorten(short) }
     if short.count <= limit { return short }
-    // More characters are kept at the end, because the end contains the type and the name.
+    // More characters are kept at the end of the name than at its start, because the end contains the type and the
+    // function.
     let end = 2 * limit / 3
     return short.prefix(limit - end - 1) + "…" + short.suffix(end)
   }

@@ -27,7 +27,7 @@ struct cs_fetcher {
 struct transfer {
   CURL *curl;
   int output;
-  int error; // the errno of write
+  int error; // the errno of a failed write
   uint64_t left_bytes;
   bool is_too_large;
 };
@@ -75,7 +75,7 @@ struct cs_fetcher *cs_fetcher_make(const char *const *urls, size_t count, struct
 }
 
 static size_t take(char *bytes, size_t size, size_t count, void *argument) {
-  (void)size; // always 1
+  (void)size; // the size of an item, which is always 1
   struct transfer *transfer = argument;
   long status = 0;
   // The body of an error response is discarded.

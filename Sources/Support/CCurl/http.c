@@ -31,7 +31,7 @@ void cs_http_free(struct cs_http *http) {
 
 /// Keeps the first bytes of the response, and discards the rest.
 static size_t keep(char *bytes, size_t size, size_t count, void *argument) {
-  (void)size; // always 1
+  (void)size; // the size of an item, which is always 1
   struct cs_http_answer *answer = argument;
   const size_t room = sizeof answer->body - answer->body_bytes;
   const size_t kept = count < room ? count : room;

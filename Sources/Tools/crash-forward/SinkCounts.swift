@@ -27,7 +27,7 @@ public struct SinkCounts: Sendable, Equatable {
   }
 }
 
-/// The counts of all sinks.
+/// The counters of all sinks.
 public final class SinkBoard: Sendable {
   private let counts = Mutex<[String: SinkCounts]>([:])
   private let changed: @Sendable (String) -> Void

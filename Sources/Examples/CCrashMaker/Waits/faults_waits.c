@@ -27,7 +27,7 @@
 
 static pthread_t crasher;
 static int crasher_tid;
-static bool is_about_to_crash; // atomic
+static bool is_about_to_crash; // accessed only by atomic operations
 static int profiling[2];       // a pipe into which the child of wait_for_child() writes
 
 static void wait_pthread_join(void) {

@@ -52,8 +52,8 @@ enum cs_snapshot_stop {
 
 struct cs_snapshot_frame {
   uint64_t pc;
-  uint64_t function_start; // 0 if unknown
-  uint64_t found;          // cs_snapshot_found
+  uint64_t function_start; // address of the function; 0 if unknown
+  uint64_t found;          // a constant of cs_snapshot_found
 };
 
 /// Initializes libunwind. Precondition: the process calls this function once, before it confines itself. The

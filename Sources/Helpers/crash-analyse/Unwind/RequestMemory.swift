@@ -31,7 +31,7 @@ struct RequestMemory {
     unsafe start = first
   }
 
-  /// The bytes that may belong to the header.
+  /// The bytes that may belong to the header of the request.
   var header: [UInt8] {
     let count = min(Int(size), UnwindRequest.headerLimitBytes)
     return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))

@@ -7,7 +7,7 @@ package struct VarlinkCall: Sendable, Equatable {
   package var parameters: [String: JSONValue]?
   /// Whether the caller requests several replies.
   package var more: Bool?
-  /// Whether the caller requests no reply.
+  /// Whether the caller requests that the service does not reply.
   package var oneway: Bool?
   /// Whether the caller requests another protocol on the connection (Varlink's `upgrade`).
   ///

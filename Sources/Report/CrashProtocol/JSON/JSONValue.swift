@@ -10,7 +10,7 @@ public enum JSONValue: Sendable, Equatable {
   case bool(Bool)
   /// A number without a fraction that is in the range of `Int`.
   case int(Int)
-  /// Any other number.
+  /// A number with a fraction, or outside the range of `Int`.
   case double(Double)
   /// A string.
   case string(String)

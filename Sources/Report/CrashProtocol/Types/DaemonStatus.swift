@@ -38,7 +38,7 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
   ///
   /// Nil in replies of a crashd version without this property.
   public var trouble: [String]?
-  /// The access of the caller.
+  /// Which crashes the caller can access.
   ///
   /// Nil in replies of a crashd version without this property.
   public var access: Access?

@@ -20,7 +20,7 @@ public struct DanglingClass: Codable, Sendable, Equatable {
   public struct Figures: Codable, Sendable, Equatable {
     /// The full name of the class.
     public var className: String
-    /// The build id.
+    /// The build id of the program.
     public var build: String
     /// The number of deallocations per second in one process.
     public var deallocationsPerSecond: Double

@@ -28,9 +28,9 @@ public struct DanglingGroup: Codable, Sendable, Equatable {
   public var line: String
   /// The number of occurrences.
   public var count: Int
-  /// The number of processes.
+  /// The number of processes in which the incidents of the group occurred.
   public var processes: Int
-  /// The number of builds.
+  /// The number of builds in which the incidents of the group occurred.
   public var builds: Int
   /// The number of functions that released the objects.
   public var releases: Int

@@ -103,7 +103,7 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   public var program: String
   /// The level of the protection.
   public var level: Level
-  /// The operator's override.
+  /// The operator's override of the level.
   public var pin: Pin
   /// Whether an alarm may raise the level.
   public var isAutomaticAllowed: Bool

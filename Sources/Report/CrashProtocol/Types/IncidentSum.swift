@@ -23,11 +23,11 @@ public struct IncidentSum: Codable, Sendable, Equatable {
   public var place: String
   /// The name of the program.
   public var name: String
-  /// The number of occurrences.
+  /// The number of occurrences of all these incidents.
   public var count: Int
-  /// The number of incidents.
+  /// The number of incidents in the sum.
   public var incidents: Int
-  /// The number of processes.
+  /// The number of processes in which the incidents occurred.
   public var processes: Int
   /// The time of the last occurrence, as RFC 3339 in UTC.
   public var last: String

@@ -83,9 +83,9 @@ extension ProcessSummary {
     public static let nothing = Self("none")
     /// Reports contain no memory, because crashd's settings forbid it and the process therefore records none.
     public static let withheld = Self("withheld")
-    /// Reports contain no memory.
+    /// Reports contain no memory, because crashd discards it.
     ///
-    /// The process records its memory, but crashd's settings forbid memory in reports, so crashd discards it.
+    /// The process records its memory, but crashd's settings forbid memory in reports.
     public static let discarded = Self("discarded")
   }
 }

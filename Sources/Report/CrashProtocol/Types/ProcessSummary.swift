@@ -31,9 +31,9 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
     public var asked: [String]
     /// The kinds with a failed check.
     public var failing: [String]
-    /// The number of checks.
+    /// The number of checks in the self-test.
     public var checks: Int
-    /// The number of failed checks.
+    /// The number of failed checks in the self-test.
     public var failures: Int
     /// The time when the self-test ended, as RFC 3339 in UTC.
     public var time: String

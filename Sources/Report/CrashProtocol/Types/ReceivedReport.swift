@@ -46,7 +46,7 @@ extension ReanalyseReply: Encodable where Report: Encodable {}
 extension ReanalyseReply: Decodable where Report: Decodable {}
 extension ReanalyseReply: Equatable where Report: Equatable {}
 
-/// A report after `Reanalyse`.
+/// A report after the new analysis, and whether the analysis changed it.
 public typealias ReanalysedReport = ReanalyseReply<ReceivedReport>
 
 /// One reply of `Subscribe`.

@@ -71,7 +71,7 @@ package struct JSONParser<Value: JSONBuildable> {
 
   var malformed: JSONProblem { .malformed(offset: offset) }
 
-  /// The next byte.
+  /// The next byte of the input.
   ///
   /// After the last byte the value is 0, which is invalid in JSON.
   var byte: UInt8 { offset < bytes.count ? bytes[offset] : 0 }

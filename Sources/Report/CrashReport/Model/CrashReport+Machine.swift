@@ -55,7 +55,7 @@ extension CrashReport {
     public var peakResidentBytes: Int?
     /// The size of the memory in swap (VmSwap).
     public var swapBytes: Int?
-    /// The memory limit.
+    /// The memory limit of the process, in bytes.
     ///
     /// Nil if there is no limit or if it is unknown.
     public var memoryLimitBytes: Int?

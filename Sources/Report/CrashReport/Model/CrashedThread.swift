@@ -3,7 +3,7 @@ extension CrashReport {
   public struct CrashedThread: Codable, Sendable, Equatable {
     /// The thread id (`gettid`) in the PID namespace of the process.
     public var tid: Int
-    /// The name from `prctl(PR_GET_NAME)`.
+    /// The thread name, from `prctl(PR_GET_NAME)`.
     public var name: String
     /// Whether the thread crashed.
     ///
@@ -13,7 +13,7 @@ extension CrashReport {
     public var signal: Signal?
     /// The runtime error message of this thread; nil if it has none.
     public var reason: String?
-    /// The frames, innermost first.
+    /// The frames of the stack, innermost first.
     ///
     /// Inlined functions have frames of their own. The frames of async callers follow after the frames of the stack.
     public var frames: [Frame]

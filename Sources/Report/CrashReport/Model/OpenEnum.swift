@@ -40,7 +40,7 @@ extension CrashReport.ReplacedHandler {
 
     /// A handler of the program.
     public static let handler = Self("handler")
-    /// The default action.
+    /// The default action of the signal.
     public static let byDefault = Self("default")
     /// The signal is ignored.
     public static let ignored = Self("ignored")
@@ -63,7 +63,7 @@ extension IncidentReport {
     public static let guarding = Self("guard")
     /// A guard page.
     public static let pages = Self("pages")
-    /// Contained work inside `Shield.isolated`.
+    /// Contained work, which `Shield.isolated` runs.
     public static let isolated = Self("isolated")
   }
 

@@ -76,7 +76,7 @@ public struct TextRenderer: Sendable {
 
   var style: TextStyle { TextStyle(color: color) }
 
-  /// The width of sentences.
+  /// The width of sentences, in columns.
   ///
   /// This width is limited, because sentences on wider lines are hard to read. Stacks use the whole width of the
   /// output.

@@ -9,7 +9,7 @@ struct ImageFacts {
   private var sections: Set<String>
   /// The name of the debug file, from the section `.gnu_debuglink` that `strip` writes.
   private var debugLink: String?
-  /// The build id.
+  /// The build id of the file.
   ///
   /// The id is read from the section `.note.gnu.build-id`, because the segments of a debug file may not have content.
   private var notedID: String?

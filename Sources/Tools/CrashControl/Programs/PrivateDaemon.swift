@@ -12,7 +12,7 @@ struct PrivateDaemon: ~Copyable {
   let client: CrashClient
   /// The attach socket of this crashd, at which programs register.
   let attachPath: String
-  /// The temporary directory.
+  /// The temporary directory of this crashd.
   let directory: String
   private let process: ChildProcess
   private let storage: PrivateDirectory

@@ -48,7 +48,7 @@ public struct LiveScreen: ~Copyable, Sendable {
   public enum Event: Sendable, Equatable {
     /// The user pressed q or Ctrl-C, a signal arrived, or the terminal's input ended.
     case quit
-    /// The timeout expired.
+    /// The timeout of the wait expired.
     case timeout
     /// The user pressed any other key.
     case key(Character)

@@ -12,7 +12,7 @@ public enum ColorUse: String, Sendable, CaseIterable {
 
 /// The properties of standard output: its width, whether it has color, and the clock for times.
 public struct Terminal: Sendable {
-  /// The number of columns.
+  /// The number of columns of the terminal.
   ///
   /// If the output is not a terminal, it is nil and lines have any length.
   public var width: Int?

@@ -17,9 +17,9 @@ struct Table {
   struct Column {
     var title: String
     var alignsRight = false
-    /// The minimum width.
+    /// The minimum width of the column.
     var minimum = Int.max
-    /// The maximum width on a terminal.
+    /// The maximum width of the column on a terminal.
     var maximum = Int.max
     /// The part of a cell that is cut if the column is too narrow.
     var cut = Cut.end

@@ -35,7 +35,7 @@ public final class HTTPClient: Sendable {
 
   /// The response of a server.
   struct Answer: Sendable, Equatable {
-    /// The HTTP status.
+    /// The HTTP status of the response.
     ///
     /// 0 means that the client did not receive a response.
     var status: Int

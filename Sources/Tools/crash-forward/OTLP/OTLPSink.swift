@@ -5,7 +5,7 @@ import CrashReport
 public struct OTLPSink: Sink {
   /// The name of the sink's cursor.
   public let name = "otlp"
-  /// This machine's name.
+  /// The host name of this machine.
   public var host: String?
   /// The environment, such as `production`.
   ///

@@ -14,7 +14,7 @@ public struct SentrySink: Sink {
   /// If nil, the sink uses the program's annotation `release`. Without this annotation, it uses the program's name with
   /// the annotation `version` or the build id.
   public var release: String?
-  /// This machine's name.
+  /// The host name of this machine.
   public var host: String?
 
   private let dsn: SentryDSN

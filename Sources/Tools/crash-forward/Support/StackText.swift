@@ -13,7 +13,7 @@ extension CrashReport {
     return frames.first(where: \.isOwn) ?? frames.first
   }
 
-  /// A one-line summary.
+  /// A summary of the crash in one line.
   var headline: String {
     let sentence = diagnosis.sentence.isEmpty ? reason : diagnosis.sentence
     return CleanText.line("\(process.name)[\(process.pid)] crashed by \(signal.name): \(sentence)")

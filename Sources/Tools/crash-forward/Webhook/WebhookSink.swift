@@ -13,7 +13,7 @@ public struct WebhookSink: Sink {
 
   /// The name of the sink's cursor.
   public let name = "webhook"
-  /// This machine's name.
+  /// The host name of this machine.
   public var host: String?
   /// The environment, such as `production`.
   ///
