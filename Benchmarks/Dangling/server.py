@@ -21,7 +21,8 @@ THREADS = 1
 LEAST = 0.95
 START_TIMEOUT_S = 60
 END_TIMEOUT_S = 120
-# absorb must not protect NIO's classes: it delays deinits, and deinits of NIO remove the objects from collections.
+# absorb must not protect NIO's classes, because it delays deinits, and deinits of NIO remove the objects from
+# collections.
 WAYS = {"none": ["none"], "zero": ["zero"], "zero-own": ["zero", "own"], "absorb-own": ["absorb", "own"]}
 
 
@@ -51,8 +52,8 @@ def load(server, way, seconds):
         raise SystemExit(f"server.py: {way}: wrk met errors:\n{wrk}")
     found = json.loads(said)
     found["requests_1_s"] = float(re.search(r"Requests/sec:\s+([\d.]+)", wrk)[1])
-    # Match at the start of a line: the wanted line is in the list of percentiles, and an earlier line may end with
-    # "87.99%".
+    # Match only at the start of a line. The searched line is in the list of percentiles. A line before this list may
+    # end with "87.99%".
     found["latency_99"] = re.search(r"^\s*99%\s+(\S+)", wrk, re.MULTILINE)[1]
     found["resident_kib"] = resident
     found["cpu_us"] = cpu_s * 1e6 / int(re.search(r"(\d+) requests in", wrk)[1])

@@ -131,7 +131,7 @@ def cost_of_attach(daemon: Daemon, hello: bytes, make, messages: list[bytes], ki
         attach(daemon, hello, descriptors, messages)
         for number in descriptors:
             os.close(number)
-    # Wait for the last ring, which crashd reads after the connection has ended.
+    # Wait for the report of the last ring, because crashd reads a ring after its connection has ended.
     service.call(daemon.varlink, "AwaitProcess", {"pid": os.getpid(), "timeout_ms": 600_000})
     service.settled(daemon)
     return (daemon.cpu_s() - before) / count / kib

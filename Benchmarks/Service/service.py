@@ -180,7 +180,7 @@ def measure_ingest(binaries: pathlib.Path, folder: pathlib.Path, rings: list, cr
     begin = sender(daemon, rings, crashes, clients)
     daemon.await_stored(before + crashes // clients * clients)
     took = time.monotonic() - begin
-    # Print processor times as well: if other programs use the machine, they are more reliable than the elapsed time.
+    # Also print processor times, which are more reliable than the elapsed time if other programs use the machine.
     own, children = (after - old for after, old in zip(daemon.cpu_ms(), cpu))
     named = call(daemon.varlink, "List", {"limit": 200})["reports"]
     without = sum(not report["function"] for report in named)
@@ -201,7 +201,7 @@ def has_children(pid: int) -> bool:
             if path.read_text():
                 return True
         except (FileNotFoundError, ProcessLookupError):
-            # Skip a thread that has ended meanwhile, and therefore has no file.
+            # Skip a thread that has ended after its directory was listed, because it no longer has a file.
             continue
     return False
 
@@ -273,8 +273,8 @@ def measure_list(binaries: pathlib.Path, folder: pathlib.Path, reports: int, run
     return result
 
 
-# Rows with only the columns that lists read. The JSON of a real report has about 30 KB, which is too much for a million
-# rows.
+# The rows contain only the columns that lists read. The rows omit the JSON of the report, because a real report has
+# about 30 KB, which is too much for a million rows.
 FILL = """
 WITH RECURSIVE n (i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last)
 INSERT INTO reports (id, time, pid, uid, name, executable, signal, reason, sentence, function, file, line, group_key,
@@ -310,7 +310,8 @@ def measure_growth(binaries: pathlib.Path, folder: pathlib.Path, rings: list, si
     calls = {"list": ("List", {"limit": 100, "count": True}), "groups": ("Groups", {"limit": 100}),
              "show": ("Get", {}), "status": ("Status", {})}
     table: dict[str, list[float]] = {}
-    # Store complete reports first. fill() then adds older rows, so that `show` reads a complete report, the newest.
+    # Store complete reports before calling fill(). fill() adds older rows, so that the newest report, which `show`
+    # reads, is complete.
     daemon = Daemon(binaries, folder)
     sender(daemon, rings, 2 * len(rings), 1)
     daemon.await_stored(2 * len(rings))

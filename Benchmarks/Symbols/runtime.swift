@@ -8,7 +8,7 @@ let input = try FileHandle.standardInput.readToEnd() ?? Data()
 let backtrace = try JSONDecoder().decode(Backtrace.self, from: input)
 guard let symbolicated = backtrace.symbolicated() else { exit(1) }
 
-/// Inlined frames come first.
+/// In a chain, inlined frames come first.
 ///
 /// A frame that is not inlined is the last frame of a chain.
 var isFirst = true

@@ -1,4 +1,4 @@
-// Prints the results and costs of a symbol cache. Benchmarks/Symbols/compare.py compares these with the results and
+// Prints the results and costs of a symbol cache. Benchmarks/Symbols/compare.py compares them with the results and
 // costs of other tools.
 import CrashSymbols
 import Glibc
@@ -35,7 +35,7 @@ func readAddresses() -> [UInt64] {
   return addresses
 }
 
-/// Looks up all addresses, and sums up numbers of the results, so that the optimizer does not remove the look-ups.
+/// Looks up all addresses, and adds up numbers of the results, so that the optimizer does not remove the look-ups.
 func search(_ cache: SymbolCache, _ addresses: [UInt64]) -> (places: Int, sum: UInt64) {
   var places = 0
   var sum: UInt64 = 0

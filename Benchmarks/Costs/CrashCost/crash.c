@@ -1,7 +1,7 @@
-// Measures the cost of a crash: 36 functions deep, beside 1,000 waiting threads, and beside 100 running threads.
-// scripts/measure/crash builds and runs this program. `crash WAY` crashes in the given way, and `crash read FILE`
-// prints the costs that the ring in FILE recorded. `crash copy` survives its crash, and prints the time that copying
-// the ring to the spool takes.
+// Measures the cost of a crash in three situations: 36 functions deep, beside 1,000 waiting threads, and beside 100
+// running threads. scripts/measure/crash builds and runs this program. `crash WAY` crashes in the given way, and `crash
+// read FILE` prints the costs that the ring in FILE recorded. `crash copy` survives its crash, and prints the time that
+// copying the ring to the spool takes.
 #include <inttypes.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -84,7 +84,7 @@ static uint64_t marked_ns(const cs_ring *ring) {
 }
 
 // Prints five numbers: the microseconds from the fault to the commit of the record, the number of frames, the
-// microseconds of the thread sweep, the number of threads, and the number of threads that answered.
+// microseconds of the thread sweep, the number of threads, and how many threads answered.
 static int print_costs(const char *path) {
   static cs_ring ring;
   FILE *file = fopen(path, "re");
@@ -125,7 +125,7 @@ static int print_copies(void) {
   const struct sigaction action = {.sa_handler = go_on};
   if (sigaction(SIGSEGV, &action, NULL) != 0 || cs_shim_start(NULL, NULL) != CS_SHIM_OK) return 2;
   if (sigsetjmp(before_crash, 1) == 0) return (int)descend(DEPTH);
-  // crashd sets this mode of the spool directory.
+  // crashd gives the spool directory this mode.
   if (chmod(cs_process.spool_directory, 01733) != 0) return 7;
   for (size_t index = 0; index < COPY_COUNT; index++) {
     const uint64_t start = now_ns();

@@ -2,8 +2,8 @@
 // under callgrind.
 //
 // WAY is `none` (no class is protected), `other` (another class is protected), or the number of a policy for the class
-// itself. With an `s` after the number, the quarantine records stacks, which have eight frames of this program and
-// three of the runtime.
+// itself. With an `s` after the number, the quarantine also records stacks. A stack has eight frames of this program
+// and three of the runtime.
 import Glibc
 
 final class Victim {
@@ -62,7 +62,8 @@ default:
   require(unsafe cs_quarantine_list(metadata(Victim.self), policy, 50).rawValue == 0)
 }
 
-/// Waits until the thread that runs deinits has caught up, because objects are not admitted while its queue is full.
+/// Waits until the thread that runs deinits has caught up, because the quarantine does not admit objects while this
+/// thread's queue is full.
 ///
 /// The queue has 1,024 entries. This function is called so rarely that its cost does not affect the result.
 func keepPace() {

@@ -43,6 +43,6 @@ for _ in 0..<200_000 {
   unsafe kept = Wide()
   unsafe kept = nil
 }
-// Check that the quarantine is full: less than the size of one object remains.
+// Check that the quarantine is full, which means that the remaining budget is less than the size of one object.
 require(way == "none" || cs_quarantine_bytes() + 512 > budget)
 print(ownMemory(), cs_quarantine_bytes())

@@ -1,7 +1,7 @@
 // threads MS ROUNDS: runs four threads that replace and release objects under one Mutex, alternately without protection
-// and with `absorb`. Prints the rounds per second of each pair, and the share of objects that were quarantined.
-// scripts/measure/dangling compares the results. The ratio is the cost of deferred deinits for threads that share a
-// lock.
+// and with `absorb`. Prints the rounds per second without and with protection, and the share of objects that were
+// quarantined. scripts/measure/dangling compares the results. The ratio of both rates shows the cost of deferred
+// deinits for threads that share a lock.
 import Glibc
 import Synchronization
 
@@ -34,7 +34,9 @@ func metadata(_ type: AnyClass) -> UnsafeRawPointer { unsafe unsafeBitCast(type,
 
 func require(_ condition: Bool) { if !condition { fatalError("threads: the quarantine does not work here") } }
 
-/// Works without the lock first, and then with the lock, which includes the last release of 16 entries.
+/// Works without the lock first, and then with the lock.
+///
+/// The work with the lock includes the last release of 16 entries.
 @inline(never)
 func work(_ seed: Int) {
   var random = UInt64(truncatingIfNeeded: seed)

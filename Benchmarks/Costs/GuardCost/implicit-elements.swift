@@ -48,7 +48,7 @@ struct Holder {
   }
 }
 
-// Check that the address of an element is inside the list's storage, and not that of a copy.
+// Check that the address of an element is inside the list's storage, and not inside a copy.
 
 func places() -> [Bool] {
   var numbers = opaque(Array(0..<8))
@@ -70,12 +70,12 @@ func received() -> String {
   guard pipe(&ends) == 0 else { return "no pipe" }
   let sent = (0..<100).map { UInt8($0 + 100) }
   let written = write(ends[1], sent, sent.count)
-  // Use `opaque`: if the optimizer can compute the list, it assumes that the call changes only one element, also
+  // Use `opaque`, because an optimizer that can compute the list assumes that the call changes only one element, even
   // without the import.
   var buffer = opaque([UInt8](repeating: 7, count: 160))
   let copy = buffer
   let count = read(ends[0], &buffer[opaque(28)], 100)
-  // Write only one byte: a function that only reads its argument may receive the address of a copy of one element, also
+  // Write only one byte. A function that only reads its argument may receive the address of a copy of one element, even
   // in optimized code without the import.
   let again = write(ends[1], &buffer[opaque(120)], 1)
   var back = opaque([UInt8](repeating: 0, count: 10))

@@ -12,7 +12,7 @@
 @inline(never) @_optimize(none) func opaque<Value>(_ value: Value) -> Value { value }
 
 // Each function consists only of its fault, so that the call of the fault's handler is in tail position. If the
-// compiler made it a tail call, the call site would be lost.
+// compiler made this call a tail call, the call site would be missing in the record.
 func byte(_ data: Data, _ place: Int) -> UInt8 { data[place] }
 func part(_ data: Data, _ end: Int) -> Data { data[1..<end] }
 func write(_ data: inout Data, _ place: Int) { data[place] = 7 }
@@ -31,7 +31,7 @@ func plain() -> String {
   part[part.startIndex] = part[part.endIndex - 1]
   var small = opaque(Data([1, 2]))
   small[1] = 9
-  // Check that these calls are not ambiguous: they must resolve to Foundation's own functions.
+  // Check that these calls are not ambiguous, and resolve to Foundation's own functions.
   let changed = NSMutableArray(array: [1, "two", 3])
   changed[0] = "one"
   let list = NSArray(array: [changed[0], changed[1], changed[2]])

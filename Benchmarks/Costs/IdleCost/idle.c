@@ -15,7 +15,7 @@
 #include "cs_shim.h"
 
 #define THREAD_COUNT 100
-// The maximum number of threads of the shield, which has fewer.
+// The maximum number of threads of the shield. The shield has fewer threads.
 #define OWN_LIMIT 8
 // The shield's threads must sleep this many seconds longer than the measurement takes.
 #define MARGIN_S   0.3
@@ -46,8 +46,8 @@ static void sleep_s(double duration_s) {
   nanosleep(&time, NULL);
 }
 
-// Returns the sum of the field `key` in /proc/self/smaps: of the mappings whose first line ends with `name`, or of all
-// mappings if `name` is NULL.
+// Returns the sum of the field `key` in /proc/self/smaps. The sum includes the mappings whose first line ends with
+// `name`, or all mappings if `name` is NULL.
 static uint64_t mapped_kib(const char *name, const char *key) {
   FILE *file = fopen("/proc/self/smaps", "re");
   char line[512];
@@ -95,8 +95,8 @@ static uint64_t switches_of(int tid) {
   return strtoull(strchr(voluntary, ':') + 1, NULL, 10) + strtoull(strchr(other, ':') + 1, NULL, 10);
 }
 
-// Returns the seconds that the thread sleeps: infinity in a system call without a timeout, the requested time in a
-// sleep, and 0 in any other case.
+// Returns the seconds that the thread sleeps. The result is infinity in a system call without a timeout, the requested
+// time in a sleep, and 0 in any other case.
 static double pause_of(int tid) {
   char text[256];
   unsigned long arguments[4];
@@ -114,7 +114,7 @@ static double pause_of(int tid) {
 
 // The state of all threads of the shield at one time.
 typedef struct snapshot {
-  double pause_s; // the shortest pause
+  double pause_s; // the shortest pause of a thread
   uint64_t switches;
   char calls[OWN_LIMIT][256];
 } snapshot;
@@ -132,11 +132,11 @@ static snapshot look(void) {
 
 typedef struct measurement {
   uint64_t switches;
-  bool is_same_call; // no thread has changed its system call
+  bool is_same_call; // no thread has changed its system call during the measurement
 } measurement;
 
-// Waits until all threads sleep longer than the measurement takes, and then measures. This works because the threads'
-// pauses double in length. Fails if a thread never pauses long enough, or pauses in an unknown system call.
+// Waits until all threads sleep longer than the measurement takes, and then measures. Such a pause occurs, because the
+// threads' pauses double in length. Fails if a thread never pauses long enough, or pauses in an unknown system call.
 static measurement measure(double duration_s) {
   for (int attempt = 0; attempt < LOOK_LIMIT; attempt++) {
     const double start = now_s();
@@ -184,7 +184,7 @@ int main(int count, char **arguments) {
   sem_init(&told, 0, 0);
   sem_init(&never, 0, 0);
   const cs_shim_configuration configuration = {.status_function = note_status, .status_context = &expected};
-  free(malloc(100)); // allocates the heap before the measurement
+  free(malloc(100)); // a first allocation creates the heap before the measurement
   const uint64_t before_kib = mapped_kib(NULL, "Anonymous:");
   find_own_threads();
   if (own_count != 0) fail("a thread before the start");

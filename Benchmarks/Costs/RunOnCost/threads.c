@@ -1,7 +1,7 @@
 // Threads that write the current time in a loop while the main thread crashes. scripts/measure/run-on builds and runs
-// this program. Usage: threads FILE. FILE gets two 64-bit words for each thread, in nanoseconds of CLOCK_MONOTONIC: the
-// time at which the thread first detected the end of the sweep (or 0), and the last time that the thread wrote. Threads
-// with an odd number block all signals.
+// this program. Usage: threads FILE. The program writes two 64-bit words for each thread into FILE, in nanoseconds of
+// CLOCK_MONOTONIC. The first word is the time at which the thread first detected the end of the sweep, or 0. The second
+// word is the last time that the thread wrote. Threads with an odd number block all signals.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A program that has run to its end.
+/// The result of a program that has ended.
 struct Child {
   var pid: Int32
   var output: String

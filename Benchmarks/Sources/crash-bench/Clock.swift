@@ -1,7 +1,8 @@
 import Glibc
 
-/// Returns the nanoseconds of CLOCK_MONOTONIC, the clock that the marks of crash-maker, the crash handler and crashd
-/// also use.
+/// Returns the nanoseconds of CLOCK_MONOTONIC.
+///
+/// The marks of crash-maker, the crash handler and crashd use the same clock.
 func monotonicNow_ns() -> UInt64 {
   var time = timespec()
   clock_gettime(CLOCK_MONOTONIC, &time)

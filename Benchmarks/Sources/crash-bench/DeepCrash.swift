@@ -11,7 +11,7 @@ enum DeepCrash {
   /// The documented limit of the time from the fault to the commit, in microseconds.
   static let limit = 100.0
 
-  // Each function writes this variable after its call, to prevent tail calls. Only one thread uses it.
+  // The variable that each function writes after its call, to prevent tail calls. Only one thread uses this variable.
   nonisolated(unsafe) private static var reached = 0
 
   /// Starts the shield, waits until it is attached, and crashes.

@@ -6,8 +6,7 @@ import Glibc
 ///
 /// Each measurement runs in a child of the benchmark, which measures itself.
 enum StartCost {
-  /// Starts the shield, and prints the nanoseconds that this took, and by how many KiB the process's private memory
-  /// grew.
+  /// Starts the shield, and prints the nanoseconds of the start, and the growth of the process's private memory in KiB.
   static func measureShield() throws {
     let before = try ownKiB()
     let start = monotonicNow_ns()
@@ -21,7 +20,7 @@ enum StartCost {
 
   /// Returns the resident anonymous and shared memory, which the machine needs for this process alone.
   ///
-  /// Pages of program files are not counted, because all processes share them in the page cache.
+  /// Pages of program files are not included, because all processes share them in the page cache.
   private static func ownKiB() throws -> Int {
     let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
     return status.split(separator: "\n").reduce(0) { sum, line in

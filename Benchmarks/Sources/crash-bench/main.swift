@@ -1,6 +1,7 @@
 // crash-bench RELEASE DYNAMIC: compares the cost of a crash with swift-crash-shield and with Swift's own backtracer.
-// One run causes the same crash alternately under both. RELEASE is a directory with crashd and crash-analyse. DYNAMIC
-// is a directory with a crash-maker that uses the dynamic Swift library, which Swift's backtracer requires.
+// One run of the benchmark causes the same crash alternately with both. RELEASE is a directory with crashd and
+// crash-analyse. DYNAMIC is a directory with a crash-maker that uses the dynamic Swift library, which Swift's
+// backtracer requires.
 import CrashClient
 import CrashProtocol
 import CrashReport
@@ -33,7 +34,8 @@ func compare() throws -> Bool {
   var printed = Samples()
   for round in 0...rounds {
     let times = try captured(maker, [scenario, "--mark", "--wait-attached"], daemon: daemon, client: client)
-    // Skip the first crash of a build, which may wait for its symbol cache. `FirstCrash` measures it.
+    // Skip the first crash of a build, which may wait for its symbol cache. `FirstCrash` measures the first crash of a
+    // build.
     if round == 0 { continue }
     commit.add(times.commit)
     stored.add(times.stored)
@@ -99,8 +101,8 @@ func captured(
     environment: ["CRASHSHIELD_SOCKET": daemon.attachSocket, "SWIFT_BACKTRACE": "enable=no"]
   ) { pid in
     reports = try client.awaitProcess(Int(pid)).reports
-    // Take the time when the reply arrives, which is after the last transaction that stores the other threads. The
-    // report's `stored_ns` is the time of an earlier transaction.
+    // Take the time when the reply arrives, because it is after the last transaction, which stores the other threads.
+    // The report's `stored_ns` is the time of an earlier transaction, so it is not used.
     answered_ns = monotonicNow_ns()
   }
   guard let id = reports.first else {

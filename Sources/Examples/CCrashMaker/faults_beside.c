@@ -72,8 +72,8 @@ FAULT void cs_fault_setxid(void) {
   _exit(raise_capabilities() && setgroups(0, NULL) == 0 && setgid(NOBODY) == 0 ? 0 : 1);
 }
 
-// Exits with 1 if the call fails because the process has several threads (EINVAL). Other errors, such as a system that
-// forbids user namespaces, are ignored.
+// Exits with 1 if the call fails because the process has several threads (EINVAL). Other errors are ignored, for
+// example on a system that forbids user namespaces.
 FAULT void cs_fault_userns(void) {
   _exit(unshare(CLONE_NEWUSER) == 0 || errno != EINVAL ? 0 : 1);
 }

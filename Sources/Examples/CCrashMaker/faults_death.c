@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// In total far more memory than the limit of the test's control group, but little enough for a machine without this
+// The total is far more memory than the limit of the test's control group, but little enough for a machine without this
 // limit.
 #define OOM_BLOCKS      512
 #define OOM_BLOCK_BYTES (1 << 20)
@@ -33,7 +33,8 @@ static pid_t start_child_with_descriptors(void) {
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     alarm(60);
-    // Close the child's copy of standard output: a test that reads the output to its end must not wait for this child.
+    // Close the child's copy of standard output, because a test that reads the output to its end must not wait for this
+    // child.
     dup2(STDERR_FILENO, STDOUT_FILENO);
     for (;;)
       pause();

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Too large for the per-thread cache, and too small for a separate mapping.
+// This size is too large for the per-thread cache, and too small for a separate mapping.
 #define BLOCK_BYTES 4000
 
 // Returns the address of the size word that precedes a heap block. The lowest bits of the word are flags.
@@ -23,8 +23,8 @@ FAULT void cs_fault_heap_overwrite_metadata(void) {
 }
 
 FAULT void cs_fault_malloc_corrupt_top(void) {
-  // Use one arena, in which the top of the heap follows the last block: an overrun of the last block corrupts the size
-  // of the top.
+  // Use one arena, in which the top of the heap follows the last block. An overrun of the last block then corrupts the
+  // size of the top.
   if (mallopt(M_ARENA_MAX, 1) != 1) return;
   malloc_trim(0);
   char *block = malloc(100 * BLOCK_BYTES / 4);
@@ -36,7 +36,7 @@ FAULT void cs_fault_malloc_corrupt_top(void) {
 
 FAULT void cs_fault_inside_malloc(void) {
   // Make a free block in the unsorted list. The next large allocation follows the pointers in this block while holding
-  // the arena's lock. The second block prevents that the free block is merged with the top of the heap.
+  // the arena's lock. The second block prevents a merge of the free block with the top of the heap.
   char *free_block = malloc(BLOCK_BYTES);
   char *guard = malloc(BLOCK_BYTES);
   if (free_block == NULL || guard == NULL) return;
@@ -48,8 +48,8 @@ FAULT void cs_fault_inside_malloc(void) {
 }
 
 FAULT void cs_fault_stack_smash(void) {
-  // The function that a stack protector calls if the canary was overwritten. It is called directly, because not every
-  // compiler enables the stack protector by default.
+  // The function that a stack protector calls if the canary was overwritten. The program calls this function directly,
+  // because not every compiler enables the stack protector by default.
   extern _Noreturn void __stack_chk_fail(void);
   __stack_chk_fail(); // fault: stack-smash
 }

@@ -54,7 +54,7 @@ FAULT void cs_fault_read_only_write(void) {
 }
 
 FAULT void cs_fault_no_exec_jump(void) {
-  // A return instruction in data: calling it would succeed if data were executable.
+  // A return instruction in data. Calling it would succeed if data were executable.
   static unsigned char code[] = {0xc3};
   void (*function)(void) = (void (*)(void))opaque_pointer((uint64_t)(uintptr_t)code);
   function(); // fault: no-exec-jump
@@ -78,7 +78,7 @@ FAULT void cs_fault_bus_truncated_mmap(void) {
 static FAULT int64_t cs_fault_stack_overflow_descend(int64_t depth) {
   volatile char room[512];
   room[0] = (char)depth;
-  // Do not call cs_opaque(), because the stack could then overflow in that function instead of this one.
+  // Do not call cs_opaque() here, because the stack could then overflow in cs_opaque() instead of this function.
   __asm__ volatile("" : "+r"(depth));
   if (depth == INT64_MAX) return room[0];
   return cs_fault_stack_overflow_descend(depth + 1) + room[0];

@@ -1,4 +1,4 @@
-// A signal from outside the receiver's pid namespace: the sender does not have a pid in that namespace.
+// A signal from outside the receiver's pid namespace. The sender does not have a pid in that namespace.
 #include "faults.h"
 
 #include <sched.h>
@@ -10,8 +10,8 @@
 // The descriptor through which the program requests to be killed; -1 if the outside process does not exist.
 static int asking = -1;
 
-// Runs as the first process of the namespace, which must exist so that other processes can start in the namespace. It
-// ends together with its parent.
+// Runs as the first process of the namespace, which must exist so that other processes can start in the namespace. The
+// first process ends together with its parent.
 static void be_first(int lifeline) {
   char nothing;
   while (read(lifeline, &nothing, 1) > 0) {

@@ -10,7 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Crashes the child. It is a separate function, so that the child's stack has a frame which the parent's does not have.
+// Crashes the child. This function is separate, so that the child's stack has a frame that is not on the parent's
+// stack.
 static FAULT void crash_child(void) {
   volatile int *number = opaque_pointer(0);
   *number = 42;
@@ -75,7 +76,7 @@ FAULT void cs_fault_posix_spawn_child(void) {
   char path[] = "/proc/self/exe", name[] = "crash-maker", scenario[] = "null-write", wait[] = "--wait-attached";
   char *arguments[] = {name, scenario, wait, NULL};
   char target[4096];
-  // Resolve /proc/self before the spawn, because in the child it would be another directory.
+  // Resolve /proc/self before the spawn, because in the child this link refers to another directory.
   const ssize_t size = readlink(path, target, sizeof target - 1);
   if (size <= 0) return;
   target[size] = 0;

@@ -9,14 +9,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// This function calls only itself. If it also called another function, one stack overflow in 34 would happen in that
-// function's frame.
+// This function calls only itself. If it also called another function, one stack overflow in 34 would happen in the
+// frame of that other function.
 static FAULT int64_t descend(int64_t depth) {
   volatile char room[512];
   room[0] = (char)depth;
   if (depth == INT64_MAX) return room[0];
   int64_t next = depth + 1;
-  __asm__ volatile("" : "+r"(next)); // like cs_opaque
+  __asm__ volatile("" : "+r"(next)); // returns its argument, like cs_opaque
   return descend(next) + room[0];
 }
 

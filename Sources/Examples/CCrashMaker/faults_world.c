@@ -84,8 +84,8 @@ FAULT void cs_fault_pid_namespace(void) {
 }
 
 FAULT void cs_fault_seccomp_strict_profile(void) {
-  // System calls that the seccomp profile of a container may forbid. The filter makes them fail with an errno instead
-  // of a signal.
+  // System calls that the seccomp profile of a container may forbid. The filter makes these calls fail with an errno
+  // instead of a signal.
   const uint32_t forbidden[] = {SYS_process_vm_readv, SYS_process_vm_writev, SYS_ptrace,  SYS_rt_sigqueueinfo,
                                 SYS_memfd_create,     SYS_rt_tgsigqueueinfo, SYS_socket,  SYS_connect,
                                 SYS_openat,           SYS_unshare,           SYS_mkdirat, SYS_renameat2};

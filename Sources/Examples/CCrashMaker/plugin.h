@@ -1,4 +1,4 @@
-// A shared library that is created at run time. Its constructor calls the given function.
+// A shared library that is created at run time. The constructor of the library calls the given function.
 #ifndef CS_PLUGIN_H
 #define CS_PLUGIN_H
 

@@ -1,4 +1,5 @@
-// The smallest ELF file that ld.so loads. It has one page with headers, the dynamic section and a few instructions.
+// The smallest ELF file that ld.so loads. The file has one page with headers, the dynamic section and a few
+// instructions.
 #if defined(__x86_64__)
 
 #include "plugin.h"

@@ -32,7 +32,7 @@ public struct CrashRun: Sendable {
     case survived
   }
 
-  /// The timeout of `waitsForAttach`; time in which the machine is suspended does not count.
+  /// The timeout of `waitsForAttach`, without the time in which the machine is suspended.
   public static let attachLimit_s = 300
 
   /// The stack size of `Thread.smallStack`.
@@ -118,7 +118,9 @@ public struct CrashRun: Sendable {
     return .survived
   }
 
-  /// Wait in steps of one second, because a time in which the machine is suspended then uses up only one step.
+  /// Wait in steps of one second.
+  ///
+  /// The time in which the machine is suspended then uses up only one step.
   private static func wait(for semaphore: DispatchSemaphore) -> Bool {
     (0..<attachLimit_s).contains { _ in semaphore.wait(timeout: .now() + .seconds(1)) == .success }
   }
@@ -155,7 +157,7 @@ public struct CrashRun: Sendable {
       let error = crashInThread(fault, isMarked: isMarked, stackBytes: Self.smallStackBytes)
       if let errno = error { return .thread(errno: errno) }
     case (.status(let fault), _):
-      // If the shield did not start, it does not call the callback that causes the fault: call the fault directly.
+      // If the shield did not start, it does not call the callback that causes the fault, so call the fault directly.
       if !Shield.isStarted { fault() }
     }
     return .survived
@@ -164,7 +166,8 @@ public struct CrashRun: Sendable {
 
 /// Records the time immediately before the fault, for benchmarks.
 ///
-/// The time becomes an annotation of the report, and is also printed on standard output, for runs without the shield.
+/// The time becomes an annotation of the report. The program also prints it on standard output, for runs without the
+/// shield.
 private func mark(_ isMarked: Bool) {
   guard isMarked else { return }
   var now = timespec()

@@ -37,8 +37,8 @@ extension Scenario {
       .toFirstThread(),
   ]
 
-  /// Marks that the first thread crashes: the kernel delivers a signal for the process to the first thread, whichever
-  /// thread sends it.
+  /// Marks that the first thread crashes, because the kernel delivers a signal for the process to the first thread,
+  /// whichever thread sends it.
   private func toFirstThread() -> Scenario {
     with {
       $0.threads = [.main]

@@ -27,8 +27,8 @@ extension Scenario {
   assert(opaque(0) > 0, "the stock is counted")  // fault: assertion
 }
 
-// The classes are neither private nor final, because for such classes the compiler inlines the cast, and its failure
-// has no message.
+// The classes are neither private nor final. For private or final classes, the compiler inlines the cast, and a failing
+// cast has no message.
 class Vehicle {}
 class Bicycle: Vehicle {}
 class Lorry: Vehicle {

@@ -1,5 +1,5 @@
-// Use-after-free crashes. Other use-after-free accesses may succeed by chance, but these always crash: they dereference
-// the value that glibc has written into the freed block.
+// Use-after-free crashes. These use-after-free accesses always crash, because they dereference the value that glibc has
+// written into the freed block. Other accesses may succeed by chance.
 internal import CCrashMaker
 
 extension Scenario {

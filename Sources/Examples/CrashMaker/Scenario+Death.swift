@@ -38,8 +38,8 @@ extension Scenario {
 }
 
 private func dieMidRecord() {
-  // Begin a record and do not finish it. If the shield did not start, this does nothing, but the process ends in the
-  // same way.
+  // Begin a record and do not finish it. If the shield did not start, the call does nothing, but the process ends in
+  // the same way.
   _ = cs_testing_claim_and_abandon()
   kill(getpid(), SIGKILL)
 }

@@ -50,7 +50,7 @@ extension Scenario {
 /// The child starts the shield and crashes. The parent waits for the child and exits.
 func crashInRestartedChild() {
   cs_fork_and_wait {
-    // Ignore an error: the child must also crash if the shield is disabled.
+    // Ignore an error, because the child must also crash if the shield is disabled.
     try? Shield.startInForkedChild()
     cs_fault_null_write()
   }

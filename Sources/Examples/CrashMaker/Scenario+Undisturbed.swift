@@ -26,7 +26,7 @@ extension Scenario {
 
   /// A program in which all threads except one block the signal.
   ///
-  /// The remaining thread waits for the signal, and then adds 20 to the exit code.
+  /// The remaining thread waits for the signal, and adds 20 to the exit code when it receives the signal.
   private static func awaited(
     _ name: String, _ signal: Int32, _ summary: String, _ send: @escaping @Sendable () -> Void
   ) -> Scenario {

@@ -11,7 +11,8 @@ public struct Scenario: Sendable {
 
   /// A string that the report's reason must contain; empty if there is no runtime error message.
   public var reason = ""
-  /// The string that the reason must contain in an optimized program, if it differs.
+  /// The string that the report's reason must contain in an optimized program, if it differs from the string in a debug
+  /// build.
   public var optimizedReason: String?
   /// A string that the name of the innermost in-app function must contain; empty if that function is uncertain.
   public var function: String
@@ -19,17 +20,17 @@ public struct Scenario: Sendable {
   public var asyncCallers: [String] = []
   /// The name in the `// fault: NAME` comment of the faulting line, in most cases `name`.
   public var mark: String
-  /// The signal in the report, if another signal ends the process.
+  /// The signal in the report, if the process ends by another signal.
   public var reportedSignal: String
   /// The number of crashing threads.
   public var crashedCount = 1
   /// Whether the process ends without running a signal handler.
   ///
-  /// If so, the report does not have threads, but only facts that are visible from outside.
+  /// For such a process, the report does not have threads, but only facts that are visible from outside.
   public var isSilentDeath = false
   /// The reason why there is no report, or nil if there must be one.
   public var silence: String?
-  /// Whether a child crashes.
+  /// Whether a child of the process crashes.
   ///
   /// The program prints the child's pid as `child PID`, and the report describes the child.
   public var isChildReported = false
@@ -39,7 +40,7 @@ public struct Scenario: Sendable {
   public var output = ""
   /// The threads on which the scenario can run.
   public var threads = CrashRun.Thread.allCases
-  /// The reason why gdb's frames may differ from the report's frames, or nil if they must be equal.
+  /// The reason why the frames that gdb finds may differ from the report's frames; nil if they must be equal.
   public var withoutDebugger: String?
   /// Whether the scenario is one of many similar scenarios, which the ordinary end-to-end tests run together.
   public var isOfMany = false
@@ -53,8 +54,9 @@ public struct Scenario: Sendable {
   public var needsMemoryLimit = false
   /// Whether the scenario needs root.
   public var needsRoot = false
-  /// Whether the scenario must first wait until the shield is connected, because it then uses up the memory that
-  /// connecting needs.
+  /// Whether the scenario must first wait until the shield is connected.
+  ///
+  /// Such a scenario uses up the memory that connecting needs.
   public var awaitsStatus = false
   /// Whether the scenario is not a crash, but an operation that the shield must not disturb.
   var isUndisturbed = false
@@ -77,7 +79,7 @@ public struct Scenario: Sendable {
 
   /// A known gap in the report.
   public struct Gap: Sendable {
-    /// The affected threads.
+    /// The threads whose report has the gap.
     public var threads: [CrashRun.Thread]
     /// The part of the report that is missing, and why.
     public var reason: String

@@ -8,7 +8,7 @@ struct Catalog: Sendable {
 
   /// Returns the number of categories above this one.
   ///
-  /// The number is computed on an event loop, as in code that must not suspend.
+  /// The function runs on an event loop, like code that must not suspend.
   func depthOnEventLoop(of category: String) async -> String {
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     do {

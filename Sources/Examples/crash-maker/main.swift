@@ -46,14 +46,14 @@ func writeLine(_ line: String, to descriptor: Int32) {
   while !bytes.isEmpty {
     // Invariant: the buffer outlives the call.
     let written = unsafe bytes.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
-    // Give up if the write fails: there is no other output for an error.
+    // Give up if the write fails, because there is no other output for an error.
     if written <= 0 { return }
     bytes = bytes.dropFirst(written)
   }
 }
 
-/// If a variable is missing in the environment, sets it and executes this program again, because the Swift runtime
-/// reads the variables before `main`.
+/// If a variable is missing in the environment, sets the variable and executes this program again, because the Swift
+/// runtime reads its variables before `main`.
 func beginAnew(in environment: [String: String]) {
   // Invariant: no other thread exists yet that could read or change the environment.
   let missing = environment.filter { name, value in

@@ -34,7 +34,7 @@ func closureCapture(_ session: Session) -> Int { session.greet() }
 @_silgen_name("access_c_callback") @inline(never)
 func callback(_ session: Session) -> Int { session.greet() }
 
-// These calls are in separate functions, because the optimizer removes a retain and a release in the same function.
+// The retain and the release are in separate functions, because the optimizer removes both from one function.
 @inline(never)
 func taken(_ session: Unmanaged<Session>) -> Unmanaged<Session> { unsafe session.retain() }
 

@@ -3,13 +3,14 @@ import CrashShield
 /// The blocks that reuse the freed memory.
 nonisolated(unsafe) private var texts: [UnsafeMutablePointer<UInt64>] = unsafe []
 
-// This function needs a mangled name, because crashd detects Swift programs by the names of their functions.
+// This function must be a Swift function with a mangled name, because crashd detects Swift programs by the names of
+// their functions.
 @inline(never)
 private func greet(_ session: Session) -> Int { session.greet() }
 
 /// Calls a method of an object that has left the quarantine, with crashd attached.
 ///
-/// Other data has reused the object's memory.
+/// Other data already uses the object's memory.
 func useAfterQuarantine() {
   startAttached()
   do throws(Shield.ProtectionError) {

@@ -29,7 +29,7 @@ private func protectBySlots(_ policy: GuardPages.Policy) {
 
 /// Starts the shield without crashd.
 ///
-/// crashd is not necessary, because the process itself also keeps its incidents.
+/// A running crashd is not necessary, because the process also keeps its incidents.
 func startAlone() {
   do {
     try Shield.startOrThrow(.init(socket: "/nonexistent/attach", spool: "/nonexistent/spool"))
@@ -42,7 +42,7 @@ func startAttached() {
   do throws(Shield.StartError) {
     try Shield.startOrThrow(Shield.Configuration { if $0.connection == .attached { attached.signal() } })
   } catch { fail("\(error)") }
-  // Wait in steps of one second, because a time in which the machine is suspended then uses up only one step.
+  // Wait in steps of one second. The time in which the machine is suspended then uses up only one step.
   let isAttached = (0..<120).contains { _ in attached.wait(timeout: .now() + .seconds(1)) == .success }
   if !isAttached { fail("crashd did not take the ring") }
 }

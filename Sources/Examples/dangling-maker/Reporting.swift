@@ -5,7 +5,7 @@ import CrashShieldGuardPages
 
 /// Prints the incidents of the quarantine, and the number that the access returned.
 func reportQuarantine(_ number: Int?) {
-  // Drain the quarantine, because it detects writes and excess retains when the object leaves it.
+  // Drain the quarantine, because it detects writes and excess retains only when the object leaves it.
   let before = Shield.danglingIncidents()
   Shield.drainQuarantine()
   let incidents = Shield.danglingIncidents()

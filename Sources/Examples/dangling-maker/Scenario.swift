@@ -6,7 +6,7 @@ import Dispatch
 ///
 /// Most scenarios do not call through the vtable.
 ///
-/// Without protection, most of these programs continue, because the contents of the freed memory are still unchanged.
+/// Without protection, most scenarios continue, because the contents of the freed memory are still unchanged.
 enum Scenario: String, CaseIterable {
   case zeroArray = "zero-array"
   case race
@@ -109,7 +109,8 @@ func run(_ scenario: Scenario, under name: String) async {
       do throws(GuardPagesError) {
         try GuardPages.protect(victim, policy: .absorb)
       } catch .tailAllocated {
-        // Guard slots do not support this class: continue, and the result shows that the fault is not detected.
+        // Guard slots do not support this class, so continue without them. The result then shows that the fault is not
+        // detected.
       } catch { fail("\(error)") }
     }
     return reportPages(await scenario.run())

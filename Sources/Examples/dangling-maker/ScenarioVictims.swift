@@ -1,5 +1,5 @@
-// The classes of the scenarios. Their fields have different types: arrays, strings, references, and tail-allocated
-// elements.
+// The classes of the scenarios. The fields of these classes have different types: arrays, strings, references, and
+// tail-allocated elements.
 
 final class Basket {
   var items = [1, 2, 4]

@@ -15,7 +15,7 @@ class Session: Answering {
   @inline(never) func answer() -> Int { number }
   /// The method is never overridden.
   ///
-  /// The optimizer devirtualizes its calls, so that only a debug build calls it through the vtable.
+  /// The optimizer devirtualizes calls of this method, so that only a debug build calls it through the vtable.
   @inline(never) func plain() -> Int { number }
 }
 

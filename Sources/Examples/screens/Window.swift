@@ -6,7 +6,7 @@ final class View {
 
   /// Adds another view to this view, and removes the other view from its previous superview.
   func add(_ view: View) {
-    // The message is that of UIKit, whose navigation controller ends an app in this inconsistent state.
+    // The error message is that of UIKit, whose navigation controller ends an app in this inconsistent state.
     precondition(view !== self, "Can't add self as subview")
     view.remove()
     view.parent = self
@@ -31,8 +31,9 @@ final class Screen {
 /// Shows one screen, and slides the next screen over it.
 ///
 /// Like a navigation controller, the window trusts its callers, and does not check that one slide ends before the next
-/// begins. A screen that is shown during a slide appears at once. When the slide then ends, the older screen of the
-/// slide becomes the visible screen. If the next change shows that screen again, it is added to itself, which traps.
+/// begins. A screen that is shown during a slide appears at once. When the slide ends, the screen that it should show
+/// becomes the visible screen. If the next change shows this screen again, the window adds the screen's view to itself,
+/// which traps.
 @MainActor
 final class Window {
   private let view = View()

@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// A build with a sanitizer does not limit memory or filter system calls, because sanitizers reserve terabytes of
-// address space for shadow memory and make their own system calls.
+// A build with a sanitizer does not limit memory, because sanitizers reserve terabytes of address space for shadow
+// memory. It does not filter system calls, because sanitizers make their own system calls.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define HAS_SHADOW_MEMORY 1
@@ -23,7 +23,8 @@ struct limit {
 
 static int lower(const struct limit *limits, size_t count) {
   for (size_t i = 0; i < count; i++) {
-    // Keep a lower limit that was inherited from the parent, because raising a hard limit requires privileges.
+    // Keep a limit from the parent that is lower than the requested limit, because raising a hard limit requires
+    // privileges.
     struct rlimit limit;
     if (getrlimit(limits[i].resource, &limit) != 0) return errno;
     if (limit.rlim_max > limits[i].value) limit.rlim_max = limits[i].value;
@@ -60,8 +61,8 @@ int cs_confine(void) {
   return confine(3, CS_CONFINE_FILE_BYTES, CS_CONFINE_CPU_S, CS_CONFINE_MEMORY_BYTES, CS_FILTER_READ);
 }
 
-// Bounds for the measured CPU time of the start: the minimum because a shorter time cannot be measured exactly, and the
-// maximum because a start under a sanitizer takes long.
+// Bounds for the measured CPU time of the start of this process. Shorter times cannot be measured exactly. The upper
+// bound is needed because a start under a sanitizer takes long.
 #define SHORTEST_START_NS UINT64_C(2000000)
 #define LONGEST_START_NS  UINT64_C(250000000)
 

@@ -1,6 +1,6 @@
 // The system calls that a confined process needs. An attacker who takes over crash-analyse through a hostile image can
-// only compute and write a wrong cache. An attacker who takes over crash-fetch through a hostile server can also
-// connect to other servers.
+// only compute and write a wrong cache. An attacker who takes over crash-fetch through a hostile server can only send
+// wrong debug information to crashd, and connect to other servers.
 #include "filter.h"
 #include "filter_x86_64.h"
 #include <errno.h>
@@ -44,16 +44,17 @@ static const uint32_t allowed_calls[] = {
     SYS_set_robust_list,
 };
 
-/// A process with network access may also make these calls with any arguments, because the filter checks the family in
+/// A process with network access may also make these calls with any arguments. The filter checks the address family in
 /// socket(), the only call that creates sockets.
 static const uint32_t network_calls[] = {
     SYS_connect, SYS_getsockopt, SYS_setsockopt, SYS_getsockname, SYS_getpeername, SYS_sendto,    SYS_recvfrom,
     SYS_sendmsg, SYS_recvmsg,    SYS_shutdown,   SYS_poll,        SYS_ppoll,       SYS_ftruncate, SYS_fcntl,
 };
 
-/// These calls fail with EACCES instead of ending the process, because libdw searches for other files with them, and
-/// works without these files. newfstatat is one of them because it accepts any path, which a filter cannot read.
-/// fstat() of open files uses another system call, see fstat.c.
+/// These calls fail with EACCES instead of ending the process. libdw searches for other files with these calls, and
+/// works without these files. newfstatat() is in this list because it accepts any path, and a filter cannot read the
+/// path. fstat() of open files uses another system call, as fstat.c explains. libdw searches for other files with these
+/// calls, and works without these files.
 static const uint32_t path_calls[] = {CS_OLD_PATH_CALLS SYS_openat, SYS_readlinkat, SYS_faccessat, SYS_statx,
                                       SYS_newfstatat};
 
@@ -136,7 +137,7 @@ static void build(struct filter *filter, enum cs_filter_kind kind) {
   const struct condition conditions[] = {
       {.call = SYS_mmap, .argument = 2, .mask = PROT_EXEC},
       {.call = SYS_mprotect, .argument = 2, .mask = PROT_EXEC},
-      // Needed for abort() and raise(). With this condition, the process can send signals only to itself.
+      // abort() and raise() need this call. The condition limits the target to the process itself.
       {.call = SYS_tgkill, .argument = 0, .value = (uint32_t)getpid()},
   };
   add_conditions(filter, conditions, sizeof conditions / sizeof *conditions);

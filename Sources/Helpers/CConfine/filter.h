@@ -2,8 +2,8 @@
 #pragma once
 
 enum cs_filter_kind {
-  CS_FILTER_READ,  // allows reading an open file and writing another one; any other call ends the process
-  CS_FILTER_FETCH, // also allows Internet sockets; any other call fails
+  CS_FILTER_READ,  // allows only reading and writing open files; any other call ends the process
+  CS_FILTER_FETCH, // also allows Internet sockets; any other call fails with an errno
 };
 
 /// Installs the filter for all threads of this process. Returns 0, or an errno.

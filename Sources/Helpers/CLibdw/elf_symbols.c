@@ -13,8 +13,8 @@ static Elf_Scn *find_table(Elf *elf, GElf_Shdr *ret_section) {
   return NULL;
 }
 
-/// Ranks the names of one address by readability. Names with fewer leading underscores come first (libc's `raise`
-/// before `__GI_raise`), then exported names, then short names.
+/// Ranks the names of one address by readability. Names with few leading underscores come first (libc's `raise` before
+/// `__GI_raise`). Exported names come next, and then short names.
 static uint32_t rank_of(const GElf_Sym *symbol, const char *name) {
   size_t underscores = strspn(name, "_");
   size_t length = strlen(name);
@@ -59,7 +59,7 @@ static int compare(const void *left, const void *right) {
 }
 
 /// Keeps one symbol per address, extends symbols without a size to the next symbol, and removes overlaps. A symbol
-/// without a size inside another symbol is a label, not a function.
+/// without a size that lies inside another symbol is a label, not a function.
 static void settle(const struct cs_image *image, struct cs_buffer *symbols) {
   struct cs_elf_symbol *items = symbols->items;
   size_t kept = 0;

@@ -3,10 +3,10 @@
 
 #include "image.h"
 
-/// Symbols never overlap: each symbol ends at the start of the next one, or earlier.
+/// Symbols never overlap. Each symbol ends at or before the start of the next symbol.
 struct cs_elf_symbol {
   struct cs_span span;
-  uint32_t rank; // the symbol with the lowest rank at an address is kept
+  uint32_t rank; // if several symbols have one address, the symbol with the lowest rank is kept
   const char *name;
 };
 

@@ -79,8 +79,9 @@ static bool find_text(struct cs_image *image, struct cs_image_problem *ret_probl
   return true;
 }
 
-/// A section that is compressed to a 32nd of its size or less is treated as a decompression bomb. Honest debug
-/// information expands to about four times its compressed size. Small sections are not checked.
+/// A section whose compressed size is at most a 32nd of its uncompressed size is treated as a decompression bomb.
+/// Honest debug information expands only to about four times its compressed size. Small sections are not checked,
+/// because they cannot exhaust the memory.
 #define CS_EXPANSION_LIMIT      32
 #define CS_EXPANSION_FREE_BYTES (UINT64_C(1) << 16)
 

@@ -21,8 +21,8 @@ struct cs_span {
   uint32_t end;
 };
 
-/// Converts link addresses to a span. Returns false if the addresses are not code of this image. For example, the
-/// linker leaves the debug information of dropped functions at address 0.
+/// Converts link addresses to a span. Returns false if the addresses are not code of this image. For example, addresses
+/// of functions that the linker dropped are not code, because the linker sets them to 0.
 static inline bool cs_image_span(const struct cs_image *image, uint64_t low, uint64_t high, struct cs_span *ret_span) {
   if (low < image->text_start || high > image->text_end || low >= high) return false;
   *ret_span = (struct cs_span){.start = (uint32_t)(low - image->base), .end = (uint32_t)(high - image->base)};

@@ -7,7 +7,7 @@ static int compare(const void *left, const void *right) {
   return (a->span.end > b->span.end) - (a->span.end < b->span.end);
 }
 
-/// The ranges that were written so far, which cover all code up to `end`.
+/// The ranges that were written so far. These ranges cover all code up to `end`.
 struct output {
   struct cs_image *image;
   uint32_t end;
@@ -23,7 +23,8 @@ static void start_range(struct output *output, uint32_t start, uint32_t location
   output->last = location;
 }
 
-/// Appends a range with this location. Code between the previous range and its start gets a range without a location.
+/// Appends a range with this location. Code between the previous range and the start of the new range gets a range
+/// without a location.
 static void append(struct output *output, struct cs_span span, uint32_t location) {
   if (span.start > output->end) start_range(output, output->end, CS_SYMBOLS_NONE);
   start_range(output, span.start, location);
@@ -55,8 +56,8 @@ void cs_pieces_finish(struct cs_image *image, struct cs_buffer *pieces, const st
   size_t next_symbol = 0;
   for (size_t i = 0; i < pieces->count; i++) {
     struct cs_span span = items[i].span;
-    // Two units can describe the same code, because the linker folds equal functions. Use the location from the first
-    // unit.
+    // Two units can describe the same code, because the linker folds equal functions. For this code, use the location
+    // from the first of these units.
     if (span.start < output.end) span.start = output.end;
     if (span.start >= span.end) continue;
     append_symbols(&output, symbols, &next_symbol, span.start);

@@ -62,7 +62,8 @@ static void find_nodes(const struct cs_unit *unit, const struct cs_buffer *cuts,
     fill(cuts->items, nodes, cuts->count, paints[i].span, paints[i].node);
 }
 
-/// Returns the location of the code in `node` at `row` (NULL: unknown line), or CS_SYMBOLS_NONE if it is unknown.
+/// Returns the location of the code in `node` at `row`. A `row` of NULL means an unknown line. Returns CS_SYMBOLS_NONE
+/// if the location is unknown.
 static uint32_t locate(const struct cs_unit *unit, const struct cs_buffer *symbols, uint32_t start, uint32_t node,
                        const struct cs_unit_row *row) {
   struct cs_store *store = &unit->image->store;

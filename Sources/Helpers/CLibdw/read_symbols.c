@@ -37,7 +37,7 @@ static bool read_units(struct cs_image *image, const struct cs_addresses *addres
   Dwarf_Die die;
   bool good = true;
   int status;
-  // Visit all units, because swiftc does not emit .debug_aranges, which would be needed for a search by address.
+  // Visit all units. A search by address would need .debug_aranges, which swiftc does not emit.
   while ((status = dwarf_get_units(image->dwarf, next, &next, &version, &type, &die, NULL)) == 0) {
     if ((type != DW_UT_compile && type != DW_UT_partial) || !is_unit_asked(addresses, &die)) continue;
     good = cs_unit_read(&unit, &die, version) && good;
@@ -96,7 +96,7 @@ bool cs_image_read_symbols(struct cs_image *image, const struct cs_addresses *ad
                                                               : "out of memory");
     return false;
   }
-  GElf_Word checksum; // not used, because build ids identify the debug file
+  GElf_Word checksum; // the debug link's checksum is not used, because build ids identify the debug file
   *ret_symbols = (struct cs_symbols){
       .base = image->base,
       .debug_link = has_debug_info ? NULL : dwelf_elf_gnu_debuglink(image->elf, &checksum),

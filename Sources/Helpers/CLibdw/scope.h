@@ -9,16 +9,16 @@
 
 #define CS_SCOPE_TYPES 64
 
-/// A type in the description. The index of a type in the list is its number.
+/// A type in the description of a scope. The index of a type in the list is its number.
 struct cs_scope_type {
-  Dwarf_Off offset; // offset of its DIE
+  Dwarf_Off offset; // offset of the type's DIE
   uint32_t steps;   // number of pointers to follow from a variable to this type
 };
 
 struct cs_scope {
   struct cs_image *image;
   uint64_t pc;
-  Dwarf_CFI *frames; // NULL if the file has none
+  Dwarf_CFI *frames; // NULL if the file has no call frame information
   char *text;
   size_t count;
   struct cs_scope_type types[CS_SCOPE_TYPES];
@@ -34,7 +34,7 @@ struct cs_scope_location {
 
 // scope.c
 
-/// Adds a line. Returns false and adds nothing if the line does not fit.
+/// Adds a line to the description. Returns false and adds nothing if the line does not fit.
 bool cs_scope_add(struct cs_scope *scope, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // scope_location.c
@@ -65,8 +65,8 @@ void cs_scope_add_swift_class(struct cs_scope *scope, const char *linkage_name, 
 /// Adds the instance sizes of the Swift class whose descriptor has this symbol, and of its derived classes.
 void cs_scope_add_named_class(struct cs_scope *scope, const struct cs_scope_symbols *symbols, const char *descriptor);
 
-/// The number of bytes of a class's full metadata (symbol suffix "Mf") before its address point, which is the address
-/// that pointers to the metadata contain.
+/// The number of bytes of a class's full metadata (symbol suffix "Mf") before its address point. Pointers to the
+/// metadata contain the address point.
 #define CS_SCOPE_METADATA_BYTES 24
 
 /// Returns whether a symbol is the full metadata of a class.
@@ -77,6 +77,7 @@ static inline bool cs_scope_is_metadata(const char *name) {
 
 // scope_code.c
 
-/// Adds the Swift classes whose names occur in symbols of the function at the address: its own symbol, those of its
-/// callees, and those of addresses that it loads. This requires the image's symbols, but no debug information.
+/// Adds the Swift classes whose names occur in symbols of the function at the address. These are the function's own
+/// symbol, the symbols of its callees, and the symbols of addresses that it loads. The function requires the image's
+/// symbols, but no debug information.
 void cs_scope_add_named_classes(struct cs_scope *scope);

@@ -1,22 +1,22 @@
-// Finds the Swift classes whose names occur in a function's symbol, in the symbols of its callees, or in the symbols of
+// Finds the Swift classes that a function names: in its own symbol, in the symbols of its callees, or in the symbols of
 // data that it refers to.
 //
-// Code that uses an object almost always names the object's class. The code is a method of the class, loads the
-// metadata of the class, or calls a function with the class in its signature. The symbols of these functions and of the
-// metadata contain the name of the class.
+// Code that uses an object almost always names the object's class. Such code is a method of the class, loads the
+// metadata of the class, or calls a function with the class in its signature. The symbols of the methods, the called
+// functions and the metadata contain the name of the class.
 #include "scope.h"
 #include "scope_code_x86_64.h"
 #include <stdlib.h>
 #include <string.h>
 
-#define CS_CODE_BYTES   (64u << 10) // of a function's code, at most
+#define CS_CODE_BYTES   (64u << 10) // maximum of bytes of a function's code
 #define CS_CODE_TARGETS 4096
 #define CS_CODE_NAMES   512
 #define CS_CODE_CLASSES 16
-#define CS_CODE_DEPTH   8 // enclosing functions of a closure, at most
-#define CS_CODE_LEAST   8 // the name of an enclosing function is longer than this
+#define CS_CODE_DEPTH   8 // maximum of enclosing functions of a closure
+#define CS_CODE_LEAST   8 // minimum length of an enclosing function's name, exclusive
 
-// Longer names are skipped, because searching each name in every other name would take too long.
+// Names above this length are skipped, because searching each name in every other name would take too long.
 #define CS_CODE_NAME_BYTES 4096
 
 /// The functions, targets and names that a function refers to.
@@ -81,8 +81,8 @@ static bool is_specialized(const char *name, const char *closure) {
   return false;
 }
 
-/// Adds the functions that enclose a closure: those whose name is a prefix of the closure's name, and their
-/// specializations.
+/// Adds the functions that enclose a closure, and their specializations. The name of an enclosing function is a prefix
+/// of the closure's name.
 static void add_around(struct references *references, const struct cs_scope_symbols *symbols, const char *closure) {
   for (size_t i = 1; i < symbols->count; i++) {
     GElf_Sym symbol;
@@ -109,8 +109,8 @@ static void add_names(struct references *references, const struct cs_scope_symbo
   }
 }
 
-/// Finds the part of mangled names that identifies the class: `4CartC` of `$s4shop4CartCMn`. For a more complex name
-/// (private, or with word substitutions) the part is everything between `$s` and `Mn`.
+/// Finds the part of mangled names that identifies the class: `4CartC` of `$s4shop4CartCMn`. For a private class, or a
+/// name with word substitutions, the part is everything between `$s` and `Mn`.
 static size_t identifier(const char *name, size_t length, const char **ret_start) {
   // In a mangled name, a class consists of a number, an identifier of this length, and C.
   for (size_t start = length - 2; start > 1; start--) {
@@ -130,8 +130,8 @@ static size_t identifier(const char *name, size_t length, const char **ret_start
   return length - 2;
 }
 
-/// Returns whether a name contains this part, and not directly after a digit: `14CartCounterC` does not contain
-/// `4CartC`.
+/// Returns whether a name contains this part, but not directly after a digit. For example, `14CartCounterC` does not
+/// contain `4CartC` in this sense.
 static bool has_part(const char *name, const char *part, size_t length) {
   const char *end = name + strlen(name);
   for (const char *at = name; (at = memmem(at, (size_t)(end - at), part, length)); at++) {
@@ -144,7 +144,7 @@ static bool has_part(const char *name, const char *part, size_t length) {
 static bool has_context(const char *name, const char *from, const char *to) {
   while (from < to) {
     if (*from < '1' || *from > '9') {
-      // An identifier that begins with 0 contains word substitutions, which cannot be resolved here: assume a match.
+      // An identifier that begins with 0 contains word substitutions, which cannot be resolved here, so assume a match.
       if (*from++ == '0') return true;
       continue;
     }

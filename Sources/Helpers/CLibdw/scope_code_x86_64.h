@@ -6,8 +6,8 @@
 #include <string.h>
 
 /// Finds the target of every `call` or `jmp`, and of every `lea` or `mov` relative to rip. The function tries to decode
-/// an instruction at each byte, so some targets are false; but there is rarely a symbol at a false target. Returns the
-/// number of targets, at most `limit`.
+/// an instruction at each byte, so some targets are false. False targets do little harm, because a symbol at a false
+/// target is rare. Returns the number of targets, which is at most `limit`.
 static inline size_t cs_code_targets(const uint8_t *code, size_t count, uint64_t address, uint64_t *ret_targets,
                                      size_t limit) {
   size_t found = 0;
@@ -28,7 +28,7 @@ static inline size_t cs_code_targets(const uint8_t *code, size_t count, uint64_t
 /// Returns SIZE of the last pair `mov esi, SIZE` and `mov edx, ALIGNMENT MASK`, or 0 if the code does not contain such
 /// a pair.
 ///
-/// The last pair is that of the object's deallocation: allocations use the same instructions, but come earlier in a
+/// The last pair belongs to the deallocation of the object. Allocations use the same instructions, but precede it in a
 /// deallocating deinit.
 static inline uint32_t cs_code_deallocated(const uint8_t *code, size_t count) {
   uint32_t found = 0;

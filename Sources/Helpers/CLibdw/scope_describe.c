@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-// Deeper DIEs are skipped, as in unit_tree.c.
+// DIEs below this depth are skipped, as in unit_tree.c.
 #define CS_SCOPE_DEPTH 200
 
 static void add_variable(struct cs_scope *scope, Dwarf_Die *die, Dwarf_Die *function) {
@@ -51,7 +51,7 @@ static bool find_unit(const struct cs_scope *scope, Dwarf_Die *ret_unit) {
   Dwarf_CU *next = NULL;
   Dwarf_Half version;
   uint8_t type;
-  // Visit all units, because swiftc does not emit .debug_aranges, which would be needed for a search by address.
+  // Visit all units. A search by address would need .debug_aranges, which swiftc does not emit.
   while (dwarf_get_units(scope->image->dwarf, next, &next, &version, &type, ret_unit, NULL) == 0) {
     if ((type == DW_UT_compile || type == DW_UT_partial) && dwarf_haspc(ret_unit, scope->pc) > 0) return true;
   }
@@ -62,7 +62,8 @@ static void add_code(struct cs_scope *scope) {
   uint8_t code[CS_SCOPE_CODE_BYTES];
   char digits[2 * sizeof code + 1];
   size_t count = scope->pc < sizeof code ? (size_t)scope->pc : sizeof code;
-  // Near the beginning of a section there is less code before the address, so reduce the count until the read succeeds.
+  // Near the beginning of a section, fewer bytes of code precede the address, so reduce the count until the read
+  // succeeds.
   while (count > 0 && cs_scope_read(scope->image->elf, scope->pc - count, code, count) != count)
     count--;
   for (size_t i = 0; i < count; i++)

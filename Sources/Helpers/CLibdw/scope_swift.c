@@ -2,9 +2,10 @@
 //
 // swiftc's DWARF describes a class without its members. The image, however, contains reflection metadata. The
 // descriptor of a class (symbol suffix "Mn") refers to the names of its stored properties. The metadata of the class
-// (suffix "N") has the offset of each property. The offsets are valid in the file, except if they depend on classes of
-// other libraries. The symbols of descriptor and metadata begin with the name of the class, also for private classes.
-// The layouts are stable: Swift's ABI.md, TypeMetadata.rst and include/swift/ABI/Metadata.h.
+// (symbol suffix "N") contains the offset of each property. The offsets in the file are valid, unless the layout
+// depends on classes of other libraries. The symbols of descriptor and metadata begin with the name of the class, also
+// for private classes. The layouts of descriptor and metadata are stable, as specified in Swift's ABI.md,
+// TypeMetadata.rst and include/swift/ABI/Metadata.h.
 #include "scope.h"
 #include "scope_code_x86_64.h"
 #include "scope_symbols.h"
@@ -12,8 +13,8 @@
 #include <string.h>
 
 #define CS_SWIFT_FIELDS     256
-#define CS_SWIFT_DERIVED    16   // maximum for one class, direct and indirect
-#define CS_SWIFT_CLASSES    8192 // maximum of classes that are searched for derived classes
+#define CS_SWIFT_DERIVED    16   // maximum of derived classes of one class, direct and indirect
+#define CS_SWIFT_CLASSES    8192 // maximum of classes that are examined in the search for derived classes
 #define CS_SWIFT_NAME_BYTES 256
 
 /// The beginning of a class descriptor. Each reference is an offset from its own address.
@@ -55,12 +56,12 @@ enum { KIND_MASK = 0x1f, KIND_CLASS = 16, IS_GENERIC = 0x80, HAS_RESILIENT_SUPER
 /// The kind of a type_reference that refers directly to a descriptor.
 enum { DIRECT = 1 };
 
-/// Offsets in the metadata of a class. The instance size, at SIZE_AT, follows the kind, the superclass, the flags and
+/// Offsets in the metadata of a class. The instance size is at SIZE_AT, after the kind, the superclass, the flags and
 /// the instance address point.
 enum { SIZE_AT = 24, WORD = 8 };
 
-/// The size of an object's header. If the instance size in the file is smaller, only the runtime computes the real
-/// size.
+/// The size of an object's header. If the instance size in the file is smaller than the header, only the runtime
+/// computes the real size.
 enum { OBJECT_BYTES = 16 };
 
 static void add_fields(struct cs_scope *scope, uint64_t descriptor_at, uint64_t metadata_at) {
@@ -103,7 +104,7 @@ static void find_class(const struct cs_scope_symbols *symbols, const char *name,
     if (!symbol || strncmp(symbol, name, length) != 0) continue;
     if (strcmp(symbol + length, "Mn") == 0) *ret_descriptor_at = entry.st_value;
     if (strcmp(symbol + length, "N") == 0) *ret_metadata_at = entry.st_value;
-    // The metadata of a private class in optimized code has only the symbol of the full metadata ("Mf").
+    // In optimized code, the metadata of a private class has only the symbol of the full metadata ("Mf").
     if (*ret_metadata_at == 0 && strcmp(symbol + length, "Mf") == 0)
       *ret_metadata_at = entry.st_value + CS_SCOPE_METADATA_BYTES;
   }
@@ -153,10 +154,10 @@ static void add_derived(struct cs_scope *scope, const struct cs_scope_symbols *s
   }
 }
 
-/// Returns the constant size that the deallocating deinit of a class passes to the runtime, or 0 if it does not pass a
-/// constant.
+/// Returns the constant size that the deallocating deinit of a class passes to the runtime. Returns 0 if the deinit
+/// does not pass a constant.
 ///
-/// For a generic class, only this code contains the size, and only if the size does not depend on the type parameters.
+/// For a generic class, only the deinit contains the size, and only if the size does not depend on the type parameters.
 static uint32_t deallocated_size(const struct cs_scope_symbols *symbols, const char *name, size_t length) {
   for (size_t i = 1; i < symbols->count; i++) {
     GElf_Sym symbol;

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-// The number of pointers that are followed from the target of a variable. A longer chain of pointers would be too weak
-// evidence.
+// The number of pointers that are followed from the target of a variable. One pointer is the limit, because a chain of
+// pointers is too weak evidence.
 #define CS_SCOPE_STEPS 1
 #define CS_SCOPE_PEELS 16
 
@@ -139,7 +139,7 @@ static void add_type(struct cs_scope *scope, size_t number) {
 }
 
 void cs_scope_add_types(struct cs_scope *scope) {
-  // The loop itself appends types to the list, up to the list's limit.
+  // The loop body appends types to the list, up to the list's limit.
   for (size_t i = 0; i < scope->type_count; i++)
     add_type(scope, i);
 }

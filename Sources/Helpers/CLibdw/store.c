@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The limit of the tables: the cache file must be smaller than crash-analyse's RLIMIT_FSIZE, and offsets and indexes
+// The limit of the tables. The cache file must be smaller than crash-analyse's RLIMIT_FSIZE, and offsets and indexes
 // have 32 bits.
 #define CS_STORE_LIMIT_BYTES ((size_t)192 << 20)
 
@@ -83,7 +83,8 @@ static struct cs_index_slot *index_find(struct cs_store *store, struct cs_index 
       return slot;
     }
     size_t offset = (size_t)(slot->item_plus_one - 1) * stride;
-    // Compare the remaining length first, because the last string of the table may be shorter than `key`.
+    // Compare the lengths before the bytes. The item may be the last string of the table and shorter than `key`, so
+    // memcmp could read beyond the table.
     if (slot->hash == hash && count <= items->count * stride - offset &&
         memcmp((const char *)items->items + offset, key, count) == 0)
       return slot;
@@ -140,7 +141,8 @@ uint32_t cs_store_function(struct cs_store *store, struct cs_symbols_function fu
   return intern(store, &store->function_index, &store->functions, sizeof function, &function, sizeof function);
 }
 
-/// Stores the empty string and a function without a name first, so that 0 means unknown for both.
+/// Stores the empty string as the first string, and a function without a name as the first function, so that 0 means
+/// unknown for both.
 bool cs_store_begin(struct cs_store *store) {
   char *empty = cs_buffer_extend(store, &store->strings, 1, 1);
   if (!empty) return false;

@@ -3,8 +3,8 @@
 
 #include "cs_libdw.h"
 
-/// The reason why a table stopped growing. A failure stays set. After a failure, the functions return harmless values,
-/// and callers check for the failure once per unit.
+/// The reason why a table stopped growing. A failure is never cleared. After a failure, the functions return harmless
+/// values, and callers check for the failure once per unit.
 enum cs_store_failure { CS_STORE_GOOD, CS_STORE_OUT_OF_MEMORY, CS_STORE_TOO_LARGE };
 
 /// A growing array.
@@ -22,9 +22,9 @@ struct cs_index_slot {
 /// A hash table of the items of an array.
 struct cs_index {
   struct cs_index_slot *slots;
-  size_t capacity; // a power of two
+  size_t capacity; // number of slots, which is a power of two
   size_t count;
-  uint32_t forgotten; // number of items at the beginning that are not found anymore
+  uint32_t forgotten; // the first `forgotten` items of the array are no longer in the table
 };
 
 struct cs_memo_slot {
@@ -74,12 +74,14 @@ void cs_buffer_free(struct cs_buffer *buffer);
 /// processor's cache, but an index of all units does not.
 void cs_store_begin_unit(struct cs_store *store);
 
-/// Returns the offset of the string. NULL and "" have the offset 0.
+/// Returns the offset of the string. The offset of NULL and "" is 0.
 uint32_t cs_store_string(struct cs_store *store, const char *text);
-/// Returns the index of the location of a place. A column that does not fit into its bits becomes unknown.
+/// Returns the index of the location for a line in a function. A column that does not fit into its bits becomes
+/// unknown.
 uint32_t cs_store_location(struct cs_store *store, struct cs_place place);
 uint32_t cs_store_function(struct cs_store *store, struct cs_symbols_function function);
 
-/// Returns the slot for the value of `key`, with `used` 0 if the slot is new. Returns NULL if memory is exhausted.
+/// Returns the slot for the value of `key`. The member `used` is 0 if the slot is new. Returns NULL if memory is
+/// exhausted.
 struct cs_memo_slot *cs_memo_find(struct cs_store *store, struct cs_memo *memo, uint64_t key);
 void cs_memo_free(struct cs_memo *memo);

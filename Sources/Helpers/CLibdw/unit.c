@@ -5,7 +5,7 @@
 /// Makes a path absolute. libdw returns paths of clang's units that are relative to DW_AT_comp_dir.
 static uint32_t absolute_path(struct cs_unit *unit, const char *path) {
   struct cs_store *store = &unit->image->store;
-  // Remove a second slash: libdw joins the directory "/" and "<compiler-generated>" with one.
+  // Remove a second slash, because libdw joins the directory "/" and "<compiler-generated>" with a slash.
   while (path[0] == '/' && path[1] == '/')
     path++;
   if (path[0] == '/' || !unit->directory) return cs_store_string(store, path);

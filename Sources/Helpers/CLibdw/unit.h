@@ -18,8 +18,8 @@ struct cs_unit_node {
   uint32_t call_site; // index of the location in the caller; CS_SYMBOLS_NONE for a function
 };
 
-/// A range of code that belongs to a node. If a later paint overlaps an earlier paint, the later paint is that of an
-/// inner node, and replaces the earlier one.
+/// A range of code that belongs to a node. Paints are in the order of the tree, so a paint that overlaps an earlier one
+/// belongs to an inner node and replaces it.
 struct cs_unit_paint {
   struct cs_span span;
   uint32_t node;
@@ -32,8 +32,8 @@ struct cs_unit {
   const char *directory; // DW_AT_comp_dir, or NULL
   Dwarf_Files *files;
   size_t file_count;
-  bool says_where;                 // the debug information has the unit's ranges, so `spans` is complete
-  uint64_t dropped_end;            // code below this address may be of functions that the linker dropped
+  bool says_where;                 // the debug information contains the unit's ranges, so `spans` is complete
+  uint64_t dropped_end;            // code below this link address may belong to functions that the linker dropped
   struct cs_buffer spans;          // cs_span: all code of the unit
   struct cs_buffer rows;           // cs_unit_row, sorted
   struct cs_buffer nodes;          // cs_unit_node
@@ -52,8 +52,8 @@ bool cs_unit_span(struct cs_unit *unit, uint64_t low, uint64_t high, struct cs_s
 
 void cs_unit_free(struct cs_unit *unit);
 
-/// Removes rows that may belong to dropped functions. libdw sorts these rows between the valid rows, so valid rows may
-/// be removed, too; a missing line is better than a wrong line. Precondition: cs_unit_read_tree() was called, which
+/// Removes rows that may belong to dropped functions. libdw sorts these rows between the valid rows, so some valid rows
+/// may also be removed. A missing line is better than a wrong line. Precondition: cs_unit_read_tree() was called, which
 /// records the extent of dropped functions.
 void cs_unit_drop_rows(struct cs_unit *unit);
 

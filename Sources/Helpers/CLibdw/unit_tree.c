@@ -1,13 +1,13 @@
 // Finds the function, and the chain of inlined calls, of each piece of a unit's code.
 //
-// The whole tree is visited, also below DIEs without addresses, because swiftc places specializations below modules,
-// and closures below functions without code. libdw's own searches (dwarf_getscopes, dwfl_module_addrdie) miss a tenth
-// of Swift's inline chains.
+// The whole tree is visited, even below DIEs without addresses, because swiftc places specializations below modules,
+// and closures below functions without code. libdw's own searches (dwarf_getscopes, dwfl_module_addrdie) do not find a
+// tenth of Swift's inline chains.
 #include "elf_symbols.h"
 #include "unit.h"
 #include <dwarf.h>
 
-// Deeper DIEs are skipped. Their code then belongs to the enclosing node.
+// DIEs below this depth are skipped. Their code belongs to the enclosing node.
 #define CS_TREE_DEPTH_LIMIT 200
 
 /// The state of visiting the tree.
@@ -31,8 +31,8 @@ static const char *linkage_name(Dwarf_Die *die) {
   return NULL;
 }
 
-/// Returns the linkage name of a function. With -gline-tables-only, the debug information of C++ functions does not
-/// contain linkage names, but the symbol table does.
+/// Returns the linkage name of a function. With -gline-tables-only, the debug information of C++ functions lacks
+/// linkage names, so take these names from the symbol table.
 static const char *function_name(const struct cs_unit *unit, Dwarf_Die *die, uint32_t entry) {
   if (!attribute_text(die, DW_AT_linkage_name) && !attribute_text(die, DW_AT_MIPS_linkage_name)) {
     const struct cs_elf_symbol *symbol = cs_elf_symbols_find(unit->symbols, entry);
@@ -70,7 +70,8 @@ static uint32_t store_function(struct cs_unit *unit, Dwarf_Die *die, const char 
   return cs_store_function(&unit->image->store, function);
 }
 
-/// Returns the function of an inlined call. Its name is cached, because many inlined calls share one abstract origin.
+/// Returns the function of an inlined call. The name of the function is cached, because many inlined calls share one
+/// abstract origin.
 static uint32_t inlined_function(struct cs_unit *unit, Dwarf_Die *die) {
   struct cs_store *store = &unit->image->store;
   Dwarf_Attribute attribute;
@@ -85,7 +86,7 @@ static uint32_t inlined_function(struct cs_unit *unit, Dwarf_Die *die) {
   return slot->value;
 }
 
-/// Returns the location of the call: its line in the caller, and the caller's own inline chain.
+/// Returns the location of an inlined call: its line in the caller, and the caller's own inline chain.
 static uint32_t call_site(struct cs_unit *unit, Dwarf_Die *die, uint32_t caller) {
   if (caller == CS_SYMBOLS_NONE) return CS_SYMBOLS_NONE;
   const struct cs_unit_node *node = (const struct cs_unit_node *)unit->nodes.items + caller;

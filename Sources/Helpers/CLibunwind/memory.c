@@ -17,12 +17,12 @@ const struct cs_snapshot_image *cs_snapshot_image_at(const struct cs_snapshot *s
   return NULL;
 }
 
-/// Copies the bytes at `address` that the piece contains, and returns their number, at most 8. Addresses are untrusted,
-/// but no sum in this function overflows.
+/// Copies the bytes at `address` that the piece contains, and returns their number, at most 8. Addresses are untrusted.
+/// The unsigned subtraction wraps around for an address before the piece, which gives a large offset.
 static unsigned copy(const struct cs_snapshot_piece *piece, uint64_t address, uint8_t word[8]) {
   unsigned copied = 0;
   for (unsigned i = 0; i < 8; i++) {
-    const uint64_t offset = address + i - piece->address; // a large number if the byte precedes the piece
+    const uint64_t offset = address + i - piece->address; // a very large number if the byte precedes the piece
     if (offset >= piece->count) continue;
     word[i] = piece->bytes[offset];
     copied++;
@@ -44,9 +44,9 @@ bool cs_snapshot_read_word(const struct cs_snapshot *snapshot, uint64_t address,
   if (!image) image = cs_snapshot_image_at(snapshot, address + 7);
   if (!image) return false;
   uint8_t word[8] = {0};
-  // Bytes of the image outside of both tables read as 0. libunwind reads such bytes for the address of a personality
-  // routine and for the code of a signal return. Unwinding does not depend on these values, but libunwind would
-  // interpret an unreadable word as the end of the stack.
+  // Bytes of the image outside its two unwind tables read as 0. libunwind reads such bytes when it searches for the
+  // address of a personality routine or the code of a signal return. Unwinding does not depend on the values of these
+  // bytes, but libunwind would interpret an unreadable word as the end of the stack.
   (void)copy(&image->header, address, word);
   (void)copy(&image->frames, address, word);
   memcpy(ret_word, word, sizeof word);

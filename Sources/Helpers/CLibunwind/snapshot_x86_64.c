@@ -11,8 +11,9 @@ enum { REGISTER_SP = 7, REGISTER_PC = 16 };
 extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t pc, unw_dyn_info_t *table,
                                               unw_proc_info_t *ret_info, int needs_info, void *argument);
 
-// Limits libunwind's reads. libunwind does not limit its steps, and a forged table can be cyclic; but every step reads
-// memory, so a limit of reads ends the loop. A frame of a large server takes a few hundred reads.
+// Limits libunwind's reads. libunwind does not limit its steps, and a forged table can be cyclic. Every step reads
+// memory, so a limit of reads ends the loop. For comparison, unwinding a frame of a large server takes a few hundred
+// reads.
 enum { READ_LIMIT = 4 << 20 };
 
 // The state of unwinding one thread: the snapshot, and the registers with which libunwind starts.
@@ -112,7 +113,7 @@ static bool leave_bad_call(struct walk *way) {
   return true;
 }
 
-// Unwinds from the registers of `way`, whose pc is `behind` bytes after the instruction.
+// Unwinds from the registers of `way`. The pc in these registers is `behind` bytes after the start of the instruction.
 static enum cs_snapshot_stop climb(unw_addr_space_t space, struct walk *way, uint64_t behind, uint64_t found,
                                    struct cs_snapshot_frame *frames, size_t capacity, size_t *count) {
   // Subtract `behind`, because libunwind interprets the first pc as the address of the instruction, and only later pcs
@@ -128,7 +129,7 @@ static enum cs_snapshot_stop climb(unw_addr_space_t space, struct walk *way, uin
       return CS_SNAPSHOT_STOP_NO_CALLER;
     if (pc == 0 && !is_first) return CS_SNAPSHOT_STOP_END;
     if (!is_first && sp <= last_sp) return CS_SNAPSHOT_STOP_LOOP;
-    // For code without tables, libunwind accepts any frame pointer, so check that the pc is in an image.
+    // For code without tables, libunwind accepts any saved frame pointer, so check that the pc is in an image.
     if (found == CS_SNAPSHOT_FOUND_FRAME_POINTER && !cs_snapshot_image_at(way->snapshot, pc - 1))
       return CS_SNAPSHOT_STOP_NO_CALLER;
     if (*count == capacity) return CS_SNAPSHOT_STOP_LIMIT;
@@ -181,7 +182,7 @@ enum cs_snapshot_stop cs_snapshot_unwind(const struct cs_snapshot *snapshot, str
 }
 
 void cs_snapshot_prepare(void) {
-  // Create a cursor for an empty snapshot: creating the first cursor initializes libunwind.
+  // Create a cursor for an empty snapshot, because creating the first cursor initializes libunwind.
   const struct cs_snapshot nothing = {0};
   struct cs_snapshot_frame frame;
   size_t count = 0;

@@ -18,7 +18,9 @@ public enum BuildCacheJob: Sendable {
     case inputOutput = 74
   }
 
-  /// The maximum number of addresses, which is greater than the number of frames of all threads in a record.
+  /// The maximum number of addresses.
+  ///
+  /// The maximum exceeds the number of frames of all threads in a record.
   private static let addressLimit = 1 << 16
 
   /// Parses link addresses, which are hexadecimal digits separated by commas.
@@ -32,8 +34,8 @@ public enum BuildCacheJob: Sendable {
 
   /// Confines the process, then builds the cache of the whole image, or only the part that the addresses need.
   public static func run(buildID: String, addresses: [UInt64]? = nil) -> Status {
-    // Lower the priority for the cache of a whole image, because no crash report waits for it, and the server that uses
-    // the image needs the processor.
+    // Lower the priority for the cache of a whole image, because no crash report waits for this cache. The server that
+    // uses the image needs the processor.
     if addresses == nil { _ = nice(10) }
     let code = cs_confine_image(STDIN_FILENO)
     guard code == 0 else { return fail(.inputOutput, "cannot confine itself: \(reason(code))") }

@@ -4,14 +4,18 @@ import Glibc
 
 /// Implements `crash-analyse check-names`: reads linkage names on stdin, and checks the length of each demangled name.
 ///
-/// A NUL byte ends each name. The job writes one byte per name to stdout, which is 1 if the demangled name is short
+/// A NUL byte ends each name. The job writes one byte per name to stdout. The byte is 1 if the demangled name is short
 /// enough. The names of a symbol cache are untrusted, and demangling a name of 250 bytes may allocate terabytes of
 /// memory. crashd therefore runs this sandboxed job before it demangles names itself. If demangling a name ends this
-/// process, the job does not write bytes for this name and later names.
+/// process, the bytes for this name and all later names are missing.
 public enum CheckNamesJob: Sendable {
-  /// The maximum size of the input, which is greater than the size of all frames of a report.
+  /// The maximum size of the input.
+  ///
+  /// The maximum exceeds the total size of the names of all frames of a report.
   public static let limitBytes = 8 << 20
-  /// The limit of the CPU time, of which the names of an honest report take a hundredth.
+  /// The limit of the CPU time.
+  ///
+  /// The names of an honest report take a hundredth of this time.
   private static let processorTime_s: UInt = 2
 
   /// Confines the process, then checks the names.

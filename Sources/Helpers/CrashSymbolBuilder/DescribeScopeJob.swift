@@ -75,7 +75,7 @@ extension SymbolCacheBuilder {
 extension ScopeDescription.Structure {
   /// Demangles the name of a Swift class, and computes the sizes of its properties.
   ///
-  /// Each property ends at the start of the next one.
+  /// The size of a property is the distance to the start of the next property.
   mutating func writeOutSwiftNames() {
     guard name.hasPrefix("$s") else { return }
     name = Self.readable(name)
@@ -94,7 +94,8 @@ extension ScopeDescription.Structure {
     Demangler.isReasonable(name) ? lastPart(of: Demangler.full(name)) : ""
   }
 
-  /// Returns `Cart` for `shop.Cart?`, and for the private `shop.(Cart in _0123…)`.
+  /// Returns the class name without module and optional mark: `Cart` for `shop.Cart?`, and for the private `shop.(Cart
+  /// in _0123…)`.
   private static func lastPart(of name: String) -> String {
     var last = name.split(separator: ".").last ?? ""
     if last.hasSuffix("?") { last = last.dropLast() }

@@ -7,7 +7,7 @@ import CrashSymbols
 @safe
 struct OpenImage {
   let pointer: OpaquePointer
-  /// The build id.
+  /// The build id of the image.
   ///
   /// Empty if the image has no build id.
   let buildID: [UInt8]

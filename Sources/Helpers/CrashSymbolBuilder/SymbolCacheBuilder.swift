@@ -15,10 +15,10 @@ public enum SymbolCacheBuilder: Sendable {
 
   /// Reads the image open as `image`, and writes its cache into the file open as `output`.
   ///
-  /// This takes about a second for a server of 150 MB. C code reads the debug information once. `buildID` is the
-  /// required build id, in lower-case hexadecimal digits. An empty `buildID` accepts any image, also one without a
-  /// build id. `addresses` are the link addresses that the cache must contain. If nil, the cache has the whole image. A
-  /// partial cache takes a fifth of the time.
+  /// Building the cache takes about a second for a server of 150 MB. The C code reads the debug information only once.
+  /// `buildID` is the required build id, in lower-case hexadecimal digits. An empty `buildID` accepts any image, even
+  /// one without a build id. `addresses` are the link addresses that the cache must contain. If `addresses` is nil, the
+  /// cache covers the whole image. Building a partial cache takes a fifth of the time for the whole image.
   public static func build(
     image: Int32, buildID: String, addresses: [UInt64]? = nil, output: Int32
   ) throws(Failure) {

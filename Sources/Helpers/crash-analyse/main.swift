@@ -1,5 +1,5 @@
-// A child process of crashd. It reads untrusted input on stdin, such as an ELF file or the memory of an ended process,
-// and writes its result to stdout.
+// A child process of crashd. The process reads untrusted input on stdin, such as an ELF file or the memory of an ended
+// process, and writes its result to stdout.
 import CrashSymbolBuilder
 import Glibc
 

@@ -1,5 +1,5 @@
-// A child process of crashd. It downloads the debug information of a build from debuginfod servers, and writes it to
-// stdout. It is written in C to keep the code of a confined process with a network small.
+// A child process of crashd. The process downloads the debug information of a build from debuginfod servers, and writes
+// it to stdout. The program is written in C, because a confined process with network access should contain little code.
 #include "cs_confine.h"
 #include "cs_fetch.h"
 #include <errno.h>
@@ -14,7 +14,7 @@ enum status {
   STATUS_GOOD = 0,
   STATUS_USAGE = 64,
   STATUS_NOT_THERE = 66, // every server replied that it has no debug information for this build
-  STATUS_FAILED = 69,    // no server sent it, and the reply of at least one server is unknown
+  STATUS_FAILED = 69,    // no server sent the debug information, and at least one server may have it
   STATUS_CONFINEMENT = 71,
 };
 
@@ -37,7 +37,7 @@ __attribute__((noreturn, format(printf, 2, 3))) static void end(enum status stat
   _exit(status);
 }
 
-/// Returns whether a string consists only of lower-case hexadecimal digits. This is checked because the build id
+/// Returns whether a string consists only of lower-case hexadecimal digits. The check is necessary because the build id
 /// becomes part of a URL.
 static bool is_build_id(const char *text) {
   size_t count = strlen(text);

@@ -12,7 +12,7 @@ public enum ProtocolError: Error, Equatable, Sendable {
   case notReanalysable(reason: String)
   /// No subscriber has this name.
   case noSuchSubscriber(String)
-  /// The collector is in crashd's settings and cannot be removed.
+  /// The subscriber is a collector in crashd's settings and cannot be removed.
   case subscriberInUse(String)
   /// The user already has the maximum number of named subscribers.
   case tooManySubscribers(limit: Int)
@@ -24,10 +24,10 @@ public enum ProtocolError: Error, Equatable, Sendable {
   case tooManyClients(limit: Int)
   /// One program already has the maximum number of classes with overrides.
   case tooManyClasses(limit: Int)
-  /// The store never issued this cursor.
+  /// crashd's store never issued this cursor.
   case invalidCursor(String)
-  /// Events after the cursor were removed before the subscriber read them. If `exact` is false, `lost` may include a
-  /// few events before the cursor.
+  /// Events after the cursor were removed before the subscriber read them. If `exact` is false, the count `lost` may
+  /// include a few events before the cursor.
   case cursorExpired(lost: Int, exact: Bool)
   /// crashd is running, but cannot read or write its store at the moment.
   case storeUnavailable(reason: String)
@@ -43,7 +43,7 @@ public enum ProtocolError: Error, Equatable, Sendable {
   /// The method sends many replies, but the call did not request them with `more`.
   case expectedMore
 
-  /// An error that this version does not define.
+  /// An error that this version of the client does not define.
   case other(name: String, parameters: [String: JSONValue])
 }
 

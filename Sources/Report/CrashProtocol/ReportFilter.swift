@@ -4,8 +4,8 @@ package import CrashReport
 ///
 /// A property that is nil does not restrict the selection.
 ///
-/// This filter is used by the parameters of `List`, `Groups` and `Subscribe`, the settings of forwarding, and the
-/// options of crashctl.
+/// The parameters of `List`, `Groups` and `Subscribe`, the settings of forwarding, and the options of crashctl use this
+/// filter.
 public struct ReportFilter: Codable, Sendable, Hashable {
   /// The pid of the process.
   public var pid: Int?
@@ -13,7 +13,7 @@ public struct ReportFilter: Codable, Sendable, Hashable {
   public var name: String?
   /// The key of the group, or the first digits of the key.
   public var group: String?
-  /// The systemd unit.
+  /// The systemd unit of the process.
   public var unit: String?
   /// The name of the signal, such as `SIGSEGV`.
   public var signal: String?
@@ -25,7 +25,7 @@ public struct ReportFilter: Codable, Sendable, Hashable {
   public var environment: String?
   /// Annotations, each as `KEY=VALUE`.
   ///
-  /// A report matches only if it has all of them.
+  /// A report matches only if it has all these annotations.
   public var tags: [String]?
   /// The earliest time of the crash, as RFC 3339.
   public var since: String?
@@ -44,28 +44,28 @@ public struct ReportFilter: Codable, Sendable, Hashable {
   }
 }
 
-// The filters that compare a string in the report.
+// The fields of the filter that compare a string in the report.
 extension ReportFilter {
   /// One string field of the filter.
   ///
-  /// Its name is also the name of the parameter, of the setting, and of the store's column.
+  /// The name of the field is also the name of the parameter, of the setting, and of the column in the store.
   package struct Text: Sendable {
     /// How the string in a report must match the string in the filter.
     package enum Match: Sendable {
       case whole
       case part
-      /// The report's tag with the name of the field must be equal.
+      /// The report's tag with the same name as the field must equal the string in the filter.
       case tag
     }
 
     package var name: String
     package var path: any WritableKeyPath<ReportFilter, String?> & Sendable
     package var match: Match
-    /// A description of the values that a setting accepts, for its error message.
+    /// A description of the valid values of the setting, for an error message.
     package var takes: String
-    /// Returns whether a setting accepts this value.
+    /// Returns whether the string is a valid value of the setting.
     package var isGood: @Sendable (String) -> Bool = { !$0.isEmpty }
-    /// Returns the string in a report that is compared.
+    /// Returns the string in a report that the filter compares.
     package var text: @Sendable (CrashReport) -> String?
   }
 
@@ -101,14 +101,14 @@ extension ReportFilter {
   }
 }
 
-// The filters that compare tags.
+// The part of the filter that compares tags.
 extension ReportFilter {
   /// The key of a tag, and the value that the report must have for that key.
   package typealias Tag = (key: String, value: String)
 
   /// The maximum number of tags in one filter.
   ///
-  /// The number is limited, because for each report with the first tag the store looks up every other tag.
+  /// The number is limited because of the cost: for each report with the first tag, the store looks up every other tag.
   package static let tagLimit = 8
 
   /// Splits a string of the form `KEY=VALUE`.

@@ -1,8 +1,8 @@
 /// Makes an untrusted string safe to print.
 ///
-/// Otherwise a crashed process could control the operator's terminal. Control characters can move the cursor, and can
-/// change the colors and the title of a terminal. Bidirectional marks can make a path look different from the stored
-/// path.
+/// Without cleaning, a crashed process could control the operator's terminal. Control characters can move the cursor,
+/// and can change the colors and the title of a terminal. Bidirectional marks can make a path look different from the
+/// stored path.
 public enum CleanText: Sendable {
   /// Decodes UTF-8, replaces invalid bytes, and makes control characters visible.
   public static func decode(_ bytes: some Sequence<UInt8>) -> String {
@@ -34,7 +34,7 @@ public enum CleanText: Sendable {
     return String(scalars)
   }
 
-  /// Escapes those characters in JSON that a terminal would interpret but that JSON allows unescaped.
+  /// Escapes the characters in JSON that a terminal would interpret but that JSON allows unescaped.
   ///
   /// These characters can occur only inside JSON strings.
   public static func json(_ json: String) -> String {
@@ -52,7 +52,7 @@ public enum CleanText: Sendable {
 
   /// Returns whether the string contains only printable ASCII characters and blanks.
   ///
-  /// This is the case for most strings.
+  /// Most strings are plain, so this fast check avoids the slower cleaning.
   private static func isPlain(_ text: String) -> Bool { text.utf8.allSatisfy { (0x20...0x7e).contains($0) } }
 
   /// Returns whether a terminal would interpret the character or would display it as something else.
@@ -60,8 +60,8 @@ public enum CleanText: Sendable {
     switch scalar.value {
     case 0x09, 0x0a: false
     case 0x00...0x1f, 0x7f...0x9f: true
-    // These characters are the Arabic letter mark, direction marks, line and paragraph separators, embeddings,
-    // overrides and isolates.
+    // The characters that a terminal would interpret or display differently are the Arabic letter mark, direction
+    // marks, line and paragraph separators, embeddings, overrides and isolates.
     case 0x061c, 0x200e, 0x200f, 0x2028...0x202e, 0x2066...0x2069: true
     default: false
     }

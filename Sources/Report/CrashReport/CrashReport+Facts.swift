@@ -62,7 +62,7 @@ extension CrashReport {
 
   /// Returns how long before the crash the resources were read.
   ///
-  /// The result is empty if they were read during the crash.
+  /// The result is empty if the resources were read during the crash.
   private func readingAge(of resources: Resources) -> String {
     guard let read = Timestamp.nanoseconds(rfc3339: resources.time), let end = Timestamp.nanoseconds(rfc3339: time),
       end > read, end - read >= 1_000_000_000

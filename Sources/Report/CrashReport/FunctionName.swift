@@ -12,12 +12,14 @@ public enum FunctionName: Sendable {
   /// First the closures between the innermost closure and the function are omitted, then the labels, and finally the
   /// middle of the name.
   public static func short(_ name: String) -> String {
-    // A string has at least as many bytes as characters, so the fast comparison of bytes comes first.
+    // The fast comparison of bytes comes first. A string has at least as many bytes as characters, so a name within the
+    // limit in bytes is also short enough in characters.
     if name.utf8.count <= limit || name.count <= limit { return name }
     var short = name
     for shorten in [withoutMiddleClosures, withoutLabels] where short.count > limit { short = shorten(short) }
     if short.count <= limit { return short }
-    // More characters are kept at the end, because the end contains the type and the name.
+    // More characters are kept at the end of the name than at its start, because the end contains the type and the
+    // function.
     let end = 2 * limit / 3
     return short.prefix(limit - end - 1) + "…" + short.suffix(end)
   }

@@ -8,7 +8,7 @@ public enum ReportCoding: Sendable {
   ///
   /// The JSON is one line, unless `pretty` is true.
   ///
-  /// It is safe to print: it contains no control characters except the line feeds of the pretty form.
+  /// The JSON is safe to print, because it contains no control characters except the line feeds of the pretty form.
   /// - Throws: `EncodingError` if JSON cannot represent a number, because `confidence` is not finite.
   public static func encode(_ report: CrashReport, pretty: Bool = false) throws -> String {
     let encoder = JSONEncoder()

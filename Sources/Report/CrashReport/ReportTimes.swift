@@ -1,6 +1,6 @@
 /// Formats the times of a report.
 ///
-/// In the report itself, they are RFC 3339 in UTC.
+/// In the report itself, the times are RFC 3339 in UTC.
 public struct ReportTimes: Sendable {
   /// Formats a time with its date.
   public var moment: @Sendable (_ time: String) -> String

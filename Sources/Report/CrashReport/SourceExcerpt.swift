@@ -7,7 +7,7 @@ public struct SourceExcerpt: Sendable, Equatable {
   public var first: Int
   /// The lines of the excerpt, without line ends.
   public var lines: [String]
-  /// The number of the line of the frame.
+  /// The line number of the frame.
   public var line: Int
 
   /// Extracts the lines around `line` from the contents of a file.

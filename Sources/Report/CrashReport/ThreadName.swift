@@ -13,7 +13,7 @@ enum ThreadName {
     for quality in qualities {
       for kind in ["", ".overcommit", ".cooperative"] {
         let label = String("com.apple.root.\(quality)-qos\(kind)".suffix(bytes))
-        // Two labels may have the same last 15 bytes. The quality of service is then unknown.
+        // Two labels may have the same last 15 bytes. For two such labels, the quality of service is unknown.
         names[label] = names[label] == nil ? "Dispatch worker, \(quality) QoS" : "Dispatch worker"
       }
     }

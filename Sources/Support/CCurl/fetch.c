@@ -19,7 +19,7 @@ enum {
 struct cs_fetcher {
   struct cs_fetch_server servers[CS_FETCH_SERVER_LIMIT];
   size_t count;
-  void *certificates; // NULL if the machine has no certificates, so that https fails
+  void *certificates; // NULL if the machine has no certificates; https requests then fail
   size_t certificate_bytes;
 };
 
@@ -27,7 +27,7 @@ struct cs_fetcher {
 struct transfer {
   CURL *curl;
   int output;
-  int error; // the errno of write
+  int error; // the errno of a failed write
   uint64_t left_bytes;
   bool is_too_large;
 };
@@ -36,8 +36,8 @@ static void tell(struct cs_fetch_problem *problem, const char *text) {
   (void)snprintf(problem->text, sizeof problem->text, "%s", text);
 }
 
-/// Reads the certificates before the process is confined, because curl would read the file later, when the process
-/// cannot open files anymore.
+/// Reads the certificates before the process is confined. By default, curl reads the file during the request, when the
+/// process can no longer open files.
 static void read_certificates(struct cs_fetcher *fetcher) {
   const curl_version_info_data *version = curl_version_info(CURLVERSION_NOW);
   const char *path = version->age >= CURLVERSION_SEVENTH && version->cainfo ? version->cainfo : NULL;
@@ -75,7 +75,7 @@ struct cs_fetcher *cs_fetcher_make(const char *const *urls, size_t count, struct
 }
 
 static size_t take(char *bytes, size_t size, size_t count, void *argument) {
-  (void)size; // always 1
+  (void)size; // the size of an item, which is always 1
   struct transfer *transfer = argument;
   long status = 0;
   // The body of an error response is discarded.
@@ -103,7 +103,7 @@ static bool set(CURL *curl, const struct cs_fetcher *fetcher, const struct cs_fe
   struct curl_blob certificates = {
       .data = fetcher->certificates, .len = fetcher->certificate_bytes, .flags = CURL_BLOB_NOCOPY};
   return cs_curl_set_common(curl, url, request->timeout_ms) &&
-         // An empty proxy makes libcurl ignore the environment.
+         // An empty proxy makes libcurl ignore the proxy variables of the environment.
          curl_easy_setopt(curl, CURLOPT_PROXY, "") == CURLE_OK &&
          curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)request->limit_bytes) == CURLE_OK &&
          curl_easy_setopt(curl, CURLOPT_RESOLVE, server->addresses) == CURLE_OK &&
@@ -115,8 +115,8 @@ static enum cs_fetch_result judge(CURLcode code, const struct transfer *transfer
                                   struct cs_fetch_problem *ret_problem) {
   long status = 0;
   (void)curl_easy_getinfo(transfer->curl, CURLINFO_RESPONSE_CODE, &status);
-  // Check the status first: libcurl also refuses a response because of the size in its header, but the size of an error
-  // response does not matter.
+  // Check the status first, because libcurl also refuses a response whose header announces a large body. The size of an
+  // error response does not matter.
   if (status == STATUS_NOT_FOUND || status == STATUS_GONE) return CS_FETCH_NOT_THERE;
   if (transfer->error != 0)
     (void)snprintf(ret_problem->text, sizeof ret_problem->text, "cannot write: errno %d", transfer->error);

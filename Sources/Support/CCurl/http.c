@@ -31,7 +31,7 @@ void cs_http_free(struct cs_http *http) {
 
 /// Keeps the first bytes of the response, and discards the rest.
 static size_t keep(char *bytes, size_t size, size_t count, void *argument) {
-  (void)size; // always 1
+  (void)size; // the size of an item, which is always 1
   struct cs_http_answer *answer = argument;
   const size_t room = sizeof answer->body - answer->body_bytes;
   const size_t kept = count < room ? count : room;
@@ -66,8 +66,8 @@ static bool set(CURL *curl, const struct cs_http_request *request, struct curl_s
 
 /// Returns NULL if memory is exhausted.
 static struct curl_slist *make_headers(const char *text) {
-  // Disable the Expect header with an empty one. Otherwise libcurl sends `Expect: 100-continue` before a large body,
-  // and waits a second for the answer of a server that does not support this header.
+  // Disable the Expect header with an empty one. Without this option, libcurl sends `Expect: 100-continue` before a
+  // large body. It then waits a second for the answer of a server that does not support this header.
   struct curl_slist *list = curl_slist_append(NULL, "Expect:");
   char *copy = strdup(text);
   char *rest = NULL;
@@ -87,7 +87,7 @@ static struct curl_slist *make_headers(const char *text) {
 void cs_http_post(struct cs_http *http, const struct cs_http_request *request, struct cs_http_answer *ret_answer) {
   CURL *curl = http->curl;
   memset(ret_answer, 0, sizeof *ret_answer);
-  // curl_easy_reset resets the options, and keeps the connection.
+  // curl_easy_reset resets the options, but keeps the connection open.
   curl_easy_reset(curl);
   struct curl_slist *headers = make_headers(request->headers);
   if (!headers || !set(curl, request, headers, ret_answer)) {
@@ -105,7 +105,7 @@ void cs_http_post(struct cs_http *http, const struct cs_http_request *request, s
       (void)snprintf(ret_answer->problem, sizeof ret_answer->problem, "%s", curl_easy_strerror(code));
     ret_answer->retry_after_s = retry_after_s > 0 ? (int64_t)retry_after_s : 0;
   }
-  // Reset the options again, because they contain pointers to the caller's data.
+  // Reset the options after the request, because they contain pointers to the caller's data.
   curl_easy_reset(curl);
   curl_slist_free_all(headers);
 }

@@ -9,7 +9,7 @@ enum { ADDRESS_LIMIT = 8 };
 
 static bool is_address(const char *host) {
   struct in6_addr address;
-  // An IPv6 address is in brackets, which curl's URL parser does not remove.
+  // An IPv6 address in a URL is in brackets, which curl's URL parser does not remove.
   return host[0] == '[' || inet_pton(AF_INET, host, &address) == 1;
 }
 

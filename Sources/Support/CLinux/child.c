@@ -17,7 +17,7 @@
 #define CLOSE_RANGE_UNSHARE_FLAG 2u
 #define SPAWNER_STACK_BYTES      ((size_t)256 * 1024)
 #define WORD_BITS                64
-// If the limit of descriptors (RLIMIT_NOFILE) is lower, no descriptors are reserved for starting children.
+// If the limit of descriptors (RLIMIT_NOFILE) is lower than this, no descriptors are reserved for starting children.
 #define RESERVING_LIMIT ((rlim_t)4 * WORD_BITS)
 
 static int prepare(posix_spawnattr_t *attributes) {
@@ -50,19 +50,21 @@ static int spawn(const char *path, char *const *arguments, const posix_spawn_fil
 
 // Starts children from a thread with a private descriptor table that contains only the child's three descriptors.
 //
-// Reason: a child closes inherited descriptors, and closing a file calls the file system of the file, which may never
-// answer. The child, and a caller that waits for the child's start, would then hang because of an unrelated file.
+// A child with a copy of the whole table would close the inherited descriptors. Closing a file calls the file system of
+// the file, which may never answer. An unrelated file could therefore block the child, and the caller that waits for
+// the child's start.
 //
-// The thread gets its private descriptor table in three steps. First, the descriptors are sent into a socket whose
-// number is lower than the numbers of all other files. Second, the thread replaces the shared table with a private
-// table that ends at the socket's number. Third, the thread receives the three descriptors from the socket. The kernel
-// copies a table in words of 64 descriptors, and closes the excess descriptors again (close_range with
-// CLOSE_RANGE_UNSHARE, in Linux 5.9 to 6.18). For this reason, all numbers of the word that contains the socket, and
-// all lower numbers, are reserved before main() and never become free.
+// The thread gets its private descriptor table in three steps. First, the child's three descriptors are sent into a
+// socket whose number is lower than the numbers of all other files. Second, the thread replaces the shared table with a
+// private table that ends at the socket's number. Third, the thread receives the three descriptors from the socket. The
+// kernel copies a table in words of 64 descriptors, and then closes the excess descriptors (close_range with
+// CLOSE_RANGE_UNSHARE, in Linux 5.9 to 6.18). All numbers of the word that contains the socket, and all lower numbers,
+// are therefore reserved before main() and never become free. The excess descriptors are then never those of other
+// files.
 typedef struct spawner {
   const char *path;
   char *const *arguments;
-  int channel; // the socket, at the reserved number
+  int channel; // the socket, which has the reserved number
   int result;
   int32_t pid;
   bool is_done;
@@ -71,10 +73,11 @@ typedef struct spawner {
 static pthread_mutex_t spawning = PTHREAD_MUTEX_INITIALIZER; // serializes starts, because only one number is reserved
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;     // protects `is_done`
 static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
-static int reserved = -1; // last number of its word: /dev/null, or the socket during a start
+static int reserved = -1; // the last number of its word; refers to /dev/null, or to the socket during a start
 
-// Reserves the numbers. This function runs before main(), when only inherited descriptors are open. If the limit of
-// descriptors is low, it does not reserve any, and a file system that hangs may block a child.
+// Reserves the descriptor numbers for starting children. This function runs before main(), when only inherited
+// descriptors are open. If the limit of descriptors is low, this function does not reserve any numbers, and a file
+// system that hangs may block a child.
 __attribute__((constructor)) static void reserve(void) {
   struct rlimit limit = {0};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < RESERVING_LIMIT) return;
@@ -85,7 +88,7 @@ __attribute__((constructor)) static void reserve(void) {
 }
 
 int cd_close(int descriptor) {
-  // Duplicate /dev/null onto the number instead of closing it: the number must never be free, because another file
+  // Duplicate /dev/null onto the number instead of closing it. The number must never be free, because another file
   // could get it.
   const bool is_kept = descriptor < reserved && dup3(reserved, descriptor, O_CLOEXEC) == descriptor;
   return is_kept ? 0 : close(descriptor);
@@ -124,7 +127,7 @@ static void *run_spawner(void *context) {
   own->is_done = true;
   pthread_cond_broadcast(&done);
   pthread_mutex_unlock(&lock);
-  // Do not join this thread: its end closes the child's files, and may block.
+  // Do not join this thread, because its end closes the child's files and may block.
   return NULL;
 }
 
@@ -150,11 +153,11 @@ static int start_spawner(spawner *own) {
   return own->result;
 }
 
-// Starts a child if no number is reserved: the child itself closes the descriptors that it inherits.
+// Starts a child if no number is reserved. In this case, the child itself closes the descriptors that it inherits.
 static int spawn_here(const char *path, char *const *arguments, const int *three, int32_t *ret_pid) {
   posix_spawn_file_actions_t actions;
-  // Reject descriptors below 3: dup2 of a number onto itself would keep close-on-exec, and a dup2 could overwrite the
-  // source of the next dup2.
+  // Reject descriptors below 3. For a descriptor that has its target number already, dup2 would keep close-on-exec. A
+  // dup2 could also overwrite the source of the next dup2.
   if (three[0] < 3 || three[1] < 3 || three[2] < 3) return EINVAL;
   int result = posix_spawn_file_actions_init(&actions);
   if (result != 0) return result;

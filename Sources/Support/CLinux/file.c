@@ -38,12 +38,12 @@ static int open_place(int place, int *ret_descriptor) {
 }
 
 int cd_file_open_regular(int directory, const char *path, bool follow, int *ret_descriptor) {
-  // Use O_PATH first, which does not open the file itself, because opening a device or a pipe has side effects.
+  // Open with O_PATH first, which does not open the file itself. Opening a device or a pipe has side effects.
   return open_place(openat(directory, path, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW)), ret_descriptor);
 }
 
-// Opens a path without following the magic links of /proc, whose targets may be in the mounts of a container. If
-// openat2 is missing (ENOSYS before Linux 5.6) or forbidden by a filter (EPERM), these links are followed.
+// Opens a path without following the magic links of /proc, whose targets may be in the mounts of a container. Limit: if
+// openat2 is missing (ENOSYS before Linux 5.6) or forbidden by a filter (EPERM), magic links are followed.
 static int open_named(const char *path, int *ret_descriptor) {
   const struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS};
   int place = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
@@ -51,8 +51,8 @@ static int open_named(const char *path, int *ret_descriptor) {
   return open_place(place, ret_descriptor);
 }
 
-// Whether crashd was dumpable before a thread first changed its user. The value is read only once, because the kernel
-// clears the attribute at each change, and several threads may change their user at the same time.
+// Whether crashd was dumpable before a thread first changed its user. The value is read only once. The kernel clears
+// the attribute at each change of the user, and several threads may change their user at the same time.
 static pthread_once_t dumpable_once = PTHREAD_ONCE_INIT;
 static int dumpable;
 
@@ -61,7 +61,7 @@ static void note_dumpable(void) {
 }
 
 // Changes the user and the group with which the calling thread accesses files. In this file, groups are changed with
-// the system call, because libc's setgroups() changes all threads.
+// the system call, which changes only the calling thread. libc's setgroups() changes all threads.
 static void act_as(uint32_t user, uint32_t group) {
   syscall(SYS_setfsgid, group);
   syscall(SYS_setfsuid, user);

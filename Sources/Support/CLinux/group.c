@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The maximum size of a group's entry, which lists its members; enough for a hundred thousand members.
+// The maximum size of a group's entry, which contains the names of its members. This size is enough for a hundred
+// thousand members.
 #define ENTRY_LIMIT_BYTES (4 << 20)
 
 // Finds a group by its name, or by its number if `name` is NULL. `*ret_bytes` contains the strings of the entry.
@@ -23,7 +24,7 @@ static int look(const char *name, uint32_t number, struct group *ret_entry, char
     }
     free(bytes);
     if (code == EINTR || code == ERANGE) continue;
-    // Some databases return these errors instead of "not found", see getgrnam(3).
+    // Some databases return these errors for a group that does not exist, as getgrnam(3) explains.
     return code == 0 || code == ESRCH || code == EBADF || code == EPERM ? ENOENT : code;
   }
   return ERANGE;

@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 // The structure in <linux/pidfd.h> of Linux 6.15, which the headers of Debian 12 do not have. The number of the ioctl
-// contains the size of the structure. A kernel with a smaller structure fills in only the fields that it supports.
+// contains the size of the structure. A kernel whose version of the structure is smaller than this one fills in only
+// the fields that it supports.
 typedef struct pidfd_info {
   uint64_t mask;
   uint64_t cgroup_id;
@@ -37,8 +38,8 @@ int cd_process_end(int pidfd, int *ret_status) {
   if (ready < 0) return errno;
   if (ready == 0) return EAGAIN;
 
-  // Repeat the ioctl once: it fails with ESRCH if the parent reaps the process during the call (measured for 400 to 800
-  // of 20,000 children), and then the second call succeeds.
+  // If the parent reaps the process during the call, the ioctl fails with ESRCH (measured for 400 to 800 of 20,000
+  // children). A second call succeeds, so repeat the ioctl once.
   for (int attempt = 0; attempt < 2; attempt++) {
     pidfd_info info = {.mask = INFO_EXIT};
     if (ioctl(pidfd, GET_INFO, &info) == 0) {
@@ -46,7 +47,7 @@ int cd_process_end(int pidfd, int *ret_status) {
         *ret_status = info.exit_code;
         return 0;
       }
-      // Without a hang-up, the parent has not reaped the process yet, and the kernel does not report the status.
+      // Without POLLHUP, the parent has not reaped the process yet, and the kernel does not report the status.
       return (wanted.revents & POLLHUP) == 0 ? EBUSY : ENOTSUP;
     }
     if (errno != ESRCH) break;

@@ -41,8 +41,8 @@ int cd_socket_peer_is_in_group(int socket, uint32_t group, bool *ret_is_member) 
   gid_t *groups = few, *many = NULL;
   socklen_t size = sizeof few;
   code = getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups, &size) == 0 ? 0 : errno;
-  // The kernel has returned the required size: allocate it and try again. The size cannot grow, because the kernel
-  // recorded the groups when the peer connected.
+  // The kernel has returned the required size, so allocate this size and try again. The size cannot change, because the
+  // kernel recorded the groups when the peer connected.
   if (code == ERANGE && size <= GROUP_LIMIT * sizeof *groups) {
     groups = many = malloc(size);
     if (many == NULL) return ENOMEM;

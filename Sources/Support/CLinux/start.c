@@ -48,7 +48,7 @@ int cs_process_start(const char *file, char *const arguments[], char *const envi
   const pid_t child = fork();
   if (child == 0) {
     const int error = become(file, arguments, environment, options, parent);
-    // If this write fails as well, the parent gets only the exit code 127, as in a shell.
+    // If this write also fails, the parent gets only the exit code 127, as in a shell.
     (void)!write(failure[1], &error, sizeof error);
     _exit(127);
   }
@@ -78,8 +78,8 @@ bool cs_process_is_secure(void) {
 }
 
 void cs_process_die_by(int signal_number) {
-  // Prevent a core dump of this process, which would replace the core dump of the program that it ran. Also make the
-  // process undumpable, because the limit does not apply if core_pattern names a program.
+  // Prevent a core dump of this process, because it would replace the core dump of the program that this process ran.
+  // Also make the process undumpable, because the size limit does not apply if core_pattern names a program.
   const struct rlimit none = {0, 0};
   (void)setrlimit(RLIMIT_CORE, &none);
   (void)prctl(PR_SET_DUMPABLE, 0);

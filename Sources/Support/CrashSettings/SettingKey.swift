@@ -4,7 +4,9 @@ package enum SettingValue: Sendable, Equatable {
   case list([String])
 }
 
-/// The specific reason why a value is refused, in addition to the general description of the key's values.
+/// The specific reason why a value is refused.
+///
+/// Error messages also contain the general description of the key's values.
 package struct SettingProblem: Error {
   package var reason: String
 
@@ -27,7 +29,7 @@ package struct SettingKey<Settings>: Sendable {
   package var apply: @Sendable (inout Settings, SettingValue) throws(SettingProblem) -> Bool
   /// Formats the value as in a settings file.
   ///
-  /// Returns an empty string if the setting has no value. If nil, the value is never shown.
+  /// Returns an empty string if the setting has no value. If this closure is nil, the value is never shown.
   package var show: (@Sendable (Settings) -> String)?
 
   package typealias Path<Value> = any WritableKeyPath<Settings, Value> & Sendable
@@ -67,7 +69,7 @@ package struct SettingKey<Settings>: Sendable {
 
   /// Creates a key with a number as its value.
   ///
-  /// `what` describes what is counted, such as `minutes,`.
+  /// `what` is the unit of the number, such as `minutes,`.
   package static func number(
     _ name: String, _ path: Path<Int>, _ what: String, _ range: ClosedRange<Int>, isLive: Bool = false
   ) -> Self {
@@ -109,8 +111,8 @@ package struct SettingKey<Settings>: Sendable {
 
   /// Creates a key with a list as its value.
   ///
-  /// A file contains a list. In a settings file, the value is a YAML list. In an environment variable, the separator
-  /// splits the value into items. If `separator` is nil, the whole value of the variable is the only item.
+  /// In a settings file, the value is a YAML list. In an environment variable, the separator splits the value into
+  /// items. If `separator` is nil, the whole value of the variable is the only item.
   package static func list(
     _ name: String, _ path: Path<[String]>, _ takes: String, separator: Character?, isLive: Bool = true,
     where isGood: @escaping @Sendable ([String]) -> Bool

@@ -6,7 +6,7 @@ import Yams
 /// Only a settings file can contain such a list.
 package struct SettingList<Settings>: Sendable {
   var name: String
-  /// Describes the parts, such as `collectors`.
+  /// The plural noun for the parts, such as `collectors`.
   var what: String
   var read: @Sendable (Node, SettingsFile, inout Settings) throws(SettingsError) -> Void
   var show: @Sendable (Settings) -> String
@@ -17,7 +17,7 @@ package struct SettingList<Settings>: Sendable {
   /// Each part is initially `empty`, and its keys change it.
   ///
   /// Error messages contain the text `takes` (`a list of rules, such as - exe: /usr/bin/shop`), and an `example` of a
-  /// key with its value. `check` returns the problem of a part, given the earlier parts.
+  /// key with its value. `check` returns the problem of a part, and also receives the parts before it.
   package init<Part: Equatable & Sendable>(
     _ name: String, of what: String, _ path: SettingKey<Settings>.Path<[Part]>, takes: String, example: String,
     empty: Part, keys: [SettingKey<Part>], isInline: Bool = false,

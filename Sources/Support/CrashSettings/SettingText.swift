@@ -1,6 +1,6 @@
 /// Parses and formats the values of settings.
 ///
-/// Values that are larger than on any machine are invalid, to prevent overflows in later sums and products.
+/// Values that no real machine reaches are invalid, to prevent overflows in later sums and products.
 package enum SettingText {
   private static let longestAge_s = 1_000 * 365 * 86_400
   private static let mostBytes = 1 << 50

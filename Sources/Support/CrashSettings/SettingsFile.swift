@@ -120,7 +120,7 @@ extension Node {
 
   /// The node as a string or a list of strings.
   ///
-  /// Nil if it contains keys or nested lists.
+  /// Nil if the node contains keys or nested lists.
   fileprivate var settingValue: SettingValue? {
     switch self {
     case .scalar(let scalar): return .text(scalar.string)

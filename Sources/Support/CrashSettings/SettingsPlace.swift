@@ -2,11 +2,10 @@ import Glibc
 
 /// Finds the settings file of a program.
 package enum SettingsPlace {
-  /// Returns the path of the given file, else that of the service's settings file; nil if the service's file does not
-  /// exist.
+  /// Returns the path of the given file, or of the service's settings file if no file is given.
   ///
-  /// The service's file is in systemd's configuration directory (`CONFIGURATION_DIRECTORY`), or in `directory` if the
-  /// variable is not set.
+  /// Returns nil if no file is given and the service's file does not exist. The service's file is in systemd's
+  /// configuration directory (`CONFIGURATION_DIRECTORY`), or in `directory` if the variable is not set.
   package static func file(
     _ name: String, named path: String?, _ environment: [String: String], else directory: String?
   ) -> String? {
@@ -15,7 +14,7 @@ package enum SettingsPlace {
     let service = environment["CONFIGURATION_DIRECTORY"]?.split(separator: ":").first.map(String.init)
     guard let directory = service ?? directory else { return nil }
     let file = "\(directory)/\(name)"
-    // Also return the path of an unreadable file, so that reading it reports the error. Invariant: access reads the
+    // Return the path of an unreadable file, too, so that reading it reports the error. Invariant: access reads the
     // path only during the call.
     return unsafe access(file, F_OK) != 0 && errno == ENOENT ? nil : file
   }

@@ -12,7 +12,7 @@ package struct SettingsTable<Settings>: Sendable {
   var otherVariables: Set<String>
   /// Whether error messages may contain values.
   ///
-  /// It must be false if users may enter a secret in place of another value.
+  /// The value must be false if users may enter a secret in place of another value.
   var tellsValues: Bool
 
   package init(
@@ -72,8 +72,8 @@ package struct SettingsTable<Settings>: Sendable {
   func unknown(_ name: String, _ place: String) -> SettingsError {
     let sections = Set(keys.compactMap { key in key.name.lastIndex(of: ".").map { String(key.name[..<$0]) } })
     let names = lists.map(\.name) + sections.sorted() + keys.filter { !$0.isSecret }.map(\.name)
-    // Show only plausible names, because a user may have forgotten the key of a secret, so that the secret is in the
-    // place of the key.
+    // Show only strings that look like names. A user may have forgotten the key of a secret, so that the secret is in
+    // the place of the key.
     let isTold = tellsValues || (name.utf8.count <= 48 && name.utf8.allSatisfy(Self.isOfName))
     return SettingsError(
       place: place,

@@ -1,12 +1,12 @@
 /// Finds an alias in YAML before Yams composes the document.
 ///
-/// A few nested aliases can expand to more values than any machine can process, and Yams visits all of these values if
-/// a key contains such an alias.
+/// A few nested aliases can expand to more values than any machine can process. Yams visits all of these values if a
+/// key contains an alias.
 enum YAMLAlias {
   /// Returns the first alias `*name` that follows its anchor `&name`.
   ///
-  /// Quoted strings and comments are searched as well. This is acceptable, because they hardly ever contain both
-  /// `&name` and `*name`.
+  /// Quoted strings and comments are searched as well. A false alias in them is unlikely, because quoted strings and
+  /// comments hardly ever contain both `&name` and `*name`.
   static func first(in text: String) -> (name: String, line: Int)? {
     var anchors: Set<String> = []
     var line = 1
@@ -26,7 +26,7 @@ enum YAMLAlias {
 
   /// Returns whether libyaml allows the byte in a name.
   ///
-  /// YAML itself allows more characters in names.
+  /// libyaml accepts only a part of the characters that YAML allows in names.
   private static func isName(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

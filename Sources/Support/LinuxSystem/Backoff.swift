@@ -4,7 +4,7 @@
 public struct Backoff: Sendable {
   private static let first_ms = 250
   private static let longest_ms = 60_000
-  /// The limit for a longer delay that a server requests.
+  /// The limit for a delay that a server requests.
   private static let longestRequest = Duration.seconds(3_600)
 
   private var next_ms = Self.first_ms
@@ -14,7 +14,8 @@ public struct Backoff: Sendable {
 
   /// Returns a random delay between half of the current delay and all of it.
   ///
-  /// If the server requests a longer delay, returns that delay, limited to an hour.
+  /// If the server requests a delay that is longer than this random delay, returns the requested delay, limited to an
+  /// hour.
   public mutating func delay(
     atLeast request: Duration? = nil, random: (ClosedRange<Int>) -> Int = { Int.random(in: $0) }
   ) -> Duration {

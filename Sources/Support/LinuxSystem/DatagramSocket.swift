@@ -7,7 +7,8 @@ public struct DatagramSocket: Sendable {
 
   /// Connects to a path, or to an abstract name that begins with `@`.
   ///
-  /// A send blocks while the receiver's queue is full, at most for the timeout. If `waits` is false, it never blocks.
+  /// A send blocks while the receiver's queue is full, but not longer than the timeout. If `waits` is false, a send
+  /// never blocks.
   public init(_ pathOrName: String, waits: Bool = true, timeout_ms: Int? = nil) throws(SystemError) {
     let what = "connect to '\(pathOrName)'"
     guard let address = UnixAddress(pathOrName: pathOrName) else {
@@ -30,7 +31,7 @@ public struct DatagramSocket: Sendable {
   /// Returns 0, or an errno.
   public func send(_ bytes: [UInt8], _ descriptors: [Descriptor] = []) -> Int32 {
     let numbers = descriptors.map(\.number)
-    // Invariant: the counts are those of the arrays, and the arrays and the descriptors outlive the call.
+    // Invariant: each count is the count of its array, and the arrays and the descriptors outlive the call.
     return withExtendedLifetime((socket, descriptors)) {
       unsafe cd_socket_send(socket.number, bytes, bytes.count, numbers, numbers.count)
     }

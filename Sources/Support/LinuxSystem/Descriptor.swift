@@ -8,12 +8,12 @@ public final class Descriptor: Sendable {
   public let number: Int32
   /// Closes the descriptor.
   ///
-  /// If this closure is nil, the thread that drops the last reference closes the descriptor itself.
+  /// If this closure is nil, the thread that drops the last reference closes the descriptor with close(2).
   private let closing: Mutex<(@Sendable (Int32) -> Void)?>
 
   /// Takes ownership of an open descriptor.
   ///
-  /// Pass `closing` if close(2) might block for too long: the closure must then close the descriptor, for example on
+  /// Pass `closing` if close(2) might block for too long. This closure must then close the descriptor, for example on
   /// another thread.
   public init(owning number: Int32, closing: (@Sendable (Int32) -> Void)? = nil) {
     self.number = number
@@ -49,7 +49,7 @@ public final class Descriptor: Sendable {
   }
 
   /// Reads at most `limit` bytes, up to the end.
-  /// - Returns: The bytes, and the errno of a read that failed after them, or 0.
+  /// - Returns: The bytes, and the errno of the read that failed after these bytes, or 0 if no read failed.
   public func read(upTo limit: Int) -> (bytes: ArraySlice<UInt8>, error: Int32) {
     var bytes = [UInt8](repeating: 0, count: limit)
     var count = 0

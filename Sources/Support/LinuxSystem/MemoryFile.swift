@@ -1,8 +1,7 @@
 import CLinux
 import Glibc
 
-/// A file in memory (memfd), for data that another process or a function reads from a file, such as a child process or
-/// the reader of rings.
+/// A file in memory (memfd), which passes data to another process or to a function that reads a file.
 package struct MemoryFile {
   package let descriptor: Descriptor
 

@@ -37,7 +37,7 @@ public struct Notifier: Sendable {
   public func connection() -> DatagramSocket? { connect(waits: false) }
 
   private func connect(waits: Bool) -> DatagramSocket? {
-    // Ignore an error: if systemd does not run the process, there is no receiver.
+    // Ignore an error, because there is no receiver if systemd did not start the process.
     path.flatMap { try? DatagramSocket($0, waits: waits, timeout_ms: timeout_ms) }
   }
 }

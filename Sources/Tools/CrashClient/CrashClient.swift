@@ -4,7 +4,7 @@ internal import CrashReport
 /// A client of crashd's Varlink interface.
 ///
 /// Each call connects, waits for the reply and disconnects. Calls block, and may be made from any thread. The types of
-/// parameters and replies are in `CrashProtocol`, which the product also contains. Import both modules.
+/// parameters and replies are in the module `CrashProtocol`, which belongs to the same product. Import both modules.
 ///
 /// ```swift
 /// import CrashClient
@@ -35,7 +35,9 @@ public struct CrashClient: Sendable {
     try page(query).reports
   }
 
-  /// Returns a page of reports, and the number of older reports if the query requests that number.
+  /// Returns a page of reports.
+  ///
+  /// If the query requests it, also returns the number of reports that are older than the page.
   public func page(_ query: ListQuery) throws(ClientError) -> ReportPage {
     try call(Methods.List.self, query)
   }
@@ -44,8 +46,8 @@ public struct CrashClient: Sendable {
   ///
   /// `offset` is the number of groups in the previous pages, which are skipped.
   ///
-  /// With `pid`, `unit` or `signal`, the counts exclude removed reports. An older crashd refuses these three
-  /// parameters.
+  /// With `pid`, `unit` or `signal`, the counts exclude removed reports. A crashd version without `pid`, `unit` and
+  /// `signal` refuses the call.
   public func groups(
     _ filter: ReportFilter = ReportFilter(), limit: Int? = nil, offset: Int? = nil
   ) throws(ClientError) -> [ReportGroup] {
@@ -54,7 +56,7 @@ public struct CrashClient: Sendable {
 
   /// Returns groups in the given states and order.
   ///
-  /// An older crashd refuses a query with states or an order.
+  /// A crashd version without these parameters refuses a query with states or an order.
   public func groups(_ query: GroupQuery, _ filter: ReportFilter = ReportFilter()) throws(ClientError) -> [ReportGroup]
   {
     try call(Methods.Groups.self, Joined(query, filter)).groups
@@ -73,14 +75,15 @@ public struct CrashClient: Sendable {
 
   /// Returns the report whose id begins with `id`, or the newest report if `id` is nil.
   ///
-  /// With `isScrubbed`, crashd applies the privacy rules of its settings. An older crashd refuses this parameter.
+  /// With `isScrubbed`, crashd applies the privacy rules of its settings. A crashd version without this parameter
+  /// refuses the call.
   public func report(id: String? = nil, isScrubbed: Bool = false) throws(ClientError) -> ReceivedReport {
     try call(Methods.Get.self, .init(id: id, scrub: isScrubbed ? true : nil)).report
   }
 
   /// Returns the stacks of a report's crashing threads, if crashd still has the record.
   ///
-  /// An older crashd does not return stacks.
+  /// A crashd version without this feature does not return stacks.
   public func stacks(id: String) throws(ClientError) -> [RecordedStack] {
     // Do not decode the report itself: it may have the format of a later version, which this version cannot decode.
     try call(Methods.Get.self, .init(id: id, stacks: true), returning: GetReply<Unread>.self).stacks ?? []
@@ -107,7 +110,8 @@ public struct CrashClient: Sendable {
   ///
   /// With the name of a `subscriber` and no cursor, the stream starts after that subscriber's last acknowledgement. If
   /// reports after this position were removed before they were read, the call throws `ProtocolError.cursorExpired` with
-  /// their number. With `expired`, the stream starts with the remaining reports instead.
+  /// their number. With `expired`, the call does not throw this error, and the stream starts with the remaining
+  /// reports.
   public func subscribe(
     after cursor: String? = nil, subscriber: String? = nil, name: String? = nil, group: String? = nil,
     expired: Bool = false
@@ -128,7 +132,7 @@ public struct CrashClient: Sendable {
 
   /// Opens a stream of the incidents that were stored after `cursor`, or whose count increased after it.
   ///
-  /// Without a cursor, the stream starts at the filter's `since`. Without a cursor and `since`, it has only new
+  /// Without a cursor, the stream starts at the filter's `since`. Without a cursor and `since`, the stream has only new
   /// incidents.
   ///
   /// - Parameters:
@@ -166,7 +170,7 @@ public struct CrashClient: Sendable {
 
   /// Waits until crashd has stored the crashes that process `pid` has recorded.
   ///
-  /// If the process has ended, all of its crashes are then stored.
+  /// If the process has ended, all of its crashes are stored when the call returns.
   public func awaitProcess(_ pid: Int, timeout: Duration = .seconds(10)) throws(ClientError) -> ProcessOutcome {
     try call(
       Methods.AwaitProcess.self, .init(pid: pid, timeout_ms: Int(timeout / .milliseconds(1))), extra: timeout)

@@ -9,7 +9,7 @@ extension CrashClient {
   ///   - offset: The number of groups in the previous pages.
   ///   - limit: The maximum number of groups; 100 by default.
   /// - Returns: The groups.
-  /// - Throws: `ClientError`; `methodNotFound` from an older crashd.
+  /// - Throws: `ClientError`; `methodNotFound` from a crashd version without this method.
   public func danglingGroups(
     name: String? = nil, since: String? = nil, offset: Int? = nil, limit: Int? = nil
   ) throws(ClientError) -> [DanglingGroup] {
@@ -21,12 +21,12 @@ extension CrashClient {
     try call(Methods.DanglingPolicies.self, OptionalName(name: name)).services
   }
 
-  /// Returns the quarantine estimates of the classes of these programs.
+  /// Returns the quarantine estimates of the classes of programs whose name contains `name`, or of all programs.
   public func danglingClasses(name: String? = nil) throws(ClientError) -> [DanglingClass] {
     try call(Methods.DanglingClasses.self, OptionalName(name: name)).classes
   }
 
-  /// Returns crashd's decisions about these programs, the latest first.
+  /// Returns crashd's decisions about programs whose name contains `name`, or about all programs, the latest first.
   public func danglingEvents(name: String? = nil, limit: Int? = nil) throws(ClientError) -> [DanglingEventReport] {
     try call(Methods.DanglingEvents.self, .init(name: name, limit: limit)).events
   }

@@ -8,8 +8,8 @@ public final class EventStream {
   public enum Event: Sendable, Equatable {
     /// The stream has begun. Every report that is stored after this event is delivered.
     case ready
-    /// A report, and the cursor of the position after it. The same report may be delivered again when it has more
-    /// details.
+    /// A report, and the cursor of the position after it. The stream may deliver a report again when the report has
+    /// more details.
     case report(ReceivedReport, cursor: String)
   }
 
@@ -20,7 +20,7 @@ public final class EventStream {
   /// The cursor of the event that the last call of `next` failed to decode, if this cursor is known.
   ///
   /// After acknowledging this cursor, a subscriber continues after the undecodable event. The stream also continues
-  /// after `ClientError.malformedReply`.
+  /// after the error `ClientError.malformedReply`.
   public private(set) var unreadableCursor: String?
 
   init(connection: VarlinkConnection) { self.connection = connection }
@@ -30,7 +30,7 @@ public final class EventStream {
   public func begun(timeout: Duration = .seconds(30)) throws(ClientError) -> EventStream {
     if pending != nil { return self }
     do throws(ClientError) { pending = .success(try next(timeout: timeout)) } catch {
-      // The stream has also begun if the first event has a cursor but cannot be decoded.
+      // A first event with a cursor that cannot be decoded also shows that the stream has begun.
       guard unreadableCursor != nil else { throw error }
       pending = .failure(error)
     }
@@ -76,7 +76,7 @@ public final class EventStream {
 extension EventStream {
   /// The report of an event, or the reason why the report cannot be decoded.
   ///
-  /// The cursor of the event is usable in either case.
+  /// The cursor of the event is usable even if the report cannot be decoded.
   private enum Attempt: Decodable {
     case report(ReceivedReport)
     case problem(String)
@@ -93,7 +93,7 @@ extension EventStream {
 
   /// Returns the cursor of an oversized event, of which the client read only the beginning.
   ///
-  /// In an event, the cursor comes before the report.
+  /// The beginning contains the cursor, because the cursor precedes the report in an event.
   private static func cursor(atBeginningOf bytes: some Sequence<UInt8>) -> String? {
     let text = String(decoding: Array(bytes), as: UTF8.self)
     let head = text.prefix(upTo: text.firstRange(of: "\"report\":")?.lowerBound ?? text.endIndex)

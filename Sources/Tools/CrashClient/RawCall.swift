@@ -1,6 +1,6 @@
 public import CrashProtocol
 
-/// Calls by method name, for methods that this version of the library does not have as functions.
+/// Calls of methods by name, for methods without a function in this version of the library.
 extension CrashClient {
   /// Calls a method, such as `io.crashshield.Crashd.Status`, and returns the parameters of the reply.
   public func call(method: String, parameters: JSONValue = .object([:])) throws(ClientError) -> JSONValue {
@@ -18,7 +18,7 @@ extension CrashClient {
   }
 }
 
-/// The replies of one call with Varlink's flag `more`.
+/// The replies of one call that has Varlink's flag `more`.
 ///
 /// Only one thread may use the stream.
 public final class ReplyStream {

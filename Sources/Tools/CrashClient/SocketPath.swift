@@ -2,11 +2,13 @@ internal import Glibc
 
 /// Finds the path of crashd's socket.
 public enum SocketPath: Sendable {
-  /// Returns `option`, else the value of `CRASHD_SOCKET`, else the socket of the system's crashd if it exists, else
-  /// that of the user's crashd.
+  /// Returns `option` if it is not nil.
+  ///
+  /// If `option` is nil, returns the first of these paths that is available: the value of `CRASHD_SOCKET`, the socket
+  /// of the system's crashd if it exists, or the socket of the user's crashd.
   ///
   /// `XDG_RUNTIME_DIR` is used only if it belongs to the caller's effective user and no other user can write into it.
-  /// After `su` the variable may name the directory of another user, whose daemon is untrusted.
+  /// After `su`, `XDG_RUNTIME_DIR` may name the directory of another user, whose daemon is untrusted.
   public static func find(option: String?, environment: [String: String]) -> String {
     find(option: option, environment: environment, systemDirectory: "/run")
   }

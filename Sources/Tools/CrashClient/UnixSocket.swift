@@ -3,8 +3,8 @@ import LinuxSystem
 
 /// A connected stream socket.
 ///
-/// Every wait has a deadline, calls continue after interruptions by signals, and sending to a closed peer does not
-/// cause a SIGPIPE.
+/// Every wait has a deadline. A call that a signal interrupts is repeated. Sending to a closed peer does not cause a
+/// SIGPIPE.
 final class UnixSocket {
   let path: String
   private let descriptor: Int32
@@ -104,7 +104,7 @@ final class UnixSocket {
   /// Throws `cancelled` if poll reports a hang-up of the descriptor `watching`.
   private func wait(for events: Int32, until deadline: Deadline, watching: Int32? = nil) throws(ClientError) {
     while true {
-      // If `watching` is nil, pass a negative descriptor, which poll ignores.
+      // If `watching` is nil, poll receives a negative descriptor, which poll ignores.
       var set = [
         pollfd(fd: descriptor, events: Int16(events), revents: 0), pollfd(fd: watching ?? -1, events: 0, revents: 0),
       ]
@@ -133,9 +133,9 @@ enum Deadline {
     return instant <= .now
   }
 
-  /// The timeout for poll: -1 for no limit, otherwise at most a minute.
+  /// The timeout for poll in milliseconds: -1 for no limit, otherwise at most a minute.
   ///
-  /// The timeout is rounded up: a timeout of 0 ms before the deadline would cause a busy loop.
+  /// The timeout is rounded up, because a timeout of 0 ms shortly before the deadline would cause a busy loop.
   func pollTimeout_ms() -> Int32 {
     guard case .at(let instant) = self else { return -1 }
     let left = ContinuousClock.now.duration(to: instant)

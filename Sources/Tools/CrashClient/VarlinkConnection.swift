@@ -28,8 +28,8 @@ final class VarlinkConnection {
     do throws(ClientError) {
       try socket.send(frame, until: deadline)
     } catch .closed {
-      // Ignore this error: crashd may have sent the reason before it closed the connection. `receive` then reads the
-      // reason, or reports the end of the stream.
+      // Ignore a send error, because crashd may have sent a reason before it closed the connection. `receive` reads
+      // this reason, or reports the end of the stream.
     }
   }
 

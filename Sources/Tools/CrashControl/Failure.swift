@@ -105,13 +105,13 @@ public struct Failure: Error, Sendable, Equatable {
       self.init(.usage, "crashd has no interface '\(name)': see crashctl varlink info")
     case .invalidParameter(let name):
       self.init(.usage, "invalid parameter '\(name)', or its value: see crashctl varlink interface")
-    // The remaining errors occur only if crashd and crashctl have different versions.
+    // The errors below occur only if crashd and crashctl have different versions.
     default:
       self.init(.unreachable, "crashd refused the call (\(error.name)): are crashd and crashctl of the same version?")
     }
   }
 
-  /// Describes an empty store.
+  /// Returns the message for a store without reports.
   ///
   /// The message mentions processes that have just ended, because crashd may still be reading their rings.
   public static func noCrash(of client: CrashClient?) -> Failure {
@@ -122,7 +122,7 @@ public struct Failure: Error, Sendable, Equatable {
     return Failure(.nothingFound, "no crash yet" + more + note(client) + advice)
   }
 
-  /// Describes an empty result, and the caller's limited access.
+  /// Returns the message for an empty result, with a note about the caller's limited access.
   public static func nothing(_ sentence: String, of client: CrashClient) -> Failure {
     Failure(.nothingFound, sentence + note(client))
   }

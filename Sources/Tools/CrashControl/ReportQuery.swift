@@ -7,14 +7,16 @@ public enum ReportQuery: Sendable {
   ///
   /// The result is sorted by the time of the crash, the latest first.
   ///
-  /// crashd returns reports in the order in which they were stored. A report that waited for symbols, or in the spool,
-  /// was stored later than reports of later crashes.
+  /// crashd returns reports in the order in which they were stored. A report that waited for symbols, or waited in the
+  /// spool, may be stored after reports of later crashes.
   public static func fetch(_ query: ListQuery, from client: CrashClient) throws(ClientError) -> [ReportSummary] {
     try newest(query, from: client).reports
   }
 
-  /// Returns the newest reports, as `fetch` does, and the number of older reports if the query requests it and crashd
-  /// supports it.
+  /// Returns the newest reports, as `fetch` does.
+  ///
+  /// If the query requests it and crashd supports it, also returns the number of reports that are older than the
+  /// returned ones.
   public static func newest(_ query: ListQuery, from client: CrashClient) throws(ClientError) -> ReportPage {
     var result = ReportPage(reports: [], more: nil)
     var pages = ReportPages(query, from: client)
@@ -27,7 +29,7 @@ public enum ReportQuery: Sendable {
   }
 }
 
-/// The pages of a query.
+/// The pages of the result of a query.
 ///
 /// Only one page is in memory at a time.
 public struct ReportPages: Sendable {
@@ -39,10 +41,12 @@ public struct ReportPages: Sendable {
   private var count = 0
   private var isAtEnd = false
   private let hasPreliminary: Bool
-  /// The ids of preliminary reports in earlier pages: a later page may contain them again as stored reports.
+  /// The ids of preliminary reports on earlier pages.
+  ///
+  /// A later page may contain the same reports again as stored reports.
   private var preliminary: Set<String> = []
 
-  /// Creates the pages; does not call crashd yet.
+  /// Creates the pages without calling crashd.
   ///
   /// The pages contain the first `limit` reports of the query, or all reports if there is no limit.
   ///
@@ -90,12 +94,12 @@ public struct ReportPages: Sendable {
 public enum OffsetPages: Sendable {
   private static let pageCount = 500
 
-  /// Returns the first `limit` items, and whether more items exist.
+  /// Returns the first `limit` items, and whether there are items after them.
   public static func fetch<Item>(
     limit: Int, _ ask: (_ offset: Int?, _ limit: Int) throws(ClientError) -> [Item]
   ) throws(ClientError) -> (items: [Item], hasMore: Bool) {
     var items: [Item] = []
-    // Read one item more than the limit, to find out whether more items exist.
+    // Read one item more than the limit, to find out whether there are items after the limit.
     while items.count <= limit {
       let wanted = min(Self.pageCount, limit - items.count + 1)
       let page = try ask(items.isEmpty ? nil : items.count, wanted)

@@ -5,11 +5,13 @@ public import CrashProtocol
 public enum ReportSelector: Sendable {
   /// The maximum number of digits of a pid.
   ///
-  /// Ids in lists have at least eight digits, so a word with fewer digits is a pid.
+  /// Ids in lists have at least eight digits, so a number with fewer digits is a pid.
   private static let pidDigits = 7
   private static let unitTypes = ["service", "scope", "slice", "socket", "timer", "mount"]
 
-  /// Makes a call about the report that `word` selects, or about the newest of the selected reports.
+  /// Calls crashd for the report that `word` selects.
+  ///
+  /// If `word` selects several reports, the call is for the newest of them.
   ///
   /// If `word` is nil, `call` receives nil, which selects the newest of all reports.
   /// - Throws: `noSuchReport` if the word selects no report, or what `call` throws.
@@ -17,7 +19,7 @@ public enum ReportSelector: Sendable {
     about word: String?, of client: CrashClient, _ call: (_ id: String?) throws(ClientError) -> Result
   ) throws(ClientError) -> Result {
     guard let word else { return try call(nil) }
-    // A short number is a pid, because the ids that lists show have more digits.
+    // A number with few digits is a pid, because the ids that lists show have at least eight digits.
     let isPID = pid(word) != nil
     if isPID, let found = try newest(ReportFilter(pid: pid(word)), of: client) { return try call(found) }
     if word.allSatisfy(\.isHexDigit) {

@@ -48,7 +48,7 @@ struct CrashForward: ParsableCommand {
 
   /// Exits with 2 for a usage error, like crashd and crashctl.
   ///
-  /// ArgumentParser's own main would exit with 64 (EX_USAGE).
+  /// The `main` of ArgumentParser would exit with 64 (EX_USAGE).
   static func main() {
     do {
       let command = try parseAsRoot()
@@ -94,7 +94,7 @@ struct CrashForward: ParsableCommand {
   }
 
   private func run(_ settings: ForwardSettings, _ environment: [String: String]) throws {
-    // Block the signals before any thread starts, because threads inherit the mask.
+    // Block the signals before any thread starts, because threads inherit the signal mask.
     var signals = sigset_t()
     // Invariant: each of these functions uses the pointer to the set only during the call.
     unsafe sigemptyset(&signals)

@@ -82,8 +82,8 @@ public struct CrashForwarder: Sendable {
 
   private static func headers(_ secret: Secret?, _ key: String) throws(SettingsError) -> [String] {
     let lines = (secret?.text ?? "").split(whereSeparator: \.isNewline).map(String.init)
-    // Every line must have a colon, because libcurl interprets other lines differently: for example, `Name;` sends a
-    // header without a value.
+    // Every header line must have a colon, because libcurl interprets other lines differently. For example, `Name;`
+    // sends a header without a value.
     guard lines.allSatisfy({ $0.contains(":") && !$0.hasPrefix(":") }) else {
       throw SettingsError(
         place: key, reason: "each line must be a header such as Authorization: Bearer TOKEN")
@@ -114,7 +114,7 @@ public struct CrashForwarder: Sendable {
     }
     wait()
     stop.stop()
-    // Do not wait longer than five seconds: crashd sends unacknowledged reports again.
+    // Do not wait longer than five seconds, because crashd sends unacknowledged reports again.
     for end in ends { _ = end.wait(for: .seconds(5)) }
   }
 }

@@ -6,7 +6,7 @@ import CrashReport
 struct RecentEvents {
   /// The identity of a crash, including its group.
   ///
-  /// Because the key includes the group, a report that moved to another group is sent again.
+  /// Because this identity includes the group, a report that moved to another group is sent again.
   struct Key: Hashable {
     var id: String
     var group: String

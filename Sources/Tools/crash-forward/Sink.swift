@@ -5,7 +5,7 @@ public import CrashReport
 ///
 /// Each sink is used by one thread only.
 public protocol Sink: Sendable {
-  /// The name of the cursor and the prefix of log lines. It is one word, such as `journal`.
+  /// The name of the cursor and the prefix of log lines. The name is one word, such as `journal`.
   var name: String { get }
   /// Sends one event and waits for the outcome.
   func deliver(_ event: SinkEvent) -> Delivery
@@ -15,12 +15,12 @@ public protocol Sink: Sendable {
 public enum Delivery: Sendable, Equatable {
   /// The server accepted the event.
   case delivered
-  /// The server will never accept this event, for the given reason, but may accept others.
+  /// The server will never accept this event, for the given reason. The server may still accept other events.
   case refused(String)
   /// The server does not accept the event now, for the given reason.
   ///
   /// `after` is the retry delay that the server requests. `maybeNever` means that the server rejected the event or the
-  /// key, and may reject it every time.
+  /// key, and may reject the event at every retry.
   case later(String, after: Duration? = nil, maybeNever: Bool = false)
 }
 

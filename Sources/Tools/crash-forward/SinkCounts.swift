@@ -13,7 +13,7 @@ public struct SinkCounts: Sendable, Equatable {
   public var repeated = 0
   /// The number of failed attempts that are retried.
   public var retries = 0
-  /// The reason why the sink waits.
+  /// The reason why the sink waits before its next attempt.
   ///
   /// Nil while the sink is sending.
   public var failure: String?
@@ -27,7 +27,7 @@ public struct SinkCounts: Sendable, Equatable {
   }
 }
 
-/// The counts of all sinks.
+/// The counters of all sinks.
 public final class SinkBoard: Sendable {
   private let counts = Mutex<[String: SinkCounts]>([:])
   private let changed: @Sendable (String) -> Void
@@ -44,7 +44,7 @@ public final class SinkBoard: Sendable {
       body(&all[name, default: SinkCounts()])
       return before == all[name]?.text(name) ? nil : all.sorted { $0.key < $1.key }.map { $1.text($0) }
     }
-    // Replace line breaks, because systemd parses each line as an assignment, and parts of the text may come from a
+    // Replace line breaks, because systemd parses each line as an assignment. Parts of the status line may come from a
     // server.
     if let lines { changed(CleanText.line(lines.joined(separator: "; "))) }
   }

@@ -44,9 +44,9 @@ public struct SinkRunner: Sendable {
   private let giveUpAfter: Duration
   private var pace: Pace
   private var backoff = Backoff()
-  /// True until crashd begins the stream.
+  /// Whether the runner is connecting to crashd, and the stream has not begun.
   private var waitsForCrashd = false
-  /// The reason why the stream has not begun, if it was logged.
+  /// The last logged reason why the stream has not begun; nil if none was logged.
   private var unreached: String?
   private var recent = RecentEvents(limit: Self.memory)
 
@@ -75,7 +75,7 @@ public struct SinkRunner: Sendable {
         if try follow() { return }
       } catch {
         if error == .cancelled { return }
-        // crashd ends idle streams, for example while a server is down. This is not a failure.
+        // crashd ends idle streams, for example while a server is down. The end of a stream is therefore not a failure.
         if case .closed = error {
           around.log(.debug, "\(sink.name): crashd closed the stream")
         } else {
@@ -93,8 +93,8 @@ public struct SinkRunner: Sendable {
   private mutating func follow() throws(ClientError) -> Bool {
     waitsForCrashd = true
     let stream = try subscribe()
-    // End the wait only if its reason was that crashd could not be reached. A wait for a failed delivery continues,
-    // because the same event is sent again.
+    // End the current wait only if the runner was waiting because crashd could not be reached. A wait after a failed
+    // delivery continues, because the same event is sent again.
     if let why = unreached, around.board.counts(of: sink.name).failure == why { endWaiting() }
     (waitsForCrashd, unreached) = (false, nil)
     while true {
@@ -127,7 +127,7 @@ public struct SinkRunner: Sendable {
 
   /// Acknowledges an event, so that crashd does not send it again.
   ///
-  /// If the sink was waiting, the wait ends.
+  /// If the sink was waiting after a failure, the wait ends.
   private mutating func acknowledge(_ cursor: String) throws(ClientError) {
     try around.client.acknowledge(cursor, subscriber: subscriber)
     backoff.reset()
@@ -161,7 +161,7 @@ public struct SinkRunner: Sendable {
     if delay > .zero, around.wait(delay) { return true }
     let event: SinkEvent
     do { event = try SinkEvent(received, scrubbedBy: scrubber) } catch {
-      // Do not log the error, whose message would repeat a part of the report.
+      // Do not log the error message, because it would repeat a part of the report.
       refuse(received.report.id, "cannot read it after scrubbing")
       return false
     }
@@ -220,7 +220,7 @@ public struct SinkRunner: Sendable {
     case .unreachable(let path, let code): "cannot reach crashd at '\(path)': \(SystemError.text(code))"
     case .timedOut: "crashd does not answer"
     case .failed(_, let code): "the connection to crashd failed: \(SystemError.text(code))"
-    // Do not log the error's message, which would repeat a part of the report that is not scrubbed.
+    // Do not log the error message, because it would repeat a part of the report that is not scrubbed.
     case .malformedReply: "cannot read crashd's event"
     case .messageTooLarge(let limit): "crashd's event is longer than \(limit >> 10) KiB"
     case .refused(let error): "crashd: \(error)"

@@ -4,7 +4,7 @@ import CrashReport
 
 /// Checks a command line before ArgumentParser parses it, and adds advice to error messages.
 enum CommandAdvice {
-  /// Verbs that remove data.
+  /// The verbs that remove data.
   ///
   /// These verbs are never suggested for a mistyped word.
   private static let destructive: Set<String> = ["rm", "prune"]
@@ -21,7 +21,7 @@ enum CommandAdvice {
 
   /// Returns the error message if the first word is not a verb; otherwise returns nil.
   ///
-  /// Without this check ArgumentParser would parse the word as an argument of `list`, the default verb.
+  /// Without this function, ArgumentParser would parse the word as an argument of `list`, the default verb.
   static func unknownVerb(in arguments: [String]) -> String? {
     guard let first = arguments.first, !first.hasPrefix("-"), !verbs.contains(first) else { return nil }
     return "unknown command '\(first)'; " + suggestion(for: first, among: verbs)
@@ -29,7 +29,7 @@ enum CommandAdvice {
 
   /// Returns whether the argument is a verb that follows options.
   ///
-  /// This is an error, because options must follow the verb.
+  /// A verb after options is an error, because options must follow the verb.
   static func isMisplacedVerb(_ word: String) -> Bool {
     CommandLine.arguments.dropFirst().first?.hasPrefix("-") == true && verbs.contains(word)
   }
@@ -81,7 +81,7 @@ enum CommandAdvice {
     else { return nil }
     let whole = CrashControlCommand.helpMessage(for: verb, columns: columns)
     let options = CrashControlCommand.helpMessage(for: standard, columns: columns)
-    // In the help, an empty line precedes each section, and the first section follows the usage.
+    // In the help text, an empty line precedes each section. The first section follows the usage.
     guard let usage = options.firstRange(of: "\nUSAGE:")?.upperBound,
       let start = options[usage...].firstRange(of: "\n\n")?.lowerBound,
       let own = whole.firstRange(of: "\nOPTIONS:")?.lowerBound,

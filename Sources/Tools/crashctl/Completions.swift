@@ -18,8 +18,8 @@ enum Completions {
   /// zsh and fish show descriptions. bash would insert the descriptions, so it receives only values.
   private static func lines(_ values: [Value]) -> [String] {
     values.map { value, about in
-      // Shells expand completions, and crashd's reply is untrusted input. Therefore print only plain characters of
-      // descriptions.
+      // Shells expand completions, and crashd's reply is untrusted input. Therefore only the plain characters of
+      // descriptions are printed.
       let about = about.filter { $0.isLetter || $0.isNumber || " .,()+-_#×".contains($0) }
       if about.isEmpty { return value }
       if CompletionShell.requesting == .zsh { return value.replacing(":", with: "\\:") + ":" + about }
@@ -27,7 +27,7 @@ enum Completions {
     }
   }
 
-  /// Requests values from crashd, and returns those that begin with the typed prefix, without duplicates.
+  /// Requests values from crashd, and returns the values that begin with the typed prefix, without duplicates.
   private static func ask(
     _ prefix: String, _ call: (CrashClient) throws(ClientError) -> [Value]
   ) -> [String] {
@@ -66,7 +66,7 @@ enum Completions {
     }
   }
 
-  /// The values of the argument of `list`: programs, then pids.
+  /// The completions for the argument of `list`: programs, then pids.
   @Sendable static func matches(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
     ask(prefix) { client throws(ClientError) in
       let recent = try recent(client)

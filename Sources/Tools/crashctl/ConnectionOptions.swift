@@ -88,8 +88,8 @@ struct ConnectionOptions: ParsableArguments {
 
   /// Prints a list.
   ///
-  /// On a terminal, the note about items that are not shown follows the list. Otherwise the note goes to standard
-  /// error.
+  /// On a terminal, a note about the items that are not shown follows the list. If standard output is not a terminal,
+  /// the note goes to standard error.
   func show(_ list: String, rest: String?, legend: Bool) throws(Failure) {
     let isLine = json == .off && terminal.width != nil && legend
     let line = rest.map { terminal.styled($0, .dim) + "\n" }

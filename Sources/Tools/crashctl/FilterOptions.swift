@@ -106,9 +106,11 @@ struct ListOptions: ParsableArguments {
     hasMore && count.limit == nil ? Listings.rest(nil, of: what, "see -n NUMBER") : nil
   }
 
-  /// Returns whether the newest item comes first, which is the default on a terminal, because people read from the top.
+  /// Returns whether the newest item comes first.
   ///
-  /// JSON begins with the oldest item by default, also on a terminal, because programs read JSON.
+  /// On a terminal, the newest item comes first by default, because people read from the top.
+  ///
+  /// JSON begins with the oldest item by default, even on a terminal, because programs read JSON.
   func isNewestFirst(_ connection: ConnectionOptions) -> Bool {
     reverse || !isOldestFirst && connection.json == .off && connection.terminal.width != nil
   }

@@ -3,7 +3,7 @@ import CrashControl
 
 /// The options that select a period.
 struct PeriodOptions: ParsableArguments {
-  // With the parsing strategy `unconditional`, values such as -2h may begin with a minus.
+  // The parsing strategy `unconditional` allows values that begin with a minus, such as -2h.
   @Option(
     name: [.customShort("S", allowingJoined: true), .long], parsing: .unconditional,
     help: "Only crashes at or after this time",

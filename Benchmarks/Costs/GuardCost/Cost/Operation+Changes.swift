@@ -1,7 +1,7 @@
 import CrashShieldGuards
 
 extension Operation {
-  /// G3 to G6: changes of lists, counts, and creation of collections.
+  /// The guards G3 to G6: changes of lists, counts, and creation of collections.
   static let changes: [Operation] = [
     Operation("G3 a[i] = x") { input in
       var numbers = input.numbers
@@ -65,7 +65,8 @@ extension Operation {
       }
       return sum
     },
-    // The limit is an absolute number, because the compiler reduces the plain operation to very few instructions.
+    // The limit is an absolute number, because the compiler reduces the plain operation to very few instructions, so
+    // that a ratio would be meaningless.
     Operation("G3 slice.removeFirst()", .atMost(30)) { input in
       var rest = input.places[...]
       var sum = 0

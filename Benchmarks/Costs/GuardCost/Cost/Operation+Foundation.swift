@@ -1,4 +1,5 @@
-// This file disables these lint rules, because it compares the guards with the plain operations that the rules forbid.
+// This file disables the lint rules below, because it compares the guards with the plain operations that these rules
+// forbid.
 // swift-format-ignore-file: NeverForceUnwrap, NeverUseForceTry
 import CrashShieldGuards
 import CrashShieldFoundation
@@ -23,7 +24,7 @@ private struct Objects: @unchecked Sendable {
 }
 
 extension Operation {
-  /// G9 and G25 to G27.
+  /// The guards G9 and G25 to G27.
   static let foundation: [Operation] = [
     Operation("G9 json[\"a\"]! as! String") { input in
       let json: Any = opaque(Objects.shared.json)

@@ -1,4 +1,5 @@
-// This file disables these lint rules, because it compares the guards with the plain operations that the rules forbid.
+// This file disables the lint rules below, because it compares the guards with the plain operations that these rules
+// forbid.
 // swift-format-ignore-file: NeverForceUnwrap, NeverUseForceTry
 import CrashShieldGuards
 import CrashShieldFoundation
@@ -22,7 +23,7 @@ private actor Counter {
 private final class Cache: Sendable {}
 
 extension Operation {
-  /// G12 and G21 to G24.
+  /// The guards G12 and G21 to G24.
   static let services: [Operation] = [
     Operation("G12 post, observed") { input in
       let center = NotificationCenter()

@@ -11,17 +11,19 @@ struct Operation: Sendable {
 
   /// The documented limit of the guarded form's cost.
   enum Promise: Equatable {
-    /// At most 1.1 times the plain operation's time, and the limit of `instructions`.
+    /// The guarded form takes at most 1.1 times the plain operation's time, and stays below the limit of
+    /// `instructions`.
     case time
-    /// The limit of `instructions`. The time is measured and reported, but not limited.
+    /// Only the limit of `instructions` applies. The time is measured and reported, but not limited.
     case timed
-    /// At most three times the plain operation's instructions. Every guard that is specialized for its types stays
-    /// below this limit.
+    /// The guarded form executes at most three times the plain operation's instructions. Every guard that is
+    /// specialized for its types stays below this limit.
     case instructions
-    /// At most this number of instructions per iteration, for guards that do additional work, such as taking a lock.
+    /// The guarded form executes at most this number of instructions per iteration. This limit is for guards that do
+    /// additional work, such as taking a lock.
     case atMost(Int)
 
-    /// The limit if the plain operation only reads a value, and the guard also retains and releases it.
+    /// The limit for a plain operation that only reads a value, while the guard also retains and releases the value.
     static let looked = atMost(90)
   }
 
@@ -40,7 +42,7 @@ struct Operation: Sendable {
   /// Runs each form once between marks, so that callgrind counts its instructions.
   func count(_ input: Input) throws {
     for (form, work) in [("plain", plain), ("guarded", guarded)] {
-      // The first run is not counted, because it includes one-time initialization.
+      // A run before the marks is not counted, because it includes one-time initialization.
       let sum = try work(input)
       mark_begin()
       let again = try work(input)
@@ -49,7 +51,8 @@ struct Operation: Sendable {
     }
   }
 
-  /// Returns the nanoseconds of all iterations: the minimum of many alternating rounds, for each form.
+  /// Returns the nanoseconds of all iterations for each form: the minimum of many rounds, in which both forms
+  /// alternate.
   func time(_ input: Input) throws -> (plain: Int, guarded: Int) {
     var best = (plain: Int.max, guarded: Int.max)
     for _ in 0..<100 {

@@ -1,5 +1,5 @@
-// Measures the cost of guards in a package that depends on this one: the instructions of each plain and guarded
-// operation (with callgrind), their times, and the nanoseconds of an absorbed fault.
+// Measures the cost of guards in a package that depends on this package. The results are the instructions of each plain
+// and guarded operation (with callgrind), their times, and the nanoseconds of an absorbed fault.
 import CrashShield
 import CrashShieldGuards
 
@@ -26,8 +26,9 @@ case "absorbed-started":
 default: fail(usage)
 }
 
-/// Returns the nanoseconds of one absorbed fault: the minimum of several rounds, after the first fault at the call
-/// site.
+/// Returns the nanoseconds of one absorbed fault: the minimum of several rounds.
+///
+/// The first fault at the call site is not measured.
 func absorbed(_ turns: Int) -> Int {
   let numbers = opaque([1, 2, 3])
   let nowhere = opaque(-1)
@@ -45,7 +46,7 @@ extension Operation {
   static let all =
     index + positions + ranges + changes + values + casts + numbers + checks + memory + services + foundation
 
-  /// The limit of instructions: a multiple of the plain operation's instructions, or an absolute number.
+  /// The limit of instructions as text: a multiple of the plain operation's instructions, or an absolute number.
   var limit: String {
     switch promise {
     case .time, .timed, .instructions: "3x"

@@ -46,7 +46,7 @@ FAULT void cs_fault_stdio_lock_held(void) {
   *number = 42; // fault: stdio-lock-held
 }
 
-// Blocks SIGSETXID in this thread. The thread that changes the group id then waits for this thread, and holds the lock
+// Blocks SIGSETXID in this thread. Another thread that changes the group id waits for this thread, and holds the lock
 // of the list of threads.
 static void *refuse_setxid(void *unused) {
   const uint64_t blocked = UINT64_C(1) << (SIGSETXID - 1);
@@ -83,8 +83,8 @@ static FAULT ssize_t cs_fault_write_cookie(void *cookie, const char *bytes, size
   return (ssize_t)size;
 }
 
-// Crashes while this thread holds stdio's locks: that of one stream, those of the standard streams, and that of the
-// list of all streams.
+// Crashes while this thread holds stdio's locks: the lock of one stream, the locks of the standard streams, and the
+// lock of the list of all streams.
 FAULT void cs_fault_inside_stdio(void) {
   const cookie_io_functions_t functions = {.write = cs_fault_write_cookie};
   FILE *file = fopencookie(opaque_pointer(0), "w", functions);

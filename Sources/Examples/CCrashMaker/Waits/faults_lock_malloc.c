@@ -1,10 +1,10 @@
 // A fault while another thread holds the lock of the only heap arena.
 //
 // glibc does not call a callback of the program while it holds that lock. Therefore a worker thread allocates memory in
-// a loop, and a signal stops the worker at some point. If a probing thread then cannot allocate, the worker was stopped
-// while it held the lock. On a virtual machine, a running thread may handle a signal only at its next system call. The
-// worker's blocks therefore have a size for which each allocation and each free makes a system call while holding the
-// lock.
+// a loop, and a signal stops the worker at some point. If a probing thread cannot allocate while the worker is stopped,
+// the worker was stopped while it held the lock. On a virtual machine, a running thread may handle a signal only at its
+// next system call. The worker's blocks therefore have a size for which each allocation and each free makes a system
+// call while holding the lock.
 #include "../faults.h"
 
 #include <malloc.h>
@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 // The block size is more than FASTBIN_CONSOLIDATION_THRESHOLD of malloc/malloc.c (64 KiB), because free() of a smaller
-// block does not trim the top of the heap. It is less than MAPPING_BYTES, because for a larger block glibc creates a
-// separate mapping without the lock.
+// block does not trim the top of the heap. The block size is less than MAPPING_BYTES, because glibc creates a separate
+// mapping for a larger block without taking the lock.
 #define BLOCK_BYTES   100000
 #define MAPPING_BYTES (4 * BLOCK_BYTES)
 #define STOP_TRIES    2000
@@ -36,7 +36,7 @@ static void stop_here(int signal) {
 }
 
 static void *allocate_forever(void *unused) {
-  // Unblock the signal: Dispatch's workers block it, and a new thread inherits the mask of its creator.
+  // Unblock the signal, because Dispatch's workers block it, and a new thread inherits the mask of its creator.
   sigset_t stop;
   sigemptyset(&stop);
   sigaddset(&stop, SIGUSR1);
@@ -50,8 +50,8 @@ static void *allocate_forever(void *unused) {
   return unused;
 }
 
-// Waits until the worker has made progress. Otherwise the next signal could stop the worker at the same instruction as
-// the previous signal.
+// Waits until the worker has made progress. Without this progress, the next signal could stop the worker at the same
+// instruction as the previous signal.
 static void await_rounds(unsigned long count) {
   const unsigned long start = atomic_load(&rounds);
   while (atomic_load(&rounds) - start < count)
@@ -99,8 +99,8 @@ FAULT void cs_fault_malloc_lock_held(void) {
   if (pthread_create(&worker, NULL, allocate_forever, NULL) != 0) return;
   if (pthread_create(&prober, NULL, probe_forever, NULL) != 0) return;
   // Wait until the probing thread runs. Its creation allocates blocks, which must not lie behind the worker's block in
-  // the heap. Otherwise freeing them would leave a hole, from which the worker's next block would be allocated without
-  // a system call.
+  // the heap. Freeing blocks behind it would leave a hole. The worker's next block would be allocated from this hole
+  // without a system call.
   sem_post(&probe);
   while (sem_wait(&probed) != 0) {
   }

@@ -1,5 +1,5 @@
-// A thread crashes while the main thread waits in a system call or library call. There is a scenario for each call. If
-// the crash interrupted the call, the main thread would end the process with success, which must not happen.
+// A thread crashes while the main thread waits in a system call or library call. Each call has its own scenario. If the
+// crash interrupted the call, the main thread would end the process with success, which must not happen.
 #include "../faults.h"
 #include "waits.h"
 
@@ -19,22 +19,23 @@
 #include <time.h>
 #include <unistd.h>
 
-// The time for which a busy thread computes after another thread has crashed. The shield stops it earlier.
+// The maximum time for which a busy thread computes after another thread has crashed. The shield stops the busy thread
+// before this time has passed.
 #define BUSY_NS INT64_C(1000000000)
 // The time for which the program's own crash handler runs.
 #define HANDLER_NS INT64_C(20000000)
 
 static pthread_t crasher;
 static int crasher_tid;
-static bool is_about_to_crash; // atomic
+static bool is_about_to_crash; // accessed only by atomic operations
 static int profiling[2];       // a pipe into which the child of wait_for_child() writes
 
 static void wait_pthread_join(void) {
   pthread_join(crasher, NULL);
 }
 
-// Starts a child that runs as long as this process. At its end, the child calls `at_end`, which can remove objects that
-// the kernel would keep.
+// Starts a child that runs as long as this process. Before the child ends, it calls `at_end`, which can remove objects
+// that the kernel would keep.
 static int child_until_end(void (*at_end)(int), int number) {
   int ends[2] = {-1, -1};
   char byte;
@@ -95,8 +96,8 @@ static void do_nothing(int signal) {
   (void)signal;
 }
 
-// Returns whether the thread waits on a futex. In these scenarios, the thread does so only after the crash of another
-// thread stopped it.
+// Returns whether the thread waits on a futex. In these scenarios, the thread waits on a futex only after the crash of
+// another thread stopped it.
 static bool is_on_futex(int tid) {
   char path[64];
   char text[128];
@@ -109,8 +110,8 @@ static bool is_on_futex(int tid) {
 }
 
 // Blocks in vfork, so that this thread does not handle signals. The crash handler waits for this thread until its
-// timeout. During this time it also stops threads that get little processor time. Under ThreadSanitizer, vfork is a
-// fork, which does not block the thread.
+// timeout. During this time, the handler also stops threads that get little processor time. Under ThreadSanitizer,
+// vfork is a fork, which does not block the thread.
 static void *wait_for_child(void *unused) {
   int ends[2] = {-1, -1};
   char byte = 0;
@@ -124,8 +125,8 @@ static void *wait_for_child(void *unused) {
   return unused;
 }
 
-// Waits like a profiler that samples the crashing thread. The crash does not stop this thread, because it blocks
-// SIGPROF.
+// Waits like a profiler that samples the crashing thread. The crash handler does not stop the calling thread, because
+// this thread blocks SIGPROF.
 static void wait_profiled(void) {
   const struct sigaction sample = {.sa_handler = do_nothing, .sa_flags = SA_RESTART};
   pthread_t other;
@@ -141,7 +142,7 @@ static void wait_profiled(void) {
     syscall(SYS_tgkill, getpid(), crasher_tid, SIGPROF);
 }
 
-// The waits that involve the crashing thread or another process.
+// The waits that depend on the crashing thread or on another process.
 static const cs_wait own_waits[] = {
     {"pthread-join", wait_pthread_join},
     {"waitpid", wait_waitpid},
@@ -205,7 +206,8 @@ static FAULT void *cs_fault_beside_waiting(void *context) {
 
 static struct sigaction before;
 
-// Handles the signal like a program's crash logger: runs for a while, and then passes the signal to the next handler.
+// Handles the signal like a program's crash logger: the handler runs for a while, and then passes the signal to the
+// next handler.
 static void work_and_pass_on(int signal, siginfo_t *information, void *context) {
   for (const int64_t start = used_ns(); used_ns() - start < HANDLER_NS;)
     cs_opaque(1);

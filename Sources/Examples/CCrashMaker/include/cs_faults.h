@@ -84,7 +84,7 @@ void cs_fault_uninterruptible_thread(void);
 void cs_fault_crash_while_creating_threads(void);
 void cs_fault_watchdog_abort(void);
 
-// A thread crashes while the calling thread waits: faults_waits.c. `way` counts from 0.
+// A thread crashes while the calling thread waits: faults_waits.c. `way` is the index of the wait, from 0.
 int cs_fault_main_waits_count(void);
 const char *cs_fault_main_waits_name(int way);
 void cs_fault_main_waits(int way);

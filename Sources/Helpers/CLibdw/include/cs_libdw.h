@@ -1,5 +1,5 @@
 // Reads the symbols and the debug information of an ELF image into the tables of a symbol cache. This header does not
-// include those of libdw and libelf, so that Swift code uses only plain arrays.
+// include the headers of libdw and libelf, so that Swift code uses only plain arrays.
 #pragma once
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 /// The value of an index that does not refer to an item, in all tables.
 #define CS_SYMBOLS_NONE UINT32_MAX
 
-/// The code from `start` to the next range's start belongs to `location`, or to no location.
+/// The code from `start` to the `start` of the next range belongs to `location`, or to no location.
 struct cs_symbols_range {
   uint32_t start; // offset from the image's base
   uint32_t location;
@@ -27,7 +27,7 @@ struct cs_symbols_context {
   uint32_t function;
   uint32_t file; // offset of a string, or 0 if unknown
   uint32_t parent;
-  uint32_t line_base; // added to the line of each location; 0 in a location means unknown
+  uint32_t line_base; // added to the line of each location, except to a line of 0, which means unknown
 };
 
 #define CS_SYMBOLS_LINE_BITS   20
@@ -36,7 +36,7 @@ struct cs_symbols_context {
 struct cs_symbols_function {
   uint32_t name;  // the linkage name, as the offset of a string
   uint32_t entry; // offset from the image's base; CS_SYMBOLS_NONE if inlined
-  uint32_t file;  // the file of the declaration, as the offset of a string; 0 if unknown, as for the line
+  uint32_t file;  // the file of the declaration, as the offset of a string; `file` and `line` are 0 if unknown
   uint32_t line;
 };
 
@@ -52,7 +52,7 @@ struct cs_symbols {
   const struct cs_symbols_location *locations;
   const struct cs_symbols_context *contexts;
   const struct cs_symbols_function *functions;
-  const char *strings; // each NUL-terminated; the first one is empty
+  const char *strings; // each string is NUL-terminated; the first string is empty
   size_t range_count;
   size_t location_count;
   size_t context_count;
@@ -79,7 +79,7 @@ void cs_image_close(struct cs_image *image);
 /// Returns the bytes of the build id, or NULL if the image has none.
 const uint8_t *cs_image_read_build_id(const struct cs_image *image, size_t *ret_count);
 
-/// Sorted link addresses.
+/// Link addresses, which must be sorted.
 struct cs_addresses {
   const uint64_t *items;
   size_t count;

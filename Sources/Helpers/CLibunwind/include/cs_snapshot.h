@@ -1,12 +1,13 @@
 // Unwinds a thread of an ended process, from its registers, a copy of its stack, and the unwind tables of its images.
-// This header does not include libunwind's. All data in a snapshot may be forged. Therefore only bytes in the snapshot
-// are read, and the numbers of frames and of libunwind's reads are limited.
+// This header does not include libunwind's headers. All data in a snapshot may be forged. For this reason, only bytes
+// in the snapshot are read, and the numbers of frames and of libunwind's reads are limited.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/// The number of registers, which are in the order of their DWARF numbers; the last one is the program counter.
+/// The number of registers. The registers are in the order of their DWARF numbers, and the last one is the program
+/// counter.
 #define CS_SNAPSHOT_REGISTER_COUNT 17
 
 /// Bytes of the process: `count` bytes that were at `address`.
@@ -44,19 +45,20 @@ enum cs_snapshot_found {
 /// The reason why unwinding ended.
 enum cs_snapshot_stop {
   CS_SNAPSHOT_STOP_END = 0,       // unwinding reached the outermost frame
-  CS_SNAPSHOT_STOP_LIMIT = 1,     // there is no room for more frames
+  CS_SNAPSHOT_STOP_LIMIT = 1,     // the array of frames is full
   CS_SNAPSHOT_STOP_NO_CALLER = 2, // a word or a table was missing, or the caller was invalid
-  CS_SNAPSHOT_STOP_LOOP = 3,      // the stack pointer did not increase
+  CS_SNAPSHOT_STOP_LOOP = 3,      // the stack pointer did not increase from a frame to its caller
 };
 
 struct cs_snapshot_frame {
   uint64_t pc;
-  uint64_t function_start; // 0 if unknown
-  uint64_t found;          // cs_snapshot_found
+  uint64_t function_start; // address of the function; 0 if unknown
+  uint64_t found;          // a constant of cs_snapshot_found
 };
 
-/// Initializes libunwind. Precondition: called once, before the process is confined, because the initialization creates
-/// a pipe and queries memory pages of this process, which the sandbox forbids. Unwinding a snapshot does not need them.
+/// Initializes libunwind. Precondition: the process calls this function once, before it confines itself. The
+/// initialization creates a pipe and queries memory pages of this process, which the sandbox forbids. Unwinding a
+/// snapshot needs neither the pipe nor the queries.
 void cs_snapshot_prepare(void);
 
 /// Returns at most `capacity` frames, innermost first.

@@ -3,10 +3,10 @@ import CShimRing
 import CrashSymbols
 import Glibc
 
-/// The request, which stays mapped until the process ends.
+/// The mapped file of the request, which stays mapped until the process ends.
 ///
-/// Only crashd can write the file, and has finished writing. If the file were truncated, reading it would end this
-/// process by SIGBUS. Safe: only ranges within the mapping are read.
+/// Only crashd can write the file, and crashd has finished writing before this process starts. If the file were
+/// truncated, reading it would end this process by SIGBUS. Safe: only ranges within the mapping are read.
 @safe
 struct RequestMemory {
   let size: UInt64
@@ -31,7 +31,7 @@ struct RequestMemory {
     unsafe start = first
   }
 
-  /// The bytes that may belong to the header.
+  /// The bytes that may belong to the header of the request.
   var header: [UInt8] {
     let count = min(Int(size), UnwindRequest.headerLimitBytes)
     return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))

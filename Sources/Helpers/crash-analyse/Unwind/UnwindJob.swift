@@ -13,7 +13,7 @@ enum UnwindJob: Sendable {
   /// An honest request takes milliseconds.
   private static let processorTime_s: UInt = 2
 
-  /// Sets a limit that is lower than the limit of the sandbox.
+  /// Sets a limit of the resource that is lower than the limit of the sandbox.
   private static func limit(_ resource: __rlimit_resource, to value: UInt) -> Bool {
     var limit = rlimit(rlim_cur: value, rlim_max: value)
     // Invariant: setrlimit reads the structure only during the call.

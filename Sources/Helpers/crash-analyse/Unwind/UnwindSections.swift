@@ -33,7 +33,8 @@ struct UnwindSections {
     }
     let limit = UInt64(UnwindTablesHeader.fileLimitBytes)
     indexBytes = try file.read(named.offset, min(named.fileSize, limit))
-    // The header must have version 1 and a relative pointer of four bytes to `.eh_frame`, as every linker writes it.
+    // The header must have version 1 and a relative pointer of four bytes to `.eh_frame`, because every linker writes
+    // this form.
     guard indexBytes.count >= 8, indexBytes[0] == 1, indexBytes[1] == 0x1b else {
       throw Failure("the image's unwind tables have an unknown form")
     }
@@ -54,7 +55,7 @@ struct UnwindSections {
     }
   }
 
-  /// The contents of the unwind file.
+  /// The contents of the unwind file, in which crashd stores the tables of an image.
   var file: [UInt8] {
     var header = UnwindTablesHeader(checksum: 0, buildID: buildID, index: index, frames: frames)
     let unchecked = header.encoded + indexBytes + framesBytes

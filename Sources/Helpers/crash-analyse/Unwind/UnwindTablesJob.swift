@@ -12,7 +12,7 @@ enum UnwindTablesJob: Sendable {
   /// `buildID` is the required build id, in lower-case hexadecimal digits. An empty `buildID` accepts any image.
   /// `isUrgent` means that a crash report waits for the tables.
   static func run(buildID: String, isUrgent: Bool = false) -> BuildCacheJob.Status {
-    // Lower the priority if no crash report waits: the server that has just started needs the processor.
+    // Lower the priority if no crash report waits, because the server that has just started needs the processor.
     if !isUrgent { _ = nice(10) }
     let code = cs_confine_image(STDIN_FILENO)
     guard code == 0 else { return BuildCacheJob.fail(.inputOutput, "cannot confine itself: errno \(code)") }

@@ -1,10 +1,10 @@
 /// Finds the end of a frame in bytes that arrive in pieces.
 ///
-/// The separator is a NUL byte for Varlink frames and a line feed for lines.
+/// A NUL byte separates Varlink frames, and a line feed separates lines.
 ///
 /// Complexity: each byte is read only once, however many pieces arrive.
 package struct FrameBoundary: Sendable {
-  /// The error that is thrown if a frame exceeds the limit.
+  /// The error for a frame that exceeds the limit.
   package struct TooLong: Error, Equatable {
     /// The limit that was exceeded, in bytes.
     package var limit: Int
@@ -19,12 +19,13 @@ package struct FrameBoundary: Sendable {
 
   /// Creates a search for frames of at most `limit` bytes.
   ///
-  /// The separator is not counted.
+  /// The limit does not include the separator.
   package init(limit: Int, separator: UInt8 = 0) {
     (self.limit, self.separator) = (limit, separator)
   }
 
-  /// Returns the length of the first frame in the unconsumed bytes. Returns nil if its end has not arrived yet.
+  /// Returns the length of the first frame in the unconsumed bytes. Returns nil if the end of this frame has not
+  /// arrived yet.
   ///
   /// The caller must consume the frame together with its separator.
   // The function is inlinable, so that the compiler specializes the search for the type of the caller's buffer.

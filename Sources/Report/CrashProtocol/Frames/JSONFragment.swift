@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// JSON that is already encoded, such as a stored report.
 ///
-/// A reply contains it unchanged. A fragment is one JSON value on one line. It contains neither a NUL byte nor a line
-/// feed, which would end a frame.
+/// A reply contains the fragment unchanged. A fragment is one JSON value on one line. The value contains neither a NUL
+/// byte nor a line feed, because these bytes end a frame.
 package struct JSONFragment: Encodable, Sendable, Equatable {
   /// The JSON as UTF-8.
   package let bytes: Data
@@ -21,13 +21,14 @@ package struct JSONFragment: Encodable, Sendable, Equatable {
 
   /// Creates a fragment from untrusted bytes.
   ///
-  /// Returns nil if the bytes are not an object with this id, are nested too deep, or contain more than one line.
+  /// Returns nil if the bytes are not a JSON object whose key `id` has this value. Also returns nil if the object is
+  /// nested too deep or has more than one line.
   ///
-  /// The other fields of a report are not checked here, because decoding checks them. Complexity: O(bytes), see
+  /// The other fields are not checked here, because decoding the report checks them. Complexity: O(bytes), see
   /// `JSONParser`.
   package init?(_ bytes: Data, id: String) {
-    // JSON strings contain control characters only as escapes. A control character in the bytes can therefore only be
-    // white space between two values.
+    // JSON strings contain control characters only as escapes. Outside strings, a control character can therefore only
+    // be white space.
     guard bytes.allSatisfy({ $0 >= 0x20 }),
       case .object(.some(id))? = try? JSONParser<Outline>.parse(Array(bytes), depth: JSONDepth.answers)
     else { return nil }
@@ -35,6 +36,7 @@ package struct JSONFragment: Encodable, Sendable, Equatable {
   }
 
   /// Encodes a placeholder, which `FragmentList` later replaces with the bytes.
+  /// - Throws: `EncodingError` if the encoder has no `FragmentList`, because the encoder would escape the bytes.
   /// - Throws: `EncodingError` if the encoder has no `FragmentList`, because it would escape the bytes.
   package func encode(to encoder: any Encoder) throws {
     guard let list = encoder.userInfo[FragmentList.key] as? FragmentList else {
@@ -50,7 +52,7 @@ package struct JSONFragment: Encodable, Sendable, Equatable {
   package func report() throws -> CrashReport { try JSONDecoder().decode(CrashReport.self, from: bytes) }
 
   /// Parses the fragment as a JSON value.
-  /// - Throws: `JSONProblem`. It is never thrown for a fragment that `init(_:id:)` has checked.
+  /// - Throws: `JSONProblem`. A fragment that `init(_:id:)` has checked does not cause this error.
   package func value() throws -> JSONValue {
     try JSONParser<JSONValue>.parse(Array(bytes), depth: JSONDepth.answers)
   }
@@ -76,15 +78,15 @@ private enum Outline: JSONBuildable {
 
 /// The fragments of one reply, and their placeholders.
 ///
-/// JSONEncoder cannot write bytes that are already encoded. Therefore it encodes a placeholder for each fragment, which
-/// is then replaced with the fragment.
+/// JSONEncoder cannot write bytes that are already encoded. Therefore JSONEncoder writes a placeholder for each
+/// fragment, and `FragmentList` then replaces the placeholder with the fragment.
 final class FragmentList: Sendable {
   static let key: CodingUserInfoKey = {
     guard let key = CodingUserInfoKey(rawValue: "fragments") else { preconditionFailure("BUG: a text that is no key") }
     return key
   }()
 
-  /// The placeholder: 128 random bits, which are new for each reply, so that no string in the reply contains them.
+  /// The common part of the placeholders: 128 random bits, new for each reply, so that no other string contains them.
   private let mark = (0..<2).map { _ in UInt64.random(in: .min ... .max).hexadecimal(digits: 16) }.joined()
   private let fragments = Mutex<[JSONFragment]>([])
 
@@ -113,7 +115,7 @@ final class FragmentList: Sendable {
 
   /// The search uses libc's memchr, because the Glibc module does not export memmem.
   ///
-  /// It must be fast, because a reply may contain a raw record of 10 MB before the placeholder.
+  /// The search must be fast, because a reply may contain a raw record of 10 MB before the placeholder.
   private static func position(of mark: [UInt8], in json: Data) -> Range<Data.Index>? {
     unsafe json.withUnsafeBytes { json in
       unsafe mark.withUnsafeBytes { mark in

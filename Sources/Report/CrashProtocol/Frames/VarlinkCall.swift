@@ -7,16 +7,16 @@ package struct VarlinkCall: Sendable, Equatable {
   package var parameters: [String: JSONValue]?
   /// Whether the caller requests several replies.
   package var more: Bool?
-  /// Whether the caller requests no reply.
+  /// Whether the caller requests that the service does not reply.
   package var oneway: Bool?
   /// Whether the caller requests another protocol on the connection (Varlink's `upgrade`).
   ///
-  /// No method of crashd supports that.
+  /// No method of crashd supports an upgrade.
   package var upgrade: Bool?
 
   /// The maximum nesting depth of a call.
   ///
-  /// It is sufficient for parameters that contain a list of strings.
+  /// This depth is sufficient for parameters that contain a list of strings.
   package static let depth = 8
   private static let methodBytes = 255
 
@@ -28,8 +28,8 @@ package struct VarlinkCall: Sendable, Equatable {
   package init?(frame: [UInt8]) {
     guard let members = JSONValue.members(of: frame, depth: Self.depth),
       case .string(let method)? = members["method"],
-      // Method names consist of ASCII characters. Other strings are refused, because comparing or searching them may
-      // cost more than parsing them.
+      // Valid method names consist of ASCII characters. Method names with other characters are refused, because
+      // comparing non-ASCII strings may cost more than parsing the call.
       method.utf8.count <= Self.methodBytes, method.utf8.allSatisfy({ $0 < 0x80 })
     else { return nil }
     self.init(method: method)

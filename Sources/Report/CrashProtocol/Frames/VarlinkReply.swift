@@ -40,8 +40,8 @@ package enum VarlinkReplyText {
   }
 
   package static func success(_ parameters: some Encodable, continues: Bool = false) throws -> Data {
-    // In the replies of a stream, the keys are sorted. A client then receives the cursor of an event before the report,
-    // which may exceed the client's limit.
+    // In the replies of a stream, the keys are sorted. The cursor of an event then precedes the report. A client needs
+    // the cursor even if the report exceeds the client's limit.
     try FragmentList.json(
       Success(parameters: parameters, continues: continues ? true : nil), continues ? [.sortedKeys] : [])
   }

@@ -2,7 +2,7 @@ import CrashReport
 
 /// Any JSON value.
 ///
-/// Unlike a decoded type, it also contains keys that later versions have added.
+/// Unlike the types that this module decodes, a `JSONValue` also contains keys that later versions have added.
 public enum JSONValue: Sendable, Equatable {
   /// `null`.
   case null
@@ -10,7 +10,7 @@ public enum JSONValue: Sendable, Equatable {
   case bool(Bool)
   /// A number without a fraction that is in the range of `Int`.
   case int(Int)
-  /// Any other number.
+  /// A number with a fraction, or outside the range of `Int`.
   case double(Double)
   /// A string.
   case string(String)
@@ -48,8 +48,8 @@ extension JSONValue: Codable {
   /// - Throws: `DecodingError` if the input is not a JSON value.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
-    // If one of these `decode` calls fails, the value has another type and the next type is tried. The last `decode`
-    // throws its error.
+    // If one of these `decode` calls fails, the JSON value has another type, and the next call tries that type. The
+    // error of the last `decode` call is thrown.
     if container.decodeNil() {
       self = .null
     } else if let flag = try? container.decode(Bool.self) {

@@ -7,7 +7,8 @@ extension TextScrubber {
     guard case .object(var members) = report else { return scrub(each: report) }
     let annotations = members.removeValue(forKey: "annotations")
     var scrubbed = scrub(members)
-    // The values of these fields come from annotations, so they are scrubbed by the same strict rules.
+    // crashd copies the values of these fields from annotations, so the strict rules for annotations apply to these
+    // fields too.
     for key in CrashReport.WellKnown.allCases.map(\.rawValue) {
       if let value = members[key], value != .null { scrubbed[key] = scrub(annotation: value, of: key) }
     }
@@ -19,7 +20,8 @@ extension TextScrubber {
 
   /// Scrubs the values of annotations.
   ///
-  /// The program also chooses the keys. Therefore no key is exempt from scrubbing, because its value may be user data.
+  /// The program chooses the keys of annotations, so any value may be user data. Therefore no key exempts its value
+  /// from scrubbing.
   private func scrub(annotations: [String: JSONValue]) -> [String: JSONValue] {
     Dictionary(
       annotations.sorted { $0.key < $1.key }.map { key, value in
@@ -35,7 +37,8 @@ extension TextScrubber {
     Dictionary(
       uniqueKeysWithValues: members.compactMap { key, value in
         if Self.isExempt(key) { return (key, value) }
-        // The program also chooses the keys in the metadata of a breadcrumb.
+        // The program also chooses the keys in the metadata of a breadcrumb, so no key exempts its value from
+        // scrubbing.
         if key == "metadata", case .object(let metadata) = value { return (key, .object(scrub(annotations: metadata))) }
         if key == "commandLine", case .string(let line) = value {
           return keepsCommandLine ? (key, .string(scrub(commandLine: line))) : nil
@@ -46,7 +49,7 @@ extension TextScrubber {
 
   /// Scrubs a value inside an annotation or a breadcrumb.
   ///
-  /// In such a value, a hexadecimal address is scrubbed like any other string.
+  /// Inside an annotation or a breadcrumb, a hexadecimal address is scrubbed like any other string.
   private func scrub(word value: JSONValue) -> JSONValue {
     if case .string(let text) = value { return .string(scrub(text)) }
     return scrub(each: value)

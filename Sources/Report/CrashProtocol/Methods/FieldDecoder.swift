@@ -1,10 +1,10 @@
 /// Provides the fields of a flat object to a type that is being decoded.
 protocol FieldSource {
-  /// Returns the value of a field of this kind; nil if the field is absent.
+  /// Returns the value of the field with this name and kind; nil if the field is absent.
   func value(_ name: String, _ kind: FieldShape.Kind) throws -> JSONValue?
-  /// Returns the value of a field whose type is not one of the plain kinds.
+  /// Returns the value of a field whose type is not a Boolean, a number or a string.
   func nested<Value: Decodable>(_ name: String, _ type: Value.Type) throws -> Value
-  /// Returns whether a field has a value.
+  /// Returns whether the field with this name has a value.
   func hasValue(_ name: String) -> Bool
 }
 

@@ -2,7 +2,7 @@ import CrashReport
 
 /// One field of a type that the interface transfers.
 ///
-/// The interface file declares the same field.
+/// The Varlink interface file declares the same field.
 package struct FieldShape: Equatable, Sendable {
   /// The type of a field.
   package indirect enum Kind: Equatable, Sendable {
@@ -45,7 +45,7 @@ package struct FieldShape: Equatable, Sendable {
   }
 }
 
-/// Records the fields that a type decodes, and returns a placeholder value for each field.
+/// Records the fields that a type decodes, and gives the type a placeholder value for each field.
 private final class ShapeRecorder: FieldSource {
   var fields: [FieldShape] = []
   private var optional: Set<String> = []

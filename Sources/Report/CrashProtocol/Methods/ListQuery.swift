@@ -2,7 +2,7 @@
 public struct ListQuery: Codable, Sendable, Equatable {
   /// The maximum number of reports on the page.
   ///
-  /// crashd may return fewer.
+  /// crashd may return fewer reports.
   public var limit: Int?
   /// The filter for the reports.
   public var filter: ReportFilter
@@ -10,11 +10,13 @@ public struct ListQuery: Codable, Sendable, Equatable {
   ///
   /// For the next page, pass the cursor of the last report on the previous page.
   public var before: String?
-  /// The list contains only reports that are newer than this cursor, for lists with the oldest report first.
+  /// The list contains only reports that are newer than this cursor.
+  ///
+  /// For the next page of a list with the oldest report first, pass the cursor of the last report.
   public var after: String?
   /// Whether the oldest report comes first.
   public var oldestFirst: Bool?
-  /// Whether crashd counts the reports that follow after the page.
+  /// Whether crashd also counts the matching reports after this page.
   public var count: Bool?
 
   private enum CodingKeys: CodingKey { case limit, before, after, oldestFirst, count }
@@ -28,7 +30,7 @@ public struct ListQuery: Codable, Sendable, Equatable {
 
   /// Decodes a query.
   ///
-  /// The keys of the filter are in the same JSON object as the keys of the query.
+  /// The keys of the filter are in the same JSON object as the other keys of the query.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     limit = try container.decodeIfPresent(Int.self, forKey: .limit)
@@ -39,7 +41,7 @@ public struct ListQuery: Codable, Sendable, Equatable {
     count = try container.decodeIfPresent(Bool.self, forKey: .count)
   }
 
-  /// Encodes the query in the same form.
+  /// Encodes the query and its filter in one JSON object.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encodeIfPresent(limit, forKey: .limit)
@@ -55,11 +57,11 @@ public struct ListQuery: Codable, Sendable, Equatable {
 public struct IncidentQuery: Codable, Sendable, Equatable {
   /// The maximum number of incidents; the default is 100.
   public var limit: Int?
-  /// The number of incidents to skip, which are those on the previous pages.
+  /// The number of incidents to skip: the number of incidents on the previous pages.
   public var offset: Int?
   /// The cursor at which a stream begins.
   ///
-  /// The stream contains the incidents that were stored after the cursor, and those whose count grew after it.
+  /// The stream contains incidents that were stored after the cursor, and incidents whose count grew after the cursor.
   public var cursor: String?
   /// The filter for the incidents.
   public var filter: IncidentFilter
@@ -77,7 +79,7 @@ public struct IncidentQuery: Codable, Sendable, Equatable {
 
   /// Decodes a query.
   ///
-  /// The keys of the filter are in the same JSON object as the keys of the query.
+  /// The keys of the filter are in the same JSON object as the other keys of the query.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     limit = try container.decodeIfPresent(Int.self, forKey: .limit)
@@ -86,7 +88,7 @@ public struct IncidentQuery: Codable, Sendable, Equatable {
     filter = try IncidentFilter(from: decoder)
   }
 
-  /// Encodes the query in the same form.
+  /// Encodes the query and its filter in one JSON object.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encodeIfPresent(limit, forKey: .limit)

@@ -1,14 +1,14 @@
 /// A method of crashd's interface, with the types of its parameters and its reply.
 ///
-/// The name of the conforming type is the name of the method. The caller's uid determines which reports the method can
-/// read and change.
+/// The name of the conforming type is the Varlink name of the method. The caller's uid determines which reports the
+/// method can read and change.
 package protocol Method: Sendable {
   /// The parameters, which the client encodes and crashd decodes. crashd refuses other keys.
   associatedtype Parameters: Codable & Sendable = NoParameters
   /// The type that the client decodes from the reply.
   associatedtype Reply: Decodable & Sendable
-  /// The type that crashd encodes as the reply. It differs from `Reply` for reports, because a client also keeps the
-  /// received JSON.
+  /// The type that crashd encodes as the reply. `Sent` differs from `Reply` for reports, because a client also keeps
+  /// the received JSON.
   associatedtype Sent: Encodable & Sendable = Reply
 }
 
@@ -19,16 +19,16 @@ extension Method {
 
 /// The methods of `io.crashshield.Crashd`.
 ///
-/// The interface file explains them. If several parameters of a call are invalid, the error names only one of them.
-/// Unknown parameters are reported first. Next are missing parameters and parameters of a wrong type, in the order of
-/// `Parameters`. Values out of range are reported last.
+/// The Varlink interface file explains the methods. If several parameters of a call are invalid, the error names only
+/// one of them. Unknown parameters are reported first. Next are missing parameters and parameters of a wrong type, in
+/// the order of `Parameters`. Values out of range are reported last.
 package enum Methods {
   /// The name of the interface.
   package static let interface = "io.crashshield.Crashd"
 
   /// All methods.
   ///
-  /// Each file of this type lists its own methods.
+  /// Each `Methods+….swift` file lists the methods that it defines.
   package static let all: [any Method.Type] = ofReports + ofIncidents + ofSubscribers + ofService
 }
 
@@ -78,7 +78,7 @@ package struct SubscriberName: Codable, Sendable {
   package init(subscriber: String, uid: Int?) { (self.subscriber, self.uid) = (subscriber, uid) }
 }
 
-/// An encodable value whose type only the sender needs.
+/// An encodable value of any type, for senders that handle parameters of several types.
 package struct Erased: Encodable, Sendable {
   private let value: any Encodable & Sendable
 

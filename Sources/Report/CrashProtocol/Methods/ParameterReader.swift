@@ -8,13 +8,14 @@ package struct ParameterReader<Parameters: Decodable>: Sendable {
 
   /// Determines the names of the parameters once, for all later calls.
   package init(_: Parameters.Type) {
-    // This succeeds, because all parameters have plain fields. The test of the interface file verifies that.
+    // Determining the names succeeds, because all parameter types have plain fields. The test that compares the methods
+    // with the interface file verifies this precondition.
     known = Set(FieldShape.fields(of: Parameters.self)?.map(\.name) ?? [])
   }
 
   /// Reads the parameters of a call.
   ///
-  /// The caller must then check the values.
+  /// The caller must still check the ranges of the values.
   /// - Throws: `invalidParameter` if a parameter is unknown, has the wrong type, or is required but absent.
   package func read(_ call: VarlinkCall) throws(ProtocolError) -> Parameters {
     let values = (call.parameters ?? [:]).filter { $0.value != .null }

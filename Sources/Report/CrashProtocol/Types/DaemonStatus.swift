@@ -14,33 +14,33 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
   public var reports: Int
   /// The size of the store on disk, in bytes.
   public var storeBytes: Int
-  /// The number of losses since crashd started, by kind.
+  /// The number of losses since crashd started, by kind of loss.
   public var losses: [String: Int]
-  /// The number of refusals since crashd started, by kind.
+  /// The number of refused requests since crashd started, by kind of refusal.
   public var refusals: [String: Int]
   /// The number of threads with an unwind cross-check, by outcome.
   ///
-  /// Nil in replies of an older crashd.
+  /// Nil in replies of a crashd version without this property.
   public var unwindings: [String: Int]?
   /// The number of builds whose debug information was requested from servers, by outcome.
   ///
-  /// Nil in replies of an older crashd.
+  /// Nil in replies of a crashd version without this property.
   public var debugInformation: [String: Int]?
   /// The number of reports that wait in memory because the store does not accept them.
   ///
-  /// Nil in replies of an older crashd.
+  /// Nil in replies of a crashd version without this property.
   public var held: Int?
   /// The number of files that wait in the spool.
   ///
-  /// Nil if the caller lacks full access, and in replies of an older crashd.
+  /// Nil if the caller lacks full access, and in replies of a crashd version without this property.
   public var spooled: Int?
   /// The failures of the store, as sentences.
   ///
-  /// Nil in replies of an older crashd.
+  /// Nil in replies of a crashd version without this property.
   public var trouble: [String]?
-  /// The access of the caller.
+  /// Which crashes the caller can access.
   ///
-  /// Nil in replies of an older crashd.
+  /// Nil in replies of a crashd version without this property.
   public var access: Access?
 
   /// Describes which crashes the caller can read and change.

@@ -1,4 +1,4 @@
-/// The estimates for one class in one build.
+/// The estimated risk of a use-after-free for one class in one build.
 public struct DanglingClass: Codable, Sendable, Equatable {
   /// An estimated probability with its 95 % confidence interval.
   public struct Probability: Codable, Sendable, Equatable {
@@ -10,9 +10,9 @@ public struct DanglingClass: Codable, Sendable, Equatable {
 
   /// An interval.
   public struct Bounds: Codable, Sendable, Equatable {
-    /// The lower end.
+    /// The lower end of the confidence interval.
     public var lower: Double
-    /// The upper end.
+    /// The upper end of the confidence interval.
     public var upper: Double
   }
 
@@ -20,7 +20,7 @@ public struct DanglingClass: Codable, Sendable, Equatable {
   public struct Figures: Codable, Sendable, Equatable {
     /// The full name of the class.
     public var className: String
-    /// The build id.
+    /// The build id of the program.
     public var build: String
     /// The number of deallocations per second in one process.
     public var deallocationsPerSecond: Double
@@ -42,7 +42,7 @@ public struct DanglingClass: Codable, Sendable, Equatable {
     public var hits: Double
     /// How often a handle was resolved whose object was already freed.
     ///
-    /// Nil in replies of an older crashd.
+    /// Nil in replies of a crashd version without this property.
     public var handleMisses: Double?
     /// The estimated number of accesses, both detected and missed.
     public var estimatedAccesses: Double

@@ -1,6 +1,6 @@
 /// A decision about protection, with its reason.
 ///
-/// It is stored and sent to clients in this form.
+/// crashd stores decisions and sends them to clients in this form.
 public struct DanglingDecision: Codable, Sendable, Equatable {
   /// The time of the decision, as RFC 3339 in UTC.
   public var time: String

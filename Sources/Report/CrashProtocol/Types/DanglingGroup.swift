@@ -2,7 +2,7 @@ public import CrashReport
 
 /// A group of use-after-free incidents that have the same class, access kind and call site in one program.
 ///
-/// Each process and each call stack has an incident of its own. A group combines these incidents.
+/// Each process and each call stack has a separate incident. A group combines these incidents.
 public struct DanglingGroup: Codable, Sendable, Equatable {
   /// The id of the incident in the group that was seen last.
   ///
@@ -14,7 +14,7 @@ public struct DanglingGroup: Codable, Sendable, Equatable {
   public var className: String
   /// The access kind, such as `call`.
   public var kind: IncidentReport.Kind
-  /// The called method, even if the call was not executed.
+  /// The called method, even if the guard prevented the call.
   ///
   /// Nil for other access kinds.
   public var method: String?
@@ -28,9 +28,9 @@ public struct DanglingGroup: Codable, Sendable, Equatable {
   public var line: String
   /// The number of occurrences.
   public var count: Int
-  /// The number of processes.
+  /// The number of processes in which the incidents of the group occurred.
   public var processes: Int
-  /// The number of builds.
+  /// The number of builds in which the incidents of the group occurred.
   public var builds: Int
   /// The number of functions that released the objects.
   public var releases: Int

@@ -1,7 +1,7 @@
 public import CrashReport
 
-/// The use-after-free protection of one program of one user: its rules, where they come from, and the statistics that
-/// they are based on.
+/// The use-after-free protection of one program of one user: its rules, the origin of the rules, and the statistics
+/// behind them.
 public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   /// A protected class.
   public struct Class: Codable, Sendable, Equatable {
@@ -26,7 +26,7 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
     public var date: String
     /// The number of reports whose cause is a use-after-free.
     public var crashes: Int
-    /// The number of these crashes that the statistics included.
+    /// The number of use-after-free crashes that the statistics included.
     public var counted: Int
     /// The number of accesses that the quarantine detected.
     public var hits: Int
@@ -52,7 +52,7 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
 
   /// The progress toward lowering the level.
   ///
-  /// It exists only while the level is raised.
+  /// The progress exists only while the level is raised.
   public struct Stop: Codable, Sendable, Equatable {
     /// The time when the level was raised, as RFC 3339 in UTC.
     public var since: String
@@ -103,7 +103,7 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   public var program: String
   /// The level of the protection.
   public var level: Level
-  /// The operator's override.
+  /// The operator's override of the level.
   public var pin: Pin
   /// Whether an alarm may raise the level.
   public var isAutomaticAllowed: Bool
@@ -119,11 +119,11 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   public var evidence: Double
   /// The value of the change detector that raises an alarm.
   ///
-  /// It equals the minimum mean number of days between two false alarms.
+  /// This value equals the minimum mean number of days between two false alarms.
   public var alarmThresholdDays: Double
   /// The usual number of crashes per day.
   public var usualPerDay: Double
-  /// The number of crashes that the statistics included.
+  /// The number of use-after-free crashes that the statistics included.
   public var countedCrashes: Int
   /// The protected classes.
   public var classes: [Class]
@@ -131,7 +131,7 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   public var releasedClasses: [String]
   /// Whether all classes that the program itself defines are protected.
   ///
-  /// This is the case if the program's crashes named no class.
+  /// All classes are protected if the program's crashes named no class.
   public var includesOwnClasses: Bool
   /// The number of attached processes.
   public var processes: Int

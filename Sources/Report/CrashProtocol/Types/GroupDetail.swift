@@ -1,12 +1,12 @@
 /// A group with its crashes by build and by day.
 ///
-/// All users whose crashes the caller can read are included.
+/// The detail includes all users whose crashes the caller can read.
 public struct GroupDetail: Codable, Sendable, Equatable {
   /// The crashes of one build.
   public struct Build: Codable, Sendable, Equatable {
     /// The build id; empty if unknown.
     public var build: String
-    /// The number of crashes.
+    /// The number of crashes of the build.
     public var count: Int
     /// The time of the first crash, as RFC 3339 in UTC.
     public var first: String
@@ -18,7 +18,7 @@ public struct GroupDetail: Codable, Sendable, Equatable {
   public struct Day: Codable, Sendable, Equatable {
     /// The date, such as `2026-11-22`.
     public var date: String
-    /// The number of crashes.
+    /// The number of crashes on this day.
     public var count: Int
 
     /// Creates a value from its parts.

@@ -24,7 +24,7 @@ public struct GroupQuery: Codable, Sendable, Equatable {
 
   /// The maximum number of groups; the default is 100.
   public var limit: Int?
-  /// The number of groups to skip, which are those on the previous pages.
+  /// The number of groups to skip: the number of groups on the previous pages.
   public var offset: Int?
   /// The sort order; the default is `last`.
   public var sort: String?

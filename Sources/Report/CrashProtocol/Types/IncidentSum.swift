@@ -7,7 +7,7 @@ public struct IncidentSum: Codable, Sendable, Equatable {
     /// The source, and the kind of the fault.
     case kind
     /// The source, the kind of the fault, and the guard's call site. If an incident has no call site, its subject is
-    /// used instead.
+    /// used instead: the class or the message.
     case site
     /// The program's name.
     case name
@@ -15,7 +15,7 @@ public struct IncidentSum: Codable, Sendable, Equatable {
 
   /// The part of the in-process library that recorded the incidents.
   ///
-  /// This property and the next three properties are empty if they are not part of the key.
+  /// `source`, `kind`, `place` and `name` are empty if they are not part of the key.
   public var source: IncidentReport.Source
   /// The kind of the fault.
   public var kind: IncidentReport.Kind
@@ -23,11 +23,11 @@ public struct IncidentSum: Codable, Sendable, Equatable {
   public var place: String
   /// The name of the program.
   public var name: String
-  /// The number of occurrences.
+  /// The number of occurrences of all these incidents.
   public var count: Int
-  /// The number of incidents.
+  /// The number of incidents in the sum.
   public var incidents: Int
-  /// The number of processes.
+  /// The number of processes in which the incidents occurred.
   public var processes: Int
   /// The time of the last occurrence, as RFC 3339 in UTC.
   public var last: String

@@ -10,9 +10,9 @@ extension DanglingPolicyReport {
 
     /// No class is protected.
     public static let off = Self("off")
-    /// Classes at risk are protected within the base budget.
+    /// Classes at risk are protected within the quarantine limit `base`.
     public static let base = Self("base")
-    /// Classes are protected within the raised budget.
+    /// Classes are protected within the quarantine limit `raised`.
     public static let raised = Self("raised")
   }
 
@@ -43,7 +43,7 @@ extension DanglingPolicyReport {
 
     /// An operator listed the class.
     public static let byOperator = Self("operator")
-    /// The statistics listed the class, because of its crashes and detected accesses.
+    /// The statistics listed the class, because of the class's crashes and detected accesses.
     public static let statistics = Self("statistics")
   }
 }
@@ -83,9 +83,9 @@ extension ProcessSummary {
     public static let nothing = Self("none")
     /// Reports contain no memory, because crashd's settings forbid it and the process therefore records none.
     public static let withheld = Self("withheld")
-    /// Reports contain no memory.
+    /// Reports contain no memory, because crashd discards it.
     ///
-    /// The process records it, but crashd's settings forbid it, so crashd discards it.
+    /// The process records its memory, but crashd's settings forbid memory in reports.
     public static let discarded = Self("discarded")
   }
 }

@@ -18,11 +18,11 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
   public var state: String
   /// Which part of the process's memory reports contain.
   ///
-  /// Nil in replies of an older crashd.
+  /// Nil in replies of a crashd version without this property.
   public var memory: Memory?
   /// The result of the last `Shield.selfTest` of the process.
   ///
-  /// Nil if there is no result, and in replies of an older crashd.
+  /// Nil if there is no result, and in replies of a crashd version without this property.
   public var selfTest: SelfTest?
 
   /// The result of a guard self-test, as the process reported it.
@@ -31,9 +31,9 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
     public var asked: [String]
     /// The kinds with a failed check.
     public var failing: [String]
-    /// The number of checks.
+    /// The number of checks in the self-test.
     public var checks: Int
-    /// The number of failed checks.
+    /// The number of failed checks in the self-test.
     public var failures: Int
     /// The time when the self-test ended, as RFC 3339 in UTC.
     public var time: String

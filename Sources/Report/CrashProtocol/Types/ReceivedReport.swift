@@ -46,18 +46,19 @@ extension ReanalyseReply: Encodable where Report: Encodable {}
 extension ReanalyseReply: Decodable where Report: Decodable {}
 extension ReanalyseReply: Equatable where Report: Equatable {}
 
-/// A report after `Reanalyse`.
+/// A report after the new analysis, and whether the analysis changed it.
 public typealias ReanalysedReport = ReanalyseReply<ReceivedReport>
 
 /// One reply of `Subscribe`.
 ///
-/// It either states that the stream is ready, or contains an event. The report has the same type as in the reply of
-/// `Get`.
+/// The reply either states that the stream is ready, or contains an event. The report of an event has the same type as
+/// in the reply of `Get`.
 package struct SubscribeReply<Report: Sendable>: Sendable {
   package var ready: Bool?
   package var cursor: String?
   package var report: Report?
-  /// The number of events since the previous reply that were removed before they were read, or that cannot be read.
+  /// The number of lost events since the previous reply: events that were removed before they were read, or that are
+  /// unreadable.
   package var lost: Int?
 
   package init(ready: Bool? = nil, cursor: String? = nil, report: Report? = nil, lost: Int? = nil) {

@@ -65,7 +65,7 @@ public struct ReportSummary: Codable, Sendable, Equatable {
 extension CrashReport {
   /// The frame whose function represents the crash in a list.
   ///
-  /// It is the first in-app frame of the crashing thread, or else the first frame with a name.
+  /// The frame is the first in-app frame of the crashing thread, or else the thread's first frame with a name.
   fileprivate var namingFrame: Frame? {
     guard let frames = threads.first?.frames else { return nil }
     return frames.first { $0.isOwn && !$0.function.isEmpty } ?? frames.first { !$0.function.isEmpty }
@@ -78,7 +78,7 @@ public struct ReportPage: Codable, Sendable, Equatable {
   public var reports: [ReportSummary]
   /// The number of reports that follow after this page.
   ///
-  /// Nil if the query did not request the number, and in replies of an older crashd.
+  /// Nil if the query did not request the number, and in replies of a crashd version without this property.
   public var more: Int?
 
   /// Creates a page.

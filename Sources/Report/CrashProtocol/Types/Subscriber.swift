@@ -14,7 +14,7 @@ public struct Subscriber: Codable, Sendable, Equatable {
   public var time: String
   /// The lag: the number of events that were stored after the cursor.
   ///
-  /// Nil in replies of an older crashd.
+  /// Nil in replies of a crashd version without this property.
   public var behind: Int?
 
   /// Creates a value from its parts.

@@ -33,7 +33,7 @@ public struct AppleRenderer: Sendable {
 
   /// Returns the distribution, followed by the kernel in parentheses.
   ///
-  /// Apple's format has the build of the system there.
+  /// In Apple's format, the build of the system is in these parentheses.
   private func system(_ machine: CrashReport.Machine?) -> String {
     let kernel = machine?.kernel ?? "Linux"
     return machine?.distribution.map { "\($0) (\(kernel))" } ?? kernel

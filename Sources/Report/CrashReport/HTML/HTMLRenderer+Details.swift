@@ -56,7 +56,7 @@ extension HTMLRenderer {
 
   /// Returns the time relative to the crash, such as `−14 ms`.
   ///
-  /// If one of the times cannot be parsed, returns the time of day.
+  /// If one of the two times cannot be parsed, returns the time of day.
   private func before(_ time: String, _ report: CrashReport) -> String {
     guard let crash = Timestamp.nanoseconds(rfc3339: report.time), let own = Timestamp.nanoseconds(rfc3339: time),
       own <= crash

@@ -6,7 +6,7 @@ struct HTMLText: CustomStringConvertible, ExpressibleByStringInterpolation {
 
   /// Creates trusted markup.
   ///
-  /// It must be a literal, so that no untrusted string can become markup.
+  /// The parameter must be a literal, so that no untrusted string can become markup.
   init(stringLiteral markup: String) { description = markup }
 
   /// Creates one line of escaped text.

@@ -1,13 +1,13 @@
 /// Checks the nesting depth of untrusted JSON, for decoders whose cost grows with the depth.
 package enum JSONDepth {
-  /// The default limit.
+  /// The default limit of the nesting depth.
   ///
-  /// It exceeds the depth of every reply from crashd, a collector or a server.
+  /// This limit exceeds the depth of every reply from crashd, a collector or a server.
   package static let answers = 64
 
   /// Checks how deep arrays and objects are nested.
   ///
-  /// The rest of the syntax is not checked.
+  /// The check ignores the other rules of the JSON syntax.
   ///
   /// Complexity: O(bytes).
   /// - Parameters:

@@ -4,7 +4,7 @@ extension JSONParser {
     offset += 1
     let start = offset
     while byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") { offset += 1 }
-    // This is the fast path for strings without escapes. Most strings have none.
+    // Strings without escapes take this fast path, because most strings contain no escapes.
     if byte == UInt8(ascii: "\"") {
       defer { offset += 1 }
       return try text(bytes[start..<offset])
@@ -53,7 +53,7 @@ extension JSONParser {
 
   /// Parses one Unicode scalar.
   ///
-  /// It is written as one `\u` escape, or as a pair of surrogates.
+  /// JSON escapes a scalar as one `\u` sequence, or as a pair of surrogates.
   private mutating func scalar() throws(JSONProblem) -> Unicode.Scalar {
     let first = try unit()
     if let scalar = Unicode.Scalar(first) { return scalar }

@@ -30,10 +30,10 @@ package enum JSONProblem: Error, Equatable, CustomStringConvertible {
 /// Parses untrusted JSON (RFC 8259) in one pass.
 ///
 /// `JSONDecoder` takes cubic time in the nesting depth if a type tries to decode one kind of value after another. The
-/// reason is that each failed attempt builds an error with the complete coding path.
+/// cost is cubic because each failed attempt builds an error with the complete coding path.
 ///
 /// Complexity: O(bytes). Each byte is read at most twice, and the stack holds at most `depth` frames. `make
-/// bench-hostile` measures the constant factor.
+/// bench-hostile` measures the time per byte.
 package struct JSONParser<Value: JSONBuildable> {
   /// The maximum length of a number in bytes.
   ///
@@ -53,8 +53,8 @@ package struct JSONParser<Value: JSONBuildable> {
   /// - Parameters:
   ///   - bytes: The JSON as UTF-8.
   ///   - depth: The maximum nesting depth of arrays and objects.
-  ///   - isStreamSafe: Whether to refuse long sequences of combining marks. `==` and the hashing of `String` sort these
-  ///     marks in every call.
+  ///   - isStreamSafe: Whether to refuse long sequences of combining marks. Every call of `==` or `hash` on a `String`
+  ///     sorts its combining marks, which is slow for long sequences.
   /// - Returns: The value.
   /// - Throws: `JSONProblem`.
   package static func parse(_ bytes: [UInt8], depth: Int, isStreamSafe: Bool = false) throws(JSONProblem) -> Value {
@@ -71,7 +71,7 @@ package struct JSONParser<Value: JSONBuildable> {
 
   var malformed: JSONProblem { .malformed(offset: offset) }
 
-  /// The next byte.
+  /// The next byte of the input.
   ///
   /// After the last byte the value is 0, which is invalid in JSON.
   var byte: UInt8 { offset < bytes.count ? bytes[offset] : 0 }

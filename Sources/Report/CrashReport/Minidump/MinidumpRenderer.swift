@@ -1,8 +1,8 @@
 /// Renders a report as a minidump, for debuggers and services that read this format.
 ///
 /// The structures come from Microsoft's `minidumpapiset.h`, with Breakpad's additions for Linux (`minidump_format.h`).
-/// These structures cannot contain the diagnosis, functions and lines. The reader of the file symbolicates by the build
-/// ids of the modules. Only x86-64 is supported.
+/// A minidump cannot contain the diagnosis, function names or line numbers. The debugger or service that reads the file
+/// symbolicates by the build ids of the modules. Only x86-64 is supported.
 public struct MinidumpRenderer: Sendable {
   /// A range of the crashed process's memory.
   public struct Memory: Sendable {
@@ -65,12 +65,12 @@ public struct MinidumpRenderer: Sendable {
       stream.append(UInt32(truncatingIfNeeded: report.signal.code))
       stream.append(zeros: 8)
       stream.append(report.signal.address?.rawValue ?? 0)
-      // The structure has room for 15 parameters, which are unused.
+      // The structure has 15 exception parameters, which are unused.
       stream.append(zeros: 4 + 4 + 15 * 8)
       stream.append(crashed.map { contexts[$0] } ?? MinidumpFile.Location(size: 0, offset: 0))
     }
-    // In Breakpad's dumps, this stream is the file from /proc, in which a NUL byte ends each argument. Here the stream
-    // has one string with all arguments.
+    // In Breakpad's dumps, this stream is the file /proc/PID/cmdline, in which a NUL byte ends each argument. In this
+    // file, the stream is one string with all arguments.
     if let command { file.addStream(.linuxCommandLine) { $0.append(command + [0]) } }
     return file.bytes
   }

@@ -1,11 +1,11 @@
 extension CrashReport {
   /// The field that a bad access probably referred to.
   ///
-  /// It is derived from the debug information and the registers.
+  /// crashd derives the field from the debug information and the registers.
   public struct AccessedField: Codable, Sendable, Equatable {
     /// The name of the field in the source code.
     ///
-    /// The name of a nested field is `outer.inner`.
+    /// The name of a nested field has the form `outer.inner`.
     public var name: String
     /// The type that contains the field.
     public var type: String

@@ -42,7 +42,7 @@ extension CrashReport {
       public static let notice = Self("notice")
       /// A condition less severe than an error.
       public static let warning = Self("warning")
-      /// An operation failed.
+      /// A failure of an operation.
       public static let error = Self("error")
       /// A failure that needs immediate attention.
       public static let critical = Self("critical")

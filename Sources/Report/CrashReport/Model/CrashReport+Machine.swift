@@ -6,7 +6,7 @@ extension CrashReport {
     public var host: String?
     /// An id of the machine, in 32 hexadecimal digits.
     ///
-    /// It is derived from the machine id and not equal to it, because machine-id(5) requires that the machine id stays
+    /// The id is derived from the machine id, but differs from it. machine-id(5) requires that the machine id stays
     /// confidential.
     public var id: String?
     /// The kernel and its version, such as `Linux 6.1.0-28-amd64`.
@@ -45,7 +45,7 @@ extension CrashReport {
 
   /// The resources that the process used at `time`.
   ///
-  /// They were read during the crash, or at the last reading before the process ended.
+  /// crashd read the resources during the crash, or at its last reading before the process ended.
   public struct Resources: Codable, Sendable, Equatable {
     /// The time of the reading, as RFC 3339 in UTC.
     public var time: String
@@ -55,11 +55,11 @@ extension CrashReport {
     public var peakResidentBytes: Int?
     /// The size of the memory in swap (VmSwap).
     public var swapBytes: Int?
-    /// The memory limit.
+    /// The memory limit of the process, in bytes.
     ///
     /// Nil if there is no limit or if it is unknown.
     public var memoryLimitBytes: Int?
-    /// The source of the memory limit: `cgroup`, or `address space` (RLIMIT_AS).
+    /// The kind of the memory limit: `cgroup` (a control group) or `address space` (RLIMIT_AS).
     public var memoryLimitSource: String?
     /// The memory that all processes in the limited control group use together.
     public var groupBytes: Int?

@@ -1,7 +1,7 @@
 extension CrashReport {
   /// Why the report does not contain the program's memory.
   ///
-  /// The stacks and the memory that registers point to were excluded.
+  /// The omitted memory consists of the stacks and the memory that registers point to.
   public struct MemoryOmission: RawRepresentable, Codable, Sendable, Hashable {
     /// The value as a string, as in JSON.
     public var rawValue: String

@@ -12,7 +12,7 @@ extension CrashReport {
 
   /// The value of a well-known annotation.
   ///
-  /// A report of an older crashd lacks the field, so the annotation is read.
+  /// The field is missing in a report of a crashd version without this field, so the annotation is read instead.
   public subscript(_ key: WellKnown) -> String? {
     switch key {
     case .release: release ?? annotations[key.rawValue]

@@ -8,9 +8,9 @@ extension CrashReport {
     public var tid: Int
     /// How far the two stacks agree.
     public var agreement: Agreement
-    /// The unwinder whose frames the report shows from the first difference on.
+    /// The unwinder whose frames the report shows after the equal frames.
     ///
-    /// The frames before that difference are equal.
+    /// Both unwinders found the same frames before the first difference.
     public var shown: Source
     /// The number of equal frames, counted from the innermost frame.
     public var common: Int
@@ -42,19 +42,21 @@ extension CrashReport.Unwinding {
     /// Creates a value from its string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// All frames are equal.
+    /// Both unwinders found the same frames.
     public static let equal = Agreement(rawValue: "equal")
-    /// All frames of the cross-check are equal, but it found fewer frames.
+    /// All frames of the cross-check equal frames of the handler, but the cross-check found fewer frames than the
+    /// handler.
     ///
-    /// The usual reason is the limited size of the stack copy.
+    /// The cross-check usually finds fewer frames because the size of the stack copy is limited.
     public static let shorter = Agreement(rawValue: "shorter")
-    /// All frames of the handler are equal, but the cross-check found more frames.
+    /// All frames of the handler equal frames of the cross-check, but the cross-check found more frames than the
+    /// handler.
     public static let longer = Agreement(rawValue: "longer")
     /// The two stacks have different callers for one frame.
     public static let different = Agreement(rawValue: "different")
   }
 
-  /// The unwinder that found frames.
+  /// One of the two unwinders.
   public struct Source: RawRepresentable, Codable, Sendable, Hashable {
     /// The value as a string, as in JSON.
     public var rawValue: String
@@ -86,7 +88,7 @@ extension CrashReport.Unwinding {
 extension TextRenderer {
   /// Returns a paragraph for each thread in the verbose form.
   ///
-  /// Otherwise returns paragraphs only for threads whose stack is uncertain.
+  /// The short form returns paragraphs only for threads whose stack is uncertain.
   func unwindingSection(_ report: CrashReport) -> [String] {
     let shown = (report.unwinding ?? []).filter { verbose || $0.agreement == .different }
     guard !shown.isEmpty else { return [] }

@@ -2,7 +2,7 @@
 ///
 /// crashd stores, streams and shows reports in this form. The keys in JSON are the names of the properties. A key is
 /// never renamed or removed. Later versions add keys, and readers must ignore unknown keys. The keys of the first
-/// schema version are always present. Their value is null if it is unknown.
+/// schema version are always present. The value of such a key is null if the value is unknown.
 public struct CrashReport: Codable, Sendable, Equatable {
   /// The current version of this schema.
   public static let currentSchema = 1
@@ -27,14 +27,14 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var diagnosis: Diagnosis
   /// The crashed threads, followed by the threads that did not crash.
   ///
-  /// The first one is the thread whose signal ended the process, or else the thread that crashed first. The other
-  /// crashed threads follow in the order of their crashes.
+  /// The first thread is the one whose signal ended the process. If no signal of a thread ended the process, it is the
+  /// thread that crashed first. The other crashed threads follow in the order of their crashes.
   public var threads: [CrashedThread]
   /// The images that were loaded, sorted by address.
   public var images: [Image]
   /// The annotations that the program set with `Shield.setTag` and `Shield.start`.
   ///
-  /// They include `release`, `environment` and `user`, which are also fields of the report.
+  /// The annotations include `release`, `environment` and `user`, which are also fields of the report.
   public var annotations: [String: String]
   /// The last breadcrumbs that the program added with `Shield.addBreadcrumb`, oldest first.
   public var breadcrumbs: [Breadcrumb]
@@ -52,7 +52,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var timing: Timing?
   /// `silent` for an unreported exit; nil for a crash.
   public var kind: Kind?
-  /// What was observed from outside the process about an unreported exit; nil for a crash.
+  /// Facts about an unreported exit that were observed from outside the process; nil for a crash.
   public var death: Death?
   /// The crash signals whose handlers were replaced; nil if there are none.
   public var replacedHandlers: [ReplacedHandler]?
@@ -64,43 +64,44 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var unwinding: [Unwinding]?
   /// Why the report does not contain the program's memory.
   ///
-  /// Nil if the report contains memory, and in older reports.
+  /// Nil if the report contains memory, and in reports of a crashd version without this property.
   ///
   /// Without memory there is no unwind cross-check, and the diagnosis uses no contents of memory.
   public var memoryOmitted: MemoryOmission?
   /// The last non-fatal incidents before the crash, oldest first.
   ///
-  /// Nil if there were none.
+  /// Nil if there were no incidents.
   public var incidents: [PastIncident]?
-  /// The number of earlier incidents that `incidents` omits; nil if it omits none.
+  /// The number of incidents before the first one in `incidents`, which are omitted; nil if none are omitted.
   public var incidentsOmitted: Int?
   /// The lines that the Swift runtime had printed before this crash.
   ///
   /// Nil if it had printed nothing.
   ///
-  /// These lines are never the cause of the crash. An example is the warning about a continuation that leaked a day
-  /// earlier.
+  /// These lines are never the cause of the crash. For example, a warning about a leaked continuation may be a day old.
   public var earlierRuntimeWarnings: [String]?
   /// The program's handler that caught the signal of this crash and raised a signal again.
   ///
-  /// Nil if there was none.
+  /// Nil if there was no such handler.
   public var raisedAgain: RaisedAgain?
   /// True while crashd is still reading the symbols of the crash.
   ///
   /// The value is nil once the report is stored.
   ///
-  /// Until then the names, the group and a part of the diagnosis are missing, and no subscriber has received the
-  /// report.
+  /// Until the report is stored, the names, the group and a part of the diagnosis are missing, and no subscriber has
+  /// received the report.
   public var isPreliminary: Bool?
   /// The value of the program's annotation `release`.
   ///
-  /// Nil if it is not set, and in older reports.
+  /// Nil if it is not set, and in reports of a crashd version without this property.
   public var release: String?
   /// The value of the program's annotation `environment`.
   public var environment: String?
   /// The value of the program's annotation `user`.
   public var user: String?
-  /// Facts about the machine; nil in older reports.
+  /// Facts about the machine.
+  ///
+  /// Nil in reports of a crashd version without this property.
   public var machine: Machine?
   /// The container in which the process ran; nil if crashd detected no container.
   public var container: Container?
@@ -141,7 +142,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
 extension CrashReport {
   /// The groups that the crash is counted in, without duplicates.
   ///
-  /// There is one group for each thread that crashed at the same time.
+  /// Each thread that crashed at the same time has a group.
   public var groups: [Group] {
     var keys: Set<String> = []
     return ([group] + (otherGroups ?? [])).filter { keys.insert($0.key).inserted }
@@ -165,15 +166,15 @@ extension CrashReport {
     public var startTime: String
     /// The systemd unit of the process, if there is one.
     public var unit: String?
-    /// True if the kernel would refuse to dump the process for its user, because the process had more privileges than
-    /// that user.
+    /// True if the kernel would refuse a core dump of the process for its user, because the process had more privileges
+    /// than that user.
     ///
-    /// In that case only root and crashd's own user can read the report. Nil for any other process, and in older
-    /// reports.
+    /// In this case, only root and crashd's own user can read the report. Nil for any other process, and in reports of
+    /// a crashd version without this property.
     public var isRestricted: Bool?
     /// True if `pid` was only reported by the process itself, as in a spool file.
     ///
-    /// In that case another process may have that pid.
+    /// Another process may have a pid that was only reported by the process itself.
     public var isPIDClaimed: Bool?
     /// The arguments of the process, joined with blanks and shortened.
     ///
@@ -185,7 +186,8 @@ extension CrashReport {
     public var cgroup: String?
     /// The version of the process's Swift runtime, such as `6.3.1`.
     public var swiftVersion: String?
-    /// How long the process had been running, in milliseconds; nil in older reports.
+    /// How long the process had been running, in milliseconds; nil in reports of a crashd version without this
+    /// property.
     public var uptime_ms: Int?
 
     /// Creates an identity from its parts.
@@ -306,7 +308,7 @@ extension CrashReport {
     ///
     /// The sentence itself contains no addresses, so that equal crashes have equal sentences.
     ///
-    /// Nil if there are no further facts, and in older reports.
+    /// Nil if there are no further facts, and in reports of a crashd version without this property.
     public var evidence: String?
 
     /// Creates a diagnosis from its parts.
@@ -364,23 +366,23 @@ extension CrashReport {
   public struct Group: Codable, Sendable, Equatable {
     /// The key of the group, in hexadecimal digits.
     ///
-    /// It is equal for all crashes of the group, in all builds.
+    /// The key is equal for all crashes of the group, in all builds.
     public var key: String
     /// The readable title of the group.
     public var title: String
     /// A key that is equal only for crashes at the same instruction of the same build.
     ///
-    /// Nil in older reports.
+    /// Nil in reports of a crashd version without this property.
     public var exact: String?
     /// A key that is equal for crashes of the same kind in the same in-app function, whatever its callers are.
     ///
-    /// Nil in older reports.
+    /// Nil in reports of a crashd version without this property.
     public var coarse: String?
     /// The version of the rules that keys are made by.
     ///
     /// The same crash may have different keys in two versions.
     ///
-    /// Nil in older reports, whose keys have version 1.
+    /// Nil in reports of a crashd version without this property; their keys have version 1.
     public var version: Int?
 
     /// Creates a group from its parts.

@@ -3,7 +3,7 @@ extension CrashReport {
   public struct CrashedThread: Codable, Sendable, Equatable {
     /// The thread id (`gettid`) in the PID namespace of the process.
     public var tid: Int
-    /// The name from `prctl(PR_GET_NAME)`.
+    /// The thread name, from `prctl(PR_GET_NAME)`.
     public var name: String
     /// Whether the thread crashed.
     ///
@@ -13,15 +13,15 @@ extension CrashReport {
     public var signal: Signal?
     /// The runtime error message of this thread; nil if it has none.
     public var reason: String?
-    /// The frames, innermost first.
+    /// The frames of the stack, innermost first.
     ///
-    /// Inlined functions have frames of their own, and the frames of async callers follow after those of the stack.
+    /// Inlined functions have frames of their own. The frames of async callers follow after the frames of the stack.
     public var frames: [Frame]
     /// The number of frames in the middle of a deep recursion that were omitted; nil if none were omitted.
     public var framesOmitted: Int?
-    /// The number of entries of `frames` before that gap, including inlined functions.
+    /// The index in `frames` at which the omitted frames were, including inlined functions.
     ///
-    /// Nil if there is no gap.
+    /// Nil if no frames were omitted.
     public var framesBeforeGap: Int?
     /// The values of the registers, by name: `rax`, … `rip`, `rflags`.
     public var registers: [String: Address]
@@ -107,7 +107,7 @@ extension CrashReport {
   public struct Silence: Codable, Sendable, Equatable {
     /// Whether the thread blocks the sampling signal.
     ///
-    /// If not, the thread did not answer in time.
+    /// If false, the thread did not respond to the sampling signal in time.
     public var isBlocking: Bool
     /// The letter by which the kernel names the thread's state (`R` running, `S` sleeping, `D` in the kernel, …).
     ///
@@ -145,7 +145,7 @@ extension CrashReport {
     public var column: Int?
     /// `true` if the address itself has no line.
     ///
-    /// `line` is then the nearest line of the same function. In all other cases, the value is nil.
+    /// `line` is then the nearest line of the same function. If the address has a line, the value is nil.
     public var isLineApproximate: Bool?
     /// The path of the image; nil if no image contains the address.
     public var image: String?
@@ -155,7 +155,7 @@ extension CrashReport {
     public var isInline: Bool
     /// Whether the frame is an async caller.
     ///
-    /// Such a frame was found through the task instead of on the stack.
+    /// The frame of an async caller was found through the task instead of on the stack.
     public var isAsync: Bool
     /// Whether the frame is in-app, that is, code of the program and not of the runtime, the system or the compiler.
     public var isOwn: Bool
@@ -231,7 +231,7 @@ extension CrashReport {
     public static let scan = Trust(rawValue: "scan")
     /// The frame is the resume address of a caller in the task's chain of AsyncContexts.
     public static let async = Trust(rawValue: "async")
-    /// This version does not define how the frame was found.
+    /// The frame was found by a method that this version does not define.
     public static let unknown = Trust(rawValue: "unknown")
   }
 }

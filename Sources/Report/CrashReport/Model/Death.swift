@@ -13,7 +13,7 @@ extension CrashReport {
     public static let silent = Kind(rawValue: "silent")
   }
 
-  /// What was observed from outside the process about an unreported exit.
+  /// Facts about an unreported exit that were observed from outside the process.
   public struct Death: Codable, Sendable, Equatable {
     /// The signal that ended the process, as the kernel reports it.
     ///
@@ -30,11 +30,12 @@ extension CrashReport {
     public var oomVictim: Bool?
     /// The number of processes in the control group that these OOM kills may have hit, including this process.
     ///
-    /// Nil if there are none.
+    /// Nil if no processes can have been hit.
     public var oomCandidates: Int?
     /// Whether the process had crashed before.
     ///
-    /// It had either survived that crash, or was killed during it. Nil if it had not crashed.
+    /// The process had either survived that crash, or was killed while it handled the crash. Nil if the process had not
+    /// crashed before.
     public var afterCrash: Bool?
     /// systemd's result for the unit whose main process this was, such as `oom-kill` or `timeout`.
     ///

@@ -21,14 +21,15 @@ public struct IncidentReport: Codable, Sendable, Equatable {
   public var kind: Kind
   /// The reaction of the in-process library.
   public var mode: Mode
-  /// Depending on the source: the class of the object, the message of the guard, or the runtime error message of the
-  /// trap.
+  /// The class of the object, the message of the guard, or the runtime error message of the trap, depending on the
+  /// source.
   public var subject: String
   /// The incident as one readable sentence.
   public var sentence: String
   /// Whether the incident proves a bug in the program.
   ///
-  /// It is `probable` if the object's deinit was deferred, because the deinit might have prevented the access.
+  /// The value is `probable` if the deinit of the object was deferred, because without the delay the deinit might have
+  /// prevented the access.
   public var confidence: Confidence
   /// The method that was called on the object.
   public var method: String?
@@ -59,7 +60,7 @@ public struct IncidentReport: Codable, Sendable, Equatable {
     public var executable: String
     /// The build id of the executable.
     public var buildID: String
-    /// Has the same meaning as in `CrashReport.ProcessIdentity`.
+    /// Whether the kernel would refuse a core dump of the process, as in `CrashReport.ProcessIdentity`.
     public var isRestricted: Bool?
 
     /// Creates a process from its parts.
@@ -88,15 +89,15 @@ public struct IncidentReport: Codable, Sendable, Equatable {
     public var release: [CrashReport.Frame]
     /// The size of the object in bytes.
     ///
-    /// Only guard pages record it.
+    /// Nil for objects of the quarantine, because only guard pages record this value.
     public var bytes: Int?
     /// The thread that allocated the object.
     ///
-    /// Only guard pages record it.
+    /// Nil for objects of the quarantine, because only guard pages record this value.
     public var allocationThread: Int?
     /// The stack of the allocation, innermost first.
     ///
-    /// Only guard pages record it.
+    /// Nil for objects of the quarantine, because only guard pages record this value.
     public var allocation: [CrashReport.Frame]?
 
     /// Creates an object from its parts.

@@ -2,7 +2,8 @@
 ///
 /// An unknown string is decoded, printed and encoded unchanged.
 ///
-/// The type cannot be created from a string literal. This prevents comparisons with a string that is not in the set.
+/// The type cannot be created from a string literal. This restriction prevents comparisons with a string that is not in
+/// the set.
 public protocol OpenEnum: RawRepresentable<String>, Codable, Hashable, Sendable, CustomStringConvertible {
   /// Creates a value from any string.
   init(rawValue: String)
@@ -39,7 +40,7 @@ extension CrashReport.ReplacedHandler {
 
     /// A handler of the program.
     public static let handler = Self("handler")
-    /// The default action.
+    /// The default action of the signal.
     public static let byDefault = Self("default")
     /// The signal is ignored.
     public static let ignored = Self("ignored")
@@ -49,7 +50,7 @@ extension CrashReport.ReplacedHandler {
 extension IncidentReport {
   /// The part of the in-process library that recorded an incident.
   ///
-  /// For a part that this version does not define, its number.
+  /// The value is a number if this version does not define the part.
   public struct Source: OpenEnum {
     /// The value as a string, as in JSON.
     public let rawValue: String
@@ -62,7 +63,7 @@ extension IncidentReport {
     public static let guarding = Self("guard")
     /// A guard page.
     public static let pages = Self("pages")
-    /// Contained work inside `Shield.isolated`.
+    /// Contained work, which `Shield.isolated` runs.
     public static let isolated = Self("isolated")
   }
 
@@ -111,7 +112,7 @@ extension IncidentReport {
 
   /// The reaction of the in-process library to a fault.
   ///
-  /// For a reaction that this version does not define, its number.
+  /// The value is a number if this version does not define the reaction.
   public struct Mode: OpenEnum {
     /// The value as a string, as in JSON.
     public let rawValue: String

@@ -7,7 +7,7 @@ extension CrashReport {
     public var cause: Cause
     /// The confidence of a diagnosis by this rule, from 0 to 1.
     public var confidence: Double
-    /// Whether the rule applies.
+    /// Whether the rule applies to this crash.
     public var applies: Bool
     /// Whether the report uses this rule.
     ///

@@ -2,13 +2,13 @@
 public struct PrivacySettings: Sendable, Equatable {
   /// Parts of key names that mark a value as secret.
   ///
-  /// An annotation is scrubbed if its key contains one of them. Upper and lower case are not distinguished.
+  /// An annotation is scrubbed if its key contains one of these parts. Upper and lower case are not distinguished.
   public var annotations = [
     "password", "passwd", "secret", "token", "authorization", "cookie", "credential", "api-key", "api_key", "apikey",
   ]
   /// Regular expressions.
   ///
-  /// Their matches are scrubbed from all strings.
+  /// The matches of these patterns are scrubbed from all strings.
   public var patterns = [
     #"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+\.[A-Za-z0-9.-]*[A-Za-z]"#, #"[Bb]earer +[A-Za-z0-9._~+/=-]+"#,
   ]

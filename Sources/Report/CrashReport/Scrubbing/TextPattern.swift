@@ -2,10 +2,11 @@
 ///
 /// A search takes linear time in the length of the string.
 ///
-/// Swift's `Regex` backtracks. Its search for a mail address takes minutes for 64 KiB of letters. `TextPattern` instead
-/// follows all possible matches at once (Thompson's construction), and works on bytes. Of the matches that begin at the
-/// earliest position, it finds the longest one. It does not support back references, look-around or lazy repetition.
-/// Patterns with these features are refused when settings are read.
+/// `TextPattern` replaces Swift's `Regex`, which backtracks. The search of `Regex` for a mail address takes minutes for
+/// 64 KiB of letters. `TextPattern` instead follows all possible matches at once (Thompson's construction), and works
+/// on bytes. Among the matches that begin at the earliest position, it finds the longest match. `TextPattern` does not
+/// support back references, look-around or lazy repetition. Patterns with these features are refused when settings are
+/// read.
 struct TextPattern: Sendable {
   /// A set of byte values.
   typealias Bytes = SIMD4<UInt64>
@@ -26,7 +27,7 @@ struct TextPattern: Sendable {
   let steps: [Step]
   /// The bytes with which a match can begin.
   private let first: Bytes
-  /// Whether a match can begin with a test of its position, or can be empty.
+  /// Whether the first step of a match can be a test of its position, or a match can be empty.
   private let beginsAnywhere: Bool
 
   static let stepLimit = 2_000
@@ -76,7 +77,7 @@ struct TextPattern: Sendable {
 extension TextPattern {
   /// The state of a search: all partial matches at one position of the string.
   ///
-  /// The partial match that began first comes first.
+  /// The partial matches are sorted by their start.
   private struct Search {
     let pattern: TextPattern
     let text: [UInt8]

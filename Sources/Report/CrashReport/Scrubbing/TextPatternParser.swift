@@ -218,7 +218,7 @@ struct TextPatternBuilder {
   private(set) var steps: [TextPattern.Step] = []
   /// The number of parts so far.
   ///
-  /// The number is limited separately, because empty parts have no steps, but nested repetitions multiply the parts.
+  /// This number has its own limit, because empty parts have no steps, but nested repetitions multiply the parts.
   private var count = 0
 
   mutating func append(_ step: TextPattern.Step) throws(PatternProblem) {

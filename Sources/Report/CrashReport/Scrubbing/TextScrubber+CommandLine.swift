@@ -1,8 +1,8 @@
-/// Scrubs command lines. It scrubs the values of options, variables and headers whose names mark secrets, and the user
-/// information in URLs.
+/// Scrubs command lines. The scrubber replaces the values of options, variables and headers whose names mark secrets,
+/// and the user information in URLs.
 ///
-/// The scrubber only splits words. It does not parse the options of specific programs. Therefore it does not detect
-/// `-pVALUE`, or a secret whose name is not in the list.
+/// The scrubber only splits words. The scrubber does not parse the options of specific programs. Therefore it does not
+/// detect `-pVALUE`, or a secret whose name is not in the list.
 extension TextScrubber {
   /// Scrubs arguments, and joins them with blanks.
   ///
@@ -18,7 +18,7 @@ extension TextScrubber {
 
   /// Scrubs one argument.
   ///
-  /// It may itself be a command line, such as the argument of `sh -c`.
+  /// The argument may itself be a command line, such as the argument of `sh -c`.
   /// - Parameters:
   ///   - argument: The argument to scrub.
   ///   - isValue: On input, whether the previous word is an option whose value is secret. On output, whether the last

@@ -67,8 +67,8 @@ public struct TextScrubber: Sendable {
 
   /// Scrubs one string.
   ///
-  /// If the string is longer than any string in crashd's reports, it is truncated, because the rest would not be
-  /// searched.
+  /// A string that is longer than any string in crashd's reports is truncated, because the bytes after this length
+  /// would not be searched.
   public func scrub(_ text: String) -> String {
     var bytes = Array(text.utf8.prefix(Self.textLimit))
     for pattern in patterns {

@@ -21,7 +21,7 @@ struct StackLayout {
   private let frames: [CrashReport.Frame]
   /// Whether runtime frames are folded.
   ///
-  /// They are not folded if the thread has no in-app frame, because no frame could then stand out.
+  /// Runtime frames are not folded if the thread has no in-app frame, because no frame could then stand out.
   private let folds: Bool
   private let collapses: Bool
 

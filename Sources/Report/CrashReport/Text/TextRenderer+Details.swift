@@ -35,7 +35,7 @@ extension TextRenderer {
 
   /// Returns the group as a readable line.
   ///
-  /// A report that is not stored yet has no group. In that case the line states the reason.
+  /// A report that is not stored yet has no group. For a report without a group, the line states the reason.
   static func groupText(_ report: CrashReport) -> String {
     if report.isPreliminary == true { return "none yet: this report is preliminary, as its symbols are being read" }
     return "\(report.group.key)  \(report.group.title)"
@@ -43,7 +43,8 @@ extension TextRenderer {
 
   /// Returns a line about memory.
   ///
-  /// For an unreported exit, it is the number of OOM kills. For a crash, it is the reason why no memory was stored.
+  /// For an unreported exit, the line states the number of OOM kills. For a crash, the line states why no memory was
+  /// stored.
   private func memory(_ report: CrashReport) -> String {
     guard let death = report.death, let kills = death.oomKills, kills > 0 else { return Self.memoryText(report) }
     return "\(counted(kills, "process", "processes")) killed for memory in cgroup \(death.cgroup ?? "?")"

@@ -3,8 +3,8 @@
 /// The output begins with the sentence of the diagnosis, the runtime error message, and the crashed thread. In-app
 /// frames stand out, and runtime frames are folded.
 ///
-/// The output contains no control characters except line feeds. With `color`, it also contains the renderer's escape
-/// sequences.
+/// The output contains no control characters except line feeds. With `color`, the output also contains the renderer's
+/// escape sequences.
 public struct TextRenderer: Sendable {
   /// Whether to use ANSI colors.
   public var color: Bool
@@ -76,14 +76,15 @@ public struct TextRenderer: Sendable {
 
   var style: TextStyle { TextStyle(color: color) }
 
-  /// The width of sentences.
+  /// The width of sentences, in columns.
   ///
-  /// It is limited, because sentences on wider lines are hard to read. Stacks use the whole width of the output.
+  /// This width is limited, because sentences on wider lines are hard to read. Stacks use the whole width of the
+  /// output.
   var prose: Int { min(width, 120) }
 
   /// Returns the sentence of the diagnosis.
   ///
-  /// The runtime error message follows if it has further information.
+  /// The runtime error message follows if the message contains further information.
   private func headline(_ report: CrashReport) -> [String] {
     let sentence = CleanText.line(report.diagnosis.sentence)
     let title = sentence.isEmpty ? "\(report.process.name) crashed by \(report.signal.name)" : sentence

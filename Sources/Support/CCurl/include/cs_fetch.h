@@ -19,15 +19,15 @@ struct cs_fetcher;
 
 /// Initializes libcurl, reads the machine's certificates, and resolves the servers' names. The URLs must outlive the
 /// result. Precondition: called once in a process. Returns NULL and a problem if downloads are impossible. If the name
-/// of a server cannot be resolved, cs_fetcher_get returns this problem for the server.
+/// of a server cannot be resolved, a later cs_fetcher_get for this server returns the problem.
 struct cs_fetcher *cs_fetcher_make(const char *const *urls, size_t count, struct cs_fetch_problem *ret_problem);
 
 /// A request to one server.
 struct cs_fetch_request {
   const char *path; // appended to the server's URL, without a leading slash
-  int output;       // a file, which is emptied first
+  int output;       // the descriptor of a file, which is emptied before the download
   uint64_t limit_bytes;
-  uint32_t timeout_ms; // limit of the whole request
+  uint32_t timeout_ms; // limit of the time for the whole request
 };
 
 enum cs_fetch_result {

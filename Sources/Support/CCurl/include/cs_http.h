@@ -13,7 +13,8 @@ enum {
 /// A connection that stays open between requests. Only one thread at a time may use it.
 struct cs_http;
 
-/// Returns NULL if libcurl cannot be used. The first call in a process must return before another call begins.
+/// Returns NULL if libcurl cannot be used. The first call in a process must return before another thread makes a call,
+/// because it initializes libcurl.
 struct cs_http *cs_http_make(void);
 void cs_http_free(struct cs_http *http);
 
@@ -23,7 +24,7 @@ struct cs_http_request {
   const void *body;
   size_t body_bytes;
   const char *ca_file; // empty means the machine's certificates
-  uint32_t timeout_ms; // limit of the whole request
+  uint32_t timeout_ms; // limit of the time for the whole request
   int stop;            // a descriptor whose hang-up ends the transfer, or -1
 };
 

@@ -1,4 +1,4 @@
-// The Linux calls that crashd needs and Swift cannot make, because they are variadic, use control messages, or are
+// The Linux calls that crashd needs and Swift cannot make. These calls are variadic, use control messages, or are
 // declared in headers outside the Glibc module. These functions do not contain policy.
 #ifndef CD_SYSTEM_H
 #define CD_SYSTEM_H
@@ -37,7 +37,7 @@ int cd_process_open(int32_t pid, int *ret_pidfd);
 // ENOTSUP if this kernel does not provide the status.
 int cd_process_end(int pidfd, int *ret_status);
 
-// Returns whether the process exists, also as a zombie. If so, its pid has not been reused.
+// Returns whether the process exists, also as a zombie. If the process exists, its pid has not been reused.
 bool cd_process_exists(int pidfd);
 
 // Returns the inode of a pidfd, which is unique to the process (Linux 6.9). Returns 0 if this kernel gives all pidfds
@@ -99,12 +99,12 @@ int cd_child_status(int32_t pid, int *ret_status, uint64_t *ret_cpu_ns);
 int cd_file_open_regular(int directory, const char *path, bool follow, int *ret_descriptor);
 
 // Opens a regular file by a path, with the privileges of `user`. If crashd runs as root, the calling thread opens the
-// file as that user without groups. Returns ELOOP for a path through a link of /proc, which may lead into a container.
-// The call may wait for the file system.
+// file as that user, without the user's groups. Returns ELOOP for a path through a link of /proc, which may lead into a
+// container. The call may wait for the file system.
 int cd_file_open_regular_as(uint32_t user, const char *path, int *ret_descriptor);
 
-// Facts about an open file that the kernel knows without calling the file system, which may never answer
-// (AT_STATX_DONT_SYNC).
+// Facts about an open file that the kernel has in memory (AT_STATX_DONT_SYNC). These facts are available even if the
+// file system does not answer.
 typedef struct cd_file_facts {
   uint64_t device;
   uint64_t inode;
@@ -119,11 +119,12 @@ int cd_file_look(int descriptor, cd_file_facts *ret_facts);
 // Returns the facts about the executable of a process, by the link /proc/PID/exe.
 int cd_process_look_at_program(int32_t pid, cd_file_facts *ret_facts);
 
-// Returns whether only root of this machine can have set the owner of a file. This is the case if the mount honors
-// set-user-ID bits; mounts by users and of removable disks do not honor them. The call may wait for the file system.
+// Returns whether only root of this machine can have set the owner of a file. Only root can have set it if the mount
+// honors set-user-ID bits. Mounts by users and mounts of removable disks do not honor these bits. The call may wait for
+// the file system.
 int cd_file_is_vouched_for(int descriptor, bool *ret_is_vouched_for);
 
-// Returns whether a file is in a file system that was created since the machine booted: tmpfs.
+// Returns whether a file is in a tmpfs, a file system whose files were created since the machine booted.
 bool cd_file_is_of_this_boot(int descriptor);
 
 // Creates a memfd of `size` bytes that can be sealed, and sets its seals (SHRINK, GROW, SEAL).

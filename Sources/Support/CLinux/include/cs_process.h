@@ -7,11 +7,11 @@
 
 // The options of a child.
 struct cs_process_options {
-  int stdin_fd; // -1 means the parent's descriptor
+  int stdin_fd; // -1 means that the child inherits the parent's descriptor
   int stdout_fd;
   int stderr_fd;
-  bool own_group;   // the terminal does not send signals to a group of its own
-  int death_signal; // sent to the child when the parent's thread ends; 0: no signal
+  bool own_group;   // run the child in its own process group, to which the terminal sends no signals
+  int death_signal; // the signal that the child gets when the parent's thread ends; 0: no signal
   const sigset_t *signal_mask;
 };
 

@@ -4,9 +4,10 @@ public import CrashShieldGuards
 import Dispatch
 import Synchronization
 
-/// Checks whether guards still absorb faults.
+/// Checks whether guards absorb faults.
 ///
-/// Runs a self-test in this process. Other processes publish the results of their own self-tests.
+/// The doctor runs a self-test in its own process. For other processes, it reads the self-test results that they
+/// published.
 public enum GuardFacts: Sendable {
   /// Tests the guards of CrashShield in this process, and waits for the result.
   ///

@@ -4,7 +4,7 @@ import CrashReport
 
 /// Checks whether other code has replaced the shield's signal handlers.
 ///
-/// `/proc` shows that a signal has a handler, but not which code installed it. The check therefore reads the record of
+/// `/proc` shows that a signal has a handler, but not which code installed it. Therefore the check reads the report of
 /// the program's last crash.
 struct HandlerFacts {
   private var report: CrashReport?

@@ -9,7 +9,9 @@ struct ImageFacts {
   private var sections: Set<String>
   /// The name of the debug file, from the section `.gnu_debuglink` that `strip` writes.
   private var debugLink: String?
-  /// The build id from the section `.note.gnu.build-id`, because the segments of a debug file may not have content.
+  /// The build id of the file.
+  ///
+  /// The id is read from the section `.note.gnu.build-id`, because the segments of a debug file may not have content.
   private var notedID: String?
 
   private static let sectionLimit = 4096
@@ -19,8 +21,8 @@ struct ImageFacts {
   /// Fails if the file is not readable, or is not a little-endian 64-bit ELF file.
   init?(path: String) {
     var status = stat()
-    // Check the type before opening the file, because opening a device may have side effects. stat follows links, also
-    // those in /proc. Invariant: stat fills in the structure.
+    // Check the file type before opening the file, because opening a device may have side effects. stat also follows
+    // the links in /proc. Invariant: stat fills in the structure.
     guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else { return nil }
@@ -34,7 +36,7 @@ struct ImageFacts {
     debugLink = Self.content(of: found[".gnu_debuglink"], in: file).map {
       String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
     }
-    // The header of the note has 16 bytes: two sizes and the type with four bytes each, then "GNU" and a NUL.
+    // The note begins with 16 bytes: two sizes and the type with four bytes each, then "GNU" and a NUL byte.
     notedID = Self.content(of: found[".note.gnu.build-id"], in: file).map { BuildID.text($0.dropFirst(16)) }
   }
 
@@ -70,7 +72,8 @@ struct ImageFacts {
 
   /// Returns the findings.
   ///
-  /// `name` is the file's path as far as it is known. Debug files are searched in the directory of this path.
+  /// `name` is the file's path, or a shorter name if the path is unknown. Debug files are also searched in the
+  /// directory of this path.
   func findings(of name: String) -> [Finding] {
     var findings = [Finding(.note, "program", name)]
     if let buildID {
@@ -85,7 +88,7 @@ struct ImageFacts {
   }
 
   private func symbols(of name: String) -> Finding {
-    // Without a build id, crashd does not find any symbols, not even those in the file itself.
+    // Without a build id, crashd does not find any symbols, not even the symbols in the file itself.
     guard buildID != nil else {
       return Finding(
         .warning, "symbols", "reports will have addresses instead of names: crashd finds symbols by the build id",

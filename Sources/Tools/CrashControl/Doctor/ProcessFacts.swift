@@ -19,7 +19,7 @@ struct ProcessFacts {
   /// Whether the process is known to have started the shield.
   var hasShield: Bool { hasRing == true }
 
-  /// The crash signals, which the shield handles.
+  /// The crash signals: the signals that the shield handles.
   static let signals: [(number: Int32, name: String)] = [
     (SIGILL, "SIGILL"), (SIGTRAP, "SIGTRAP"), (SIGABRT, "SIGABRT"), (SIGBUS, "SIGBUS"), (SIGFPE, "SIGFPE"),
     (SIGSEGV, "SIGSEGV"), (SIGSYS, "SIGSYS"),
@@ -80,7 +80,7 @@ struct ProcessFacts {
       Self.signals.filter { mask >> UInt64($0.number - 1) & 1 == 1 }.map(\.name)
     }
     let missing = names(~caught)
-    // HandlerFacts checks whether these handlers are the shield's.
+    // `HandlerFacts` checks whether these signal handlers are the shield's.
     if missing.isEmpty { return Finding(.good, "handlers", "every crash signal has a handler") }
     let which = missing.joined(separator: ", ")
     let how =
@@ -90,9 +90,9 @@ struct ProcessFacts {
       remedy: "code in the process removed the shield's handlers after Shield.start()")
   }
 
-  /// Reports whether threads have alternate signal stacks, as far as the environment shows it.
+  /// Reports whether the process's environment shows that its threads have alternate signal stacks.
   ///
-  /// Other processes cannot read this from the kernel, which reports an alternate stack only to its own thread.
+  /// The environment is the only evidence, because the kernel reports an alternate signal stack only to its own thread.
   private func alternateStacks() -> Finding? {
     guard hasRing == true else { return nil }
     if environment?.contains("CRASHSHIELD_ALTSTACKS=0") == true {
@@ -108,7 +108,7 @@ struct ProcessFacts {
 
   /// Checks whether Swift's own backtracer is on.
   ///
-  /// The backtracer takes seconds, during which the crashed process does not end, and does not serve requests.
+  /// The backtracer runs for seconds. During this time, the crashed process does not end and does not serve requests.
   private func backtracer() -> Finding? {
     guard let setting = environment?.first(where: { $0.hasPrefix("SWIFT_BACKTRACE=") }) else { return nil }
     let value = setting.dropFirst("SWIFT_BACKTRACE=".count)

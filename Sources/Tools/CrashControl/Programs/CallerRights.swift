@@ -3,11 +3,11 @@ import Glibc
 
 /// Whether crashctl has more privileges than its caller, by sudo, doas or pkexec, or by the kernel's AT_SECURE.
 ///
-/// If crashctl has more privileges than its caller, it does not start programs that give the caller a shell. Otherwise
-/// a sudo rule that allows crashctl would allow every command.
+/// If crashctl has more privileges than its caller, it does not start programs that give the caller a shell. If it
+/// started them, a sudo rule that allows only crashctl would allow every command.
 ///
-/// Limit: in a shell of `sudo -s`, `SUDO_UID` is set, and crashctl refuses as well; the user of that shell can unset
-/// the variable. A caller whom sudo allows only crashctl cannot unset it.
+/// Limit: in a shell of `sudo -s`, `SUDO_UID` is set, and crashctl also refuses to start these programs. The user of
+/// that shell can unset the variable. A caller whom sudo allows to run only crashctl cannot unset it.
 struct CallerRights {
   /// The evidence for additional privileges, such as `SUDO_UID is set`; nil if there is no evidence.
   let surplus: String?
@@ -17,7 +17,7 @@ struct CallerRights {
       surplus = "crashctl has more privileges than its caller"
       return
     }
-    // sudo and pkexec set these variables in crashctl's environment, and the caller cannot prevent it.
+    // sudo and pkexec set these variables in crashctl's environment, and the caller cannot prevent this.
     let raised = ["SUDO_UID", "PKEXEC_UID"].first { name in environment[name].map { uid_t($0) != user } ?? false }
     if let raised {
       surplus = "\(raised) is set"

@@ -27,11 +27,11 @@ struct ChildProcess {
   struct Options {
     /// The descriptors that become the child's descriptors 0, 1 and 2.
     ///
-    /// For nil, the child inherits crashctl's descriptor.
+    /// For each element that is nil, the child inherits crashctl's descriptor.
     var standardInput: Int32?
     var standardOutput: Int32?
     var standardError: Int32?
-    /// Whether the terminal does not send signals to the child, and the kernel kills the child when crashctl ends.
+    /// Whether the child is isolated from the terminal's signals, and the kernel kills the child when crashctl ends.
     var isServant = false
     var environment: [String: String]
     var signalMask = SignalSet()
@@ -95,7 +95,8 @@ struct ChildProcess {
       kill(pid, SIGKILL)
       _ = ends(within: 10_000)
     }
-    // Kill the group before reaping its leader: after that, the kernel may reuse the number of the process group.
+    // Kill the group before reaping its leader. After the leader is reaped, the kernel may reuse the number of the
+    // process group.
     if hasGroup { kill(-pid, SIGKILL) }
     return endIfOver()
   }

@@ -5,7 +5,7 @@ internal import LinuxSystem
 
 /// The location of a crashed process's core dump, if the system wrote one.
 public enum CoreFile: Sendable, Equatable {
-  /// The core dump is this file.
+  /// The file that contains the core dump.
   case file(String)
   /// systemd-coredump may have the core dump.
   case systemd
@@ -39,10 +39,10 @@ public enum CoreFile: Sendable, Equatable {
     do throws(CorePlace.Unreadable) { candidates = try place.candidates() } catch {
       return .none(because: "cannot read the directory of core dumps, '\(error.directory)': \(error.reason)")
     }
-    // Skip files from before the crash: they are core dumps of earlier processes with the same pid.
+    // Skip files from before the crash, because they are core dumps of earlier processes with the same pid.
     let new = candidates.filter { $0.modified_s >= crash_s }
-    // Skip names with special characters: the name of a core dump contains the process name, which the process chooses,
-    // and lldb copies its arguments into commands.
+    // Skip names with special characters, because lldb copies its arguments into commands. The name of a core dump
+    // contains the process name, which the process chooses.
     let plain = new.filter { $0.path.unicodeScalars.allSatisfy(DebuggedProgram.isPlain) }
     if let found = plain.min(by: { $0.modified_s < $1.modified_s }) { return .file(found.path) }
     if !new.isEmpty {
@@ -61,7 +61,7 @@ private struct CorePlace {
     case anything
   }
 
-  /// The error if the directory does not exist, or the caller may not read it.
+  /// The error for a directory that does not exist, or that the caller may not read.
   struct Unreadable: Error {
     var directory: String
     var reason: String
@@ -71,7 +71,7 @@ private struct CorePlace {
   private let name: [Part]
   /// The users whose files may be core dumps of the process.
   ///
-  /// Files of other users are ignored.
+  /// Files of all other users are ignored.
   private let owners: Set<Int>
 
   /// Fails if the directory is unknown.
@@ -99,8 +99,8 @@ private struct CorePlace {
   private static func part(_ kind: Character, _ report: CrashReport) -> Part {
     switch kind {
     case "%": .text("%")
-    // `%p` is the pid inside a container, and `%P` the pid outside. Both must be the report's pid: it is better to miss
-    // a core dump than to use that of another process.
+    // `%p` is the pid inside a container, and `%P` the pid outside. Both pids must be the report's pid. Missing a core
+    // dump is better than using the core dump of another process.
     case "p", "P": .text("\(report.process.pid)")
     case "u": .text("\(report.process.uid)")
     case "s": .text("\(report.signal.number)")
@@ -115,8 +115,8 @@ private struct CorePlace {
   func candidates() throws(Unreadable) -> [(path: String, modified_s: Int)] {
     let names: [String]
     do { names = try FileManager.default.contentsOfDirectory(atPath: directory) } catch {
-      // Check with `access`, because the system's error message is shorter than Foundation's, which contains
-      // Foundation's error codes.
+      // Check with `access`, because the error message of the system is short. The message of Foundation contains error
+      // codes.
       let isReadable = unsafe access(directory + "/.", R_OK | X_OK) == 0
       throw Unreadable(directory: directory, reason: isReadable ? "\(error)" : SystemError.text(errno))
     }

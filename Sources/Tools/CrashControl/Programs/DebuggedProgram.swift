@@ -4,11 +4,11 @@ internal import CrashReport
 ///
 /// The crashed process chose the path, and a debugger interprets its arguments. gdb parses `-ex=shell …` as an option.
 /// lldb copies arguments into commands, in which a line feed ends the command and a backtick starts an expression.
-/// Therefore the path is accepted only if it is absolute, consists of plain characters, and the file at the path has
-/// the build id of the report.
+/// Therefore the path must be absolute and consist of plain characters. The file at the path must have the build id of
+/// the report.
 ///
-/// Limit: the owner of the directory can replace the file before the debugger opens it. This is acceptable: debuggers
-/// routinely open files of other users, and do not execute code from them.
+/// Limit: the owner of the directory can replace the file before the debugger opens it. This limit is acceptable,
+/// because debuggers routinely open files of other users, and do not execute code from them.
 struct DebuggedProgram {
   /// The reason why the path is not passed to the debugger.
   struct Refusal: Error, Equatable {

@@ -9,7 +9,7 @@ extension Demonstration {
 
   /// Restarts the crashing program until crashd protects its class.
   ///
-  /// The program then survives, and its incident is printed.
+  /// When crashd protects the class, the program survives, and its incident is printed.
   /// - Throws: `Failure` when crashd or crash-maker cannot be started, or the program is not protected in time.
   public func runDangling() throws { try run(showDangling) }
 
@@ -37,7 +37,8 @@ extension Demonstration {
 
   /// Makes crashd count every restart.
   ///
-  /// By default crashd counts a restart loop as one crash an hour, which is too slow for a demo.
+  /// By default, crashd counts all crashes of a restart loop within one hour as one crash, which is too slow for a
+  /// demo.
   private func countEveryCrash(_ client: CrashClient) throws {
     var rules = DanglingRules()
     rules.crashLoopSeconds = 0

@@ -37,8 +37,8 @@ public struct Demonstration: Sendable {
     let signals = SignalSet([SIGINT, SIGTERM, SIGHUP, SIGPIPE])
     let before = signals.block()
     try body(signals)
-    // Re-raise a signal that ended the demonstration, except SIGPIPE: the write error has already ended the
-    // demonstration.
+    // Re-raise a signal that ended the demonstration. SIGPIPE is the exception, because the write error has already
+    // ended the demonstration.
     if let signal = signals.pending(), signal != SIGPIPE { cs_process_die_by(signal) }
     before.install()
   }
@@ -79,7 +79,7 @@ public struct Demonstration: Sendable {
     settings["CRASHSHIELD_SOCKET"] = daemon.attachPath
     settings["CRASHSHIELD_SPOOL"] = nil
     settings["CRASHSHIELD_DISABLE"] = nil
-    // Disable Swift's own backtracer, which would also print a report, and takes seconds.
+    // Disable Swift's own backtracer, because it would print a second report and run for seconds.
     settings["SWIFT_BACKTRACE"] = "enable=no"
     let maker: ChildProcess
     do throws(ChildProcess.StartError) {

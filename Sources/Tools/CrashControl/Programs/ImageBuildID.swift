@@ -10,8 +10,8 @@ enum ImageBuildID {
 
   /// Returns the build id in lower-case hexadecimal digits, or nil if the file does not exist or has no build id.
   static func read(_ path: String) -> String? {
-    // Check the type before opening the file for reading, because opening a device may have side effects. O_PATH does
-    // not open the device.
+    // Check the file type before opening the file for reading, because opening a device may have side effects. O_PATH
+    // does not open the device.
     let place = unsafe open(path, openPath | O_CLOEXEC)
     guard place >= 0 else { return nil }
     defer { close(place) }
@@ -65,7 +65,7 @@ enum ImageBuildID {
     (0..<count).reduce(0) { $0 | UInt64(bytes[offset + $1]) << UInt64(8 * $1) }
   }
 
-  /// Returns exactly `count` bytes, or nil if the file is shorter.
+  /// Returns exactly `count` bytes, or nil if the file ends before them.
   static func bytes(of file: Int32, at offset: UInt64, count: Int) -> [UInt8]? {
     guard let offset = off_t(exactly: offset) else { return nil }
     var bytes = [UInt8](repeating: 0, count: count)

@@ -12,7 +12,7 @@ struct PrivateDaemon: ~Copyable {
   let client: CrashClient
   /// The attach socket of this crashd, at which programs register.
   let attachPath: String
-  /// The temporary directory.
+  /// The temporary directory of this crashd.
   let directory: String
   private let process: ChildProcess
   private let storage: PrivateDirectory
@@ -78,7 +78,7 @@ struct PrivateDaemon: ~Copyable {
     }
 
     var settings = environment
-    // If systemd set these variables for crashctl, the private crashd must not inherit them.
+    // systemd may have set these variables for crashctl, and the private crashd must not inherit them.
     for name in ["LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "WATCHDOG_USEC", "WATCHDOG_PID", "CRASHSHIELD_SPOOL"] {
       settings[name] = nil
     }

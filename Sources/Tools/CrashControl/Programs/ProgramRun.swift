@@ -45,8 +45,9 @@ public struct ProgramRun: Sendable {
     var settings = environment
     settings["CRASHSHIELD_SOCKET"] = daemon.attachPath
     settings["CRASHSHIELD_SPOOL"] = nil
-    // CRASHSHIELD_EARLY makes a constructor start the shield. A program with the shield then also records crashes before
-    // its call of Shield.start(). In any other program the preloaded library starts the shield.
+    // CRASHSHIELD_EARLY makes a constructor start the shield. A program that contains the shield therefore also records
+    // crashes before its call of Shield.start(). In a program that does not contain the shield, the preloaded library
+    // starts the shield.
     settings["CRASHSHIELD_EARLY"] = environment["CRASHSHIELD_EARLY"] ?? "1"
     // With CRASHSHIELD_FORK, the forked workers of a server attach as well.
     settings["CRASHSHIELD_FORK"] = environment["CRASHSHIELD_FORK"] ?? "1"
@@ -82,7 +83,8 @@ public struct ProgramRun: Sendable {
     let client = daemon.client
     do throws(ClientError) {
       let outcome = try client.awaitProcess(Int(program.pid), timeout: Self.settleLimit)
-      // Also wait for ended processes that the program started, because they may have crashed, too.
+      // Also wait for the reports of ended processes that the program started, because these processes may have
+      // crashed.
       for other in try client.processes() where kill(pid_t(truncatingIfNeeded: other.pid), 0) != 0 {
         _ = try client.awaitProcess(other.pid, timeout: Self.settleLimit)
       }

@@ -2,17 +2,19 @@ import FoundationEssentials
 
 /// The programs that crashctl starts.
 enum Programs {
-  /// Returns the path of the program in the directory of crashctl's executable; if it does not exist, returns the name,
-  /// which PATH resolves.
+  /// Returns the path of the program in the directory of crashctl's executable.
+  ///
+  /// If there is no such file, returns the name, and the lookup in PATH finds the program.
   static func find(_ name: String) -> String {
     guard let beside = directory.map({ $0 + "/" + name }) else { return name }
     return FileManager.default.isExecutableFile(atPath: beside) ? beside : name
   }
 
-  /// Returns the path of the shield library, for programs that do not link it: `CRASHSHIELD_LIBRARY`, else the library
-  /// in crashctl's directory or in `../lib`.
+  /// Returns the path of the shield library, for programs that do not link it.
   ///
-  /// Returns nil if the library does not exist, or if the variable is set but empty.
+  /// The path is `CRASHSHIELD_LIBRARY` if this variable is set. If the variable is not set, the path is that of the
+  /// library in crashctl's directory or in `../lib`. Returns nil if the library does not exist, or if the variable is
+  /// set but empty.
   static func preloadedLibrary(_ environment: [String: String]) -> String? {
     let name = "libcrashshield.so"
     let known = environment["CRASHSHIELD_LIBRARY"].map { [$0] }

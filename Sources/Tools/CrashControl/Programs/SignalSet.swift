@@ -10,8 +10,7 @@ struct SignalSet {
     for signal in signals { unsafe sigaddset(&value, signal) }
   }
 
-  /// Blocks the signals of this set, in addition to those that are blocked already, and returns the previous signal
-  /// mask.
+  /// Blocks the signals of this set, in addition to the already blocked signals, and returns the previous signal mask.
   func block() -> SignalSet { change(SIG_BLOCK) }
 
   /// Sets the signal mask to exactly this set.
@@ -19,7 +18,7 @@ struct SignalSet {
 
   private func change(_ how: Int32) -> SignalSet {
     var old = SignalSet()
-    // Invariant: pthread_sigmask uses both pointers only during the call. It fails only for an unknown `how`.
+    // Invariant: pthread_sigmask uses both pointers only during the call. The call fails only for an unknown `how`.
     _ = unsafe withUnsafePointer(to: value) { unsafe pthread_sigmask(how, $0, &old.value) }
     return old
   }
@@ -37,14 +36,14 @@ struct SignalSet {
 
   /// Waits for a signal of this set, which must be blocked.
   ///
-  /// `isSent` is true if a process sent the signal, and false if the kernel sent it, for example for a key of the
-  /// terminal.
+  /// `isSent` is true if a process sent the signal. `isSent` is false if the kernel sent the signal, for example for a
+  /// key of the terminal.
   func next() -> (signal: Int32, isSent: Bool) {
     while true {
       var information = unsafe siginfo_t()
       // Invariant: sigwaitinfo uses both pointers only during the call.
       let signal = unsafe withUnsafePointer(to: value) { unsafe sigwaitinfo($0, &information) }
-      // If the result is negative, a signal that is not in the set interrupted the wait: wait again.
+      // A negative result means that a signal outside the set interrupted the wait, so wait again.
       if signal > 0 { return (signal, unsafe information.si_code <= 0) }
     }
   }

@@ -6,13 +6,13 @@ import Synchronization
 /// The source code of a report's frames, from files that both the caller and the crashed process's user may read.
 ///
 /// The paths come from the crashed program, and a hostile program may name any file. For this reason crashd never opens
-/// these files. crashctl opens them with the privileges of its caller. It opens only regular files of limited size that
-/// the user of the crashed process may read. Otherwise a crashctl of root would print files that this user must not
-/// read.
+/// these files. crashctl opens them with the privileges of its caller. crashctl opens only regular files of limited
+/// size that the user of the crashed process may read. Without this limit, root's crashctl would print files that this
+/// user must not read.
 ///
 /// A source file that was changed after the image was built is skipped, because its lines may differ. The build time is
-/// the modification time of the image file. If another build was deployed at the path of the image, crashctl does not
-/// show source code.
+/// the modification time of the image file. If the file at the path of the image now has another build id, crashctl
+/// does not show source code.
 final class SourceFiles: Sendable {
   private static let fileLimitBytes = 4 << 20
   private static let allLimitBytes = 16 << 20
@@ -59,7 +59,7 @@ final class SourceFiles: Sendable {
     }
   }
 
-  /// Returns the time at which the image was built, or nil if its path now has another build.
+  /// Returns the time at which the image was built, or nil if the file at its path has another build id.
   private func modification(of path: String) -> timespec? {
     // Do not accept a relative path, because it would depend on the caller's working directory.
     guard path.hasPrefix("/"), let buildID = buildIDs[path], !buildID.isEmpty, ImageBuildID.read(path) == buildID else {
@@ -71,8 +71,8 @@ final class SourceFiles: Sendable {
   }
 
   private func read(_ path: String, noLaterThan built: timespec) -> [UInt8]? {
-    // Check the type before opening the file for reading, because opening a device may have side effects. O_PATH does
-    // not open the device.
+    // Check the file type before opening the file for reading, because opening a device may have side effects. O_PATH
+    // does not open the device.
     let place = unsafe open(path, openPath | O_CLOEXEC)
     guard place >= 0 else { return nil }
     defer { close(place) }

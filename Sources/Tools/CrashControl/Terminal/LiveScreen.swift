@@ -13,7 +13,8 @@ public struct LiveScreen: ~Copyable, Sendable {
     guard isatty(STDOUT_FILENO) == 1, unsafe tcgetattr(STDIN_FILENO, &now) == 0 else {
       throw Failure(.usage, "top is for a terminal: see --once, or crashctl groups")
     }
-    // Block the signals first: a signal that ended the process between these calls would leave the terminal changed.
+    // Block the signals before changing the terminal. If a signal ended the process between these calls, the terminal
+    // would stay changed.
     _ = ends.block()
     let screen = LiveScreen(before: now)
     now.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
@@ -47,7 +48,7 @@ public struct LiveScreen: ~Copyable, Sendable {
   public enum Event: Sendable, Equatable {
     /// The user pressed q or Ctrl-C, a signal arrived, or the terminal's input ended.
     case quit
-    /// The timeout expired.
+    /// The timeout of the wait expired.
     case timeout
     /// The user pressed any other key.
     case key(Character)
@@ -70,7 +71,7 @@ public struct LiveScreen: ~Copyable, Sendable {
   }
 
   deinit {
-    // Ignore an error of this write: the terminal is then closed and cannot show the error.
+    // Ignore a write error, because it means that the terminal is closed and cannot show the error.
     do throws(Failure) { try Output.write("\u{1b}[?25h\u{1b}[?1049l") } catch {}
     var before = before
     unsafe tcsetattr(STDIN_FILENO, TCSANOW, &before)

@@ -8,7 +8,7 @@ extension Output {
   ///
   /// If the path is not a regular file, but for example `/dev/null`, a pipe or a terminal, the bytes are written to it
   /// directly.
-  /// - Throws: `Failure` with the path and the reason. An existing file is then unchanged.
+  /// - Throws: `Failure` with the path and the reason. If the write fails, an existing file stays unchanged.
   public static func write(_ bytes: [UInt8], toFile path: String) throws(Failure) {
     if isStream(path) { return try write(bytes, toStream: path) }
     let temporary = "\(path).\(getpid()).new"

@@ -5,14 +5,14 @@ public enum Pager: Sendable {
   /// A function that writes a piece of text.
   public typealias Writer = (String) throws(Failure) -> Void
 
-  /// Writes the text through `$PAGER`, else through less if installed, else directly.
+  /// Writes the text through `$PAGER` if it is set, otherwise through less if it is installed, and otherwise directly.
   ///
-  /// `PagerCommand` makes this choice.
+  /// `PagerCommand` selects the pager.
   public static func show(_ text: String, environment: [String: String]) throws(Failure) {
     try show(environment: environment) { (put: Writer) throws(Failure) in try put(text) }
   }
 
-  /// Writes text that the closure produces in pieces, through the same pager.
+  /// Writes text in the pieces that the closure produces, through the same pager.
   public static func show(
     environment: [String: String], _ body: (_ put: Writer) throws(Failure) -> Void
   ) throws(Failure) {
@@ -21,8 +21,8 @@ public enum Pager: Sendable {
       return try body(plain)
     }
     var ends: [Int32] = [0, 0]
-    // The pager must not inherit a write end of the pipe, because it reads until all write ends are closed. Invariant:
-    // pipe fills in the two elements.
+    // The pager must not inherit a write end of the pipe, because the pager reads until all write ends are closed.
+    // Invariant: pipe fills in the two elements.
     guard unsafe pipe(&ends) == 0, ends.allSatisfy({ fcntl($0, F_SETFD, FD_CLOEXEC) == 0 }) else {
       return try body(plain)
     }
@@ -51,7 +51,8 @@ public enum Pager: Sendable {
     close(ends[1])
     ends[1] = -1
     _ = pager.wait(timeout_ms: -1)
-    // A SIGPIPE may be pending. Keep it blocked: all output is written, and the signal would end the process.
+    // A SIGPIPE may be pending. Keep SIGPIPE blocked, because all output is written and the signal would end the
+    // process.
     SignalSet([SIGPIPE]).install()
     if let failure { throw failure }
   }

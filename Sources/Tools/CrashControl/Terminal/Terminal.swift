@@ -12,7 +12,9 @@ public enum ColorUse: String, Sendable, CaseIterable {
 
 /// The properties of standard output: its width, whether it has color, and the clock for times.
 public struct Terminal: Sendable {
-  /// The number of columns; nil if the output is not a terminal, so that the length of lines is not limited.
+  /// The number of columns of the terminal.
+  ///
+  /// If the output is not a terminal, it is nil and lines have any length.
   public var width: Int?
   /// Whether to use color.
   public var hasColor: Bool
@@ -55,11 +57,11 @@ public struct Terminal: Sendable {
   public enum Style: String, Sendable {
     /// For titles.
     case bold = "1"
-    /// For secondary text.
+    /// The style of secondary text.
     case dim = "2"
     /// For errors.
     case red = "31"
-    /// For source locations.
+    /// The style of source locations.
     case cyan = "36"
   }
 

@@ -75,7 +75,7 @@ public enum DanglingText: Sendable {
     return text
   }
 
-  /// Describes the state of a program's protection, and whether its crashes become more frequent.
+  /// Describes the state of a program's protection, and whether its crashes are becoming more frequent.
   static func verdict(_ policy: DanglingPolicyReport) -> String {
     let score = "\(number(policy.evidence)) of \(number(policy.alarmThresholdDays))"
     let trend =
@@ -119,7 +119,7 @@ public enum DanglingText: Sendable {
 
   /// Formats the decisions.
   ///
-  /// In an overview, a command that changed several programs has one line.
+  /// In an overview, the decisions of one command that changed several programs share one line.
   public static func events(_ events: [DanglingEventReport], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: terminal.isBrief ? "AGE" : "TIME", alignsRight: terminal.isBrief),
@@ -187,7 +187,9 @@ public enum DanglingText: Sendable {
     return number(figures.estimatedAccesses) + (deviation > 0 ? " ± \(number(deviation))" : "")
   }
 
-  /// Formats a number with up to two decimals, and with fewer the larger it is.
+  /// Formats a number with at most two decimals.
+  ///
+  /// Larger numbers have fewer decimals.
   static func number(_ value: Double) -> String {
     guard value.isFinite else { return "∞" }
     let magnitude = abs(value)

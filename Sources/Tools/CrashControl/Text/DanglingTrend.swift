@@ -8,7 +8,7 @@ extension DanglingText {
 
   /// Formats the daily numbers of programs as a row of bars, and one line per day.
   ///
-  /// Programs without use-after-free are counted, but not shown.
+  /// Programs without use-after-free crashes or detected accesses are counted, but not shown.
   public static func trend(
     _ policies: [DanglingPolicyReport], build: String?, days: Int, terminal: Terminal, legend: Bool
   ) -> String {
@@ -58,7 +58,7 @@ extension DanglingText {
     return "\(count) \(count == 1 ? "program" : "programs") without use-after-free not shown: give a name to see one\n"
   }
 
-  /// The maximum number of lines.
+  /// The maximum number of lines for days.
   private static let mostDays = 180
 
   /// Inserts the days without crashes between the given days.

@@ -7,9 +7,9 @@ public struct EventPrinter: Sendable {
   private let style: JSONStyle
   private let isFull: Bool
   private let terminal: Terminal
-  /// The ids of reports whose line was printed.
+  /// The ids of reports whose lines were already printed.
   ///
-  /// If a report arrives again with more threads, its line is not printed again.
+  /// If a report arrives again with more threads, its line is not printed a second time.
   private var printed: [String] = []
   private static let printedLimit = 256
 

@@ -5,7 +5,7 @@ internal import CrashReport
 public enum ExplanationText: Sendable {
   /// Formats the rules that apply, with the facts that each rule read, and the number of rules that do not apply.
   ///
-  /// With `all`, each rule that does not apply is listed, too.
+  /// With `all`, the rules that do not apply are also listed.
   public static func text(_ explanation: Explanation, terminal: Terminal, all: Bool = false) -> String {
     let clean = CleanText.line
     let head = "report \(clean(Listings.shortID(explanation.id))): \(clean(explanation.sentence))"

@@ -6,7 +6,7 @@ enum Folding {
     var count: Int
   }
 
-  /// Folds adjacent items with the same key into one row, that of the first item.
+  /// Folds adjacent items with the same key into one row, which shows the first of these items.
   ///
   /// The rows have the order of the items.
   static func neighbors<Item, Key: Equatable>(_ items: [Item], by key: (Item) -> Key?) -> [Row<Item>] {

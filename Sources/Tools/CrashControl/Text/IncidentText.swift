@@ -5,7 +5,7 @@ public import CrashReport
 public enum IncidentText: Sendable {
   /// Formats incidents, one line per incident.
   ///
-  /// In an overview, all incidents of one kind and call site share one line, also those of different processes.
+  /// In an overview, all incidents of one kind and call site share one line, even if they are from different processes.
   public static func list(_ incidents: [IncidentReport], terminal: Terminal, legend: Bool) -> String {
     let columns: [Table.Column] = [
       .init(title: "LAST", alignsRight: terminal.isBrief),
@@ -139,7 +139,7 @@ public enum IncidentText: Sendable {
 
   /// Formats the last release of an object.
   ///
-  /// An object in a guard slot may not have been freed yet.
+  /// For an object in a guard page, the free is missing if the object was not freed before the access.
   private static func release(
     of object: IncidentReport.Object, isPage: Bool, _ terminal: Terminal
   ) -> [String] {

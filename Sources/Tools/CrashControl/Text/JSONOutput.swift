@@ -5,7 +5,7 @@ internal import FoundationEssentials
 public enum JSONStyle: String, Sendable, CaseIterable {
   /// Indented JSON.
   case pretty
-  /// One line per value.
+  /// JSON with one line per value.
   case short
   /// Text for people instead of JSON.
   case off

@@ -7,7 +7,8 @@ public enum Listings: Sendable {
   ///
   /// In an overview, adjacent reports of the same group and program share one line.
   ///
-  /// `isWhole` is false for the first page of a long list, whose columns must also fit the rows of later pages.
+  /// `isWhole` is false for the first page of a long list. The columns of this page must also fit the rows of later
+  /// pages.
   public static func reports(
     _ summaries: [ReportSummary], terminal: Terminal, legend: Bool, isWhole: Bool = true
   ) -> String {
@@ -99,7 +100,7 @@ public enum Listings: Sendable {
 
   /// Joins names.
   ///
-  /// In an overview, only the first name and the number of further names are shown.
+  /// In an overview, only the first program name and the number of further names are shown.
   private static func names(_ names: [String], isBrief: Bool) -> String {
     guard isBrief, let first = names.first, names.count > 1 else { return names.joined(separator: ", ") }
     return "\(first) +\(names.count - 1)"
@@ -139,7 +140,7 @@ public enum Listings: Sendable {
     let report = received.report
     let own = report.threads.first?.frames.first(where: \.isOwn)
     let place = CrashReport.Frame.position(file: own?.file, line: own?.line)
-    // Do not repeat the crash's source location, which the sentence contains in most cases.
+    // Omit the crash's source location if the sentence already contains it, which is the usual case.
     let isSaid = report.diagnosis.sentence.contains(place)
     let clean = CleanText.line
     let line = [

@@ -9,9 +9,9 @@ public enum LocalTime: Sendable {
     CalendarFields(seconds, .utc).text(separator: "T") + "Z"
   }
 
-  /// Formats the end of a second: its last nanosecond.
+  /// Returns the time of the last nanosecond of a second.
   ///
-  /// The time of a report has a fraction of a second, which lists do not show.
+  /// An upper limit uses this time, because lists show times without the fraction of the second.
   public static func rfc3339EndOfSecond(_ seconds: Int) -> String {
     rfc3339(seconds).dropLast() + ".999999Z"
   }
@@ -21,7 +21,7 @@ public enum LocalTime: Sendable {
   /// Returns nil for any other string.
   ///
   /// Accepts `2026-11-21`, `2026-11-21 08:10[:11]`, `08:10[:11]`, `now`, `today`, `yesterday`, `-2h`, `2h ago`,
-  /// `@1795248611`, RFC 3339 in UTC, or a time as lists show it, which ends with `UTC` or the local zone.
+  /// `@1795248611`, and RFC 3339 in UTC. Also accepts a time as lists show it, with `UTC` or the local zone at its end.
   public static func parse(_ text: String) -> Int? { parse(text, now: time(nil)) }
 
   package static func parse(_ text: String, now: Int) -> Int? {

@@ -3,7 +3,7 @@ internal import CrashReport
 /// Formats crashd's counters of losses, with the meaning of each counter and a remedy.
 enum LossText {
   private struct Meaning {
-    /// The phrase for a count of one, such as `report without the stacks of the other threads`.
+    /// The phrase for one loss, such as `report without the stacks of the other threads`.
     var one: String
     var many: String
     var advice: String

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Shows the progress of long work on a terminal, as long as no other output goes to the terminal.
+/// Shows the progress of long work on a terminal, while no other output goes to the terminal.
 public struct ProgressBar: Sendable {
   private static let interval_ns: UInt64 = 100_000_000
   private static let barWidth = 30
@@ -16,8 +16,8 @@ public struct ProgressBar: Sendable {
 
   /// Creates a bar on standard error.
   ///
-  /// The bar is hidden if standard error is not a terminal, or if the command writes lines to a terminal on standard
-  /// output during the work.
+  /// The bar is hidden if standard error is not a terminal. It is also hidden if the command writes lines to a terminal
+  /// on standard output during the work.
   public init(_ verb: String, total: Int? = nil, writesLines: Bool = false, environment: [String: String]) {
     let isBroken = writesLines && isatty(STDOUT_FILENO) == 1
     let width = isBroken ? nil : Terminal(descriptor: STDERR_FILENO, environment: environment).width
@@ -67,7 +67,7 @@ public struct ProgressBar: Sendable {
   }
 
   private func write(_ text: String) {
-    // Ignore an error of this write: the terminal is then closed and cannot show the error.
+    // Ignore a write error, because it means that the terminal is closed and cannot show the error.
     do throws(Failure) { try Output.write(text, to: STDERR_FILENO) } catch {}
   }
 }

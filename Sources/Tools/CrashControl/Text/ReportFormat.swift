@@ -7,7 +7,7 @@ public enum ReportFormat: String, Sendable, CaseIterable {
   case text
   /// JSON as crashd sent it.
   case json
-  /// Apple's `.crash` text.
+  /// Text in Apple's `.crash` format.
   case apple
   /// One self-contained HTML page.
   case html

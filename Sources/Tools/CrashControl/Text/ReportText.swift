@@ -3,7 +3,7 @@ internal import CrashReport
 
 /// Formats a report for people.
 public enum ReportText: Sendable {
-  /// The parts of a report that only the verbose form shows.
+  /// The parts of a report that only the verbose form contains by default.
   ///
   /// Each part can also be requested separately.
   public enum Part: Sendable, Hashable {
@@ -21,7 +21,7 @@ public enum ReportText: Sendable {
 
   /// Formats the report as text.
   ///
-  /// `verbose` adds registers, images, threads and folded frames; `parts` adds only the given parts.
+  /// `verbose` adds registers, images, threads and folded frames. `parts` adds only the parts that it lists.
   public static func text(
     _ received: ReceivedReport, terminal: Terminal, verbose: Bool = false, parts: Set<Part> = []
   ) -> String {

@@ -1,6 +1,6 @@
 /// Parses the names of signals that users enter.
 public enum SignalName: Sendable {
-  /// The signals that a report can contain, with their numbers on x86-64 and AArch64.
+  /// The names of the signals that a report can contain, with their numbers on x86-64 and AArch64.
   private static let numbers = [
     1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE",
     9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM", 24: "SIGXCPU", 25: "SIGXFSZ",

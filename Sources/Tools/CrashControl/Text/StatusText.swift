@@ -3,7 +3,7 @@ internal import CrashReport
 
 /// Formats crashd's health: a verdict, then the facts behind it.
 public enum StatusText: Sendable {
-  /// The word at the beginning of the output.
+  /// The verdict: the word at the beginning of the output.
   enum Verdict: String {
     /// crashd works, and has lost nothing since it started.
     case ok = "OK"

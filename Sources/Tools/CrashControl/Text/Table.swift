@@ -2,13 +2,13 @@ internal import CrashReport
 
 /// A table whose columns are fitted to the width of the terminal.
 ///
-/// A column with the same value in all rows is removed, and the value is printed once below the table. Then columns
-/// shrink, and finally optional columns are dropped. If the output is not a terminal, all columns have their full
-/// width.
+/// A column with the same value in all rows is removed, and the value is printed once below the table. If the table is
+/// still too wide, columns shrink, and finally optional columns are dropped. If the output is not a terminal, all
+/// columns have their full width.
 struct Table {
   enum Cut {
     case end
-    /// Cuts the start, because the end of a path or a call site is its important part.
+    /// Cuts the start of a path or a call site, because its end is the important part.
     case beginning
     /// Cuts the end of a digest, without an ellipsis.
     case digits
@@ -17,9 +17,9 @@ struct Table {
   struct Column {
     var title: String
     var alignsRight = false
-    /// The minimum width.
+    /// The minimum width of the column.
     var minimum = Int.max
-    /// The maximum width on a terminal.
+    /// The maximum width of the column on a terminal.
     var maximum = Int.max
     /// The part of a cell that is cut if the column is too narrow.
     var cut = Cut.end
@@ -38,14 +38,13 @@ struct Table {
 
   var columns: [Column]
   var rows: [[String]]
-  /// Whether `rows` has all rows of the table, and not only those of its first page.
+  /// Whether `rows` has all rows of the table; false if it has only the rows of the first page.
   var isWhole = true
 
   func text(for terminal: Terminal, legend: Bool) -> String {
     var shown = Array(columns.indices)
     var common: [Int] = []
-    // Drop a column whose cells are all empty, but keep all columns of a table without rows, so that its titles are
-    // shown.
+    // Drop a column whose cells are all empty. Keep all columns of a table without rows, so that the titles are shown.
     shown.removeAll { index in isWhole && !rows.isEmpty && rows.allSatisfy { $0[index].isEmpty } }
     if terminal.isBrief, isWhole {
       shown.removeAll { columns[$0].isDetail }

@@ -5,11 +5,11 @@ internal import CrashReport
 public struct TopText: Sendable {
   /// crashd's health.
   public var status: DaemonStatus
-  /// The groups with crashes in the period.
+  /// The groups with crashes in the displayed period.
   public var groups: [ReportGroup]
   /// The newest crashes, starting with the newest.
   public var reports: [ReportSummary]
-  /// The period as text.
+  /// The displayed period, as text.
   public var period: String
   /// The sort order of the groups.
   public var order: GroupQuery.Order

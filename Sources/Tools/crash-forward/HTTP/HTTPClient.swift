@@ -21,8 +21,8 @@ public final class HTTPClient: Sendable {
   ///   - stop: The signal whose hang-up ends a transfer.
   ///   - timeout: The limit of a whole request.
   public init(caFile: String? = nil, stop: StopSignal? = nil, timeout: Duration = .seconds(30)) {
-    // The lock `begin` ensures that libcurl's first call returns before another call begins, because that call
-    // initializes libcurl.
+    // The lock `begin` ensures that the first call of libcurl returns before another call begins, because the first
+    // call initializes libcurl.
     handle = Mutex(Self.begin.withLock { _ in unsafe Handle(pointer: cs_http_make()) })
     self.caFile = caFile ?? ""
     self.stop = stop
@@ -35,14 +35,14 @@ public final class HTTPClient: Sendable {
 
   /// The response of a server.
   struct Answer: Sendable, Equatable {
-    /// The HTTP status.
+    /// The HTTP status of the response.
     ///
     /// 0 means that the client did not receive a response.
     var status: Int
     var retryAfter: Duration?
     /// The first bytes of the body.
     var body: [UInt8]
-    /// If the client did not receive a response, the reason.
+    /// The reason why the client did not receive a response.
     var problem: String
     /// Whether the server has accepted a request since this client was created.
     var hasTaken = false
@@ -91,24 +91,24 @@ public final class HTTPClient: Sendable {
 extension HTTPClient.Answer {
   /// Maps the HTTP status to the outcome of an event.
   ///
-  /// If `quotesBody` is true, the message of a refusal may quote the response. It must be false if the URL is a secret,
-  /// because a server may repeat the URL in its response.
+  /// If `quotesBody` is true, the message of a refusal may quote the response. `quotesBody` must be false if the URL is
+  /// a secret, because a server may repeat the URL in its response.
   func delivery(from server: String, quotesBody: Bool = true) -> Delivery {
     switch status {
     case 200..<300: return .delivered
-    // The address may be wrong: for example, a TLS server answers 400 to a client that does not use TLS. Therefore try
-    // again later.
+    // The setting of the address may be wrong, so try again later. For example, a TLS server answers 400 to a client
+    // that does not use TLS.
     case 400 where !hasTaken:
       return .later("\(server) answers 400 and has accepted nothing yet: is the address right?", maybeNever: true)
     // The server rejects only this event, because the server cannot parse the event or the event is too large.
     case 400, 413, 415, 422: return .refused("\(server) answers \(status)\(quotesBody ? words : "")")
-    // Do not log a message with `@`: if libcurl cannot parse a proxy's address, its message contains the address with
+    // Do not log a message with `@`. If libcurl cannot parse a proxy's address, the message contains the address with
     // the password.
     case 0: return .later("\(server): \(problem.contains("@") ? "libcurl cannot use the proxy's address" : problem)")
-    // With these statuses, the server requests a later retry.
+    // With these statuses, the server requests a retry at another time.
     case 408, 425, 429, 502, 503, 504: return .later("\(server) answers \(status)", after: retryAfter)
-    // The reason is probably a server error or a wrong setting, so that every event would fail. The message omits the
-    // body, because a server that rejects a key may repeat the key in it.
+    // Other statuses probably mean a server error or a wrong setting, which would affect every event. The message omits
+    // the body, because a server that rejects a key may repeat the key in it.
     default: return .later("\(server) answers \(status)", after: retryAfter, maybeNever: true)
     }
   }

@@ -6,9 +6,11 @@ struct SinkURL: Sendable, Equatable {
   var user: String?
   /// The host, with the port if the URL contains one.
   ///
-  /// Messages show only this part.
+  /// Log messages contain only this part of the URL.
   var host: String
-  /// The path, which begins with `/` or is empty.
+  /// The path.
+  ///
+  /// The path is empty or begins with `/`.
   ///
   /// The path includes the query, if queries are allowed.
   var path: String

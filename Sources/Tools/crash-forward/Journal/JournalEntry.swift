@@ -18,7 +18,7 @@ struct JournalEntry: Sendable, Equatable {
   /// The first value of a field.
   subscript(_ name: String) -> String? { fields.first { $0.name == name }?.value }
 
-  /// The serialized entry.
+  /// The entry in the form that journald receives.
   ///
   /// A field without line breaks is a line `NAME=value`. Any other field is the name in a line, the length as a
   /// little-endian 64-bit number, and the value.

@@ -4,7 +4,7 @@ import LinuxSystem
 
 /// Writes each crash into the systemd journal.
 public struct JournalSink: Sink {
-  /// The name of the cursor.
+  /// The name of the sink's cursor.
   public let name = "journal"
   /// The path of journald's socket.
   public var socketPath: String
@@ -32,7 +32,7 @@ public struct JournalSink: Sink {
     if imitatesCoredump { entries.append(JournalEntry(coredumpOf: event.report)) }
     for entry in entries {
       do throws(SystemError) { try send(entry.bytes) } catch {
-        // Try again later: journald may be starting, busy or stopped, all of which are temporary.
+        // Try again later, because journald may be starting, busy or stopped, and all these states are temporary.
         return .later("cannot write to '\(socketPath)': \(SystemError.text(error.code))")
       }
     }
@@ -42,8 +42,8 @@ public struct JournalSink: Sink {
   private func send(_ bytes: [UInt8]) throws(SystemError) {
     let journal = try DatagramSocket(socketPath, timeout_ms: Self.timeout_ms)
     var code = journal.send(bytes)
-    // The entry is too long for a datagram, or the kernel has no memory for it. Send a sealed memory file, which
-    // journald also accepts.
+    // These errors mean that the entry is too long for a datagram, or that the kernel has no memory for the datagram.
+    // Send the entry in a sealed memory file, which journald also accepts.
     if code == EMSGSIZE || code == ENOBUFS {
       let file = try MemoryFile()
       try file.write(bytes, at: 0)

@@ -3,9 +3,9 @@ import CrashReport
 
 /// Posts each crash as a log record to an OpenTelemetry collector (OTLP/HTTP with JSON).
 public struct OTLPSink: Sink {
-  /// The name of the cursor.
+  /// The name of the sink's cursor.
   public let name = "otlp"
-  /// This machine's name.
+  /// The host name of this machine.
   public var host: String?
   /// The environment, such as `production`.
   ///
@@ -28,10 +28,10 @@ public struct OTLPSink: Sink {
     (self.http, self.host, self.environment) = (http, host, environment)
   }
 
-  /// Returns whether the URL is valid.
+  /// Returns whether the URL is a valid setting.
   ///
   /// The URL must not contain a password, because the settings file does not contain secrets. A header can contain a
-  /// secret.
+  /// secret, because headers come from a separate file or from the environment.
   @Sendable static func takes(url: String) -> Bool {
     guard let parts = SinkURL(url) else { return false }
     return parts.user == nil && !parts.path.isEmpty

@@ -12,7 +12,7 @@ public struct SentryDSN: Sendable, Equatable {
   /// Parses a DSN; fails if it is invalid.
   public init?(_ text: String) {
     guard let url = SinkURL(text), let user = url.user else { return nil }
-    // Ignore the second key that older DSNs contain, which is obsolete.
+    // Ignore the second key, which only older DSNs contain and which is obsolete.
     let key = user.prefix { $0 != ":" }
     var parts = url.path.split(separator: "/", omittingEmptySubsequences: true)
     guard let project = parts.popLast(), !key.isEmpty, key.utf8.allSatisfy(Self.isWord) else { return nil }

@@ -5,7 +5,7 @@ import CrashReport
 extension SentryEvent {
   /// The maximum lengths of a tag's key and value.
   ///
-  /// Sentry drops tags with longer keys or values.
+  /// Sentry drops tags whose key or value exceeds these lengths.
   private static let (tagKeyLimit, tagValueLimit) = (32, 200)
 
   /// The user for whom the program worked, from the program's annotation `user`.

@@ -17,7 +17,8 @@ struct SentryEvent {
       "platform": .string("native"),
       "level": .string("fatal"),
       "logger": .string("swift-crash-shield"),
-      // With this fingerprint, Sentry creates one issue per group, instead of grouping the events by stack.
+      // With this fingerprint, Sentry creates one issue per group. Without a fingerprint, Sentry would group the events
+      // by stack.
       "fingerprint": .array([.string(report.group.key)]),
       "release": .text(release ?? Self.release(of: report)),
       "environment": .text(environment ?? report[.environment]),
@@ -73,7 +74,7 @@ struct SentryEvent {
   private func thread(_ thread: CrashReport.CrashedThread) -> JSONValue {
     .object(known: [
       "id": .int(thread.tid), "name": .text(thread.name), "crashed": .bool(thread.crashed),
-      // Omit the main thread's stack, because the exception already contains it.
+      // Omit the stack of the main thread of the crash, because the exception already contains it.
       "stacktrace": thread.tid == report.mainThread?.tid ? nil : stack(thread),
     ])
   }

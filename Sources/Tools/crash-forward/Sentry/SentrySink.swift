@@ -3,7 +3,7 @@ import CrashReport
 
 /// Posts each crash as an event to Sentry, or to a server with Sentry's protocol.
 public struct SentrySink: Sink {
-  /// The name of the cursor.
+  /// The name of the sink's cursor.
   public let name = "sentry"
   /// The environment, such as `production`.
   ///
@@ -11,10 +11,10 @@ public struct SentrySink: Sink {
   public var environment: String?
   /// The release.
   ///
-  /// If nil, the sink uses the program's annotation `release`, else the program's name with its annotation `version` or
-  /// its build id.
+  /// If nil, the sink uses the program's annotation `release`. Without this annotation, it uses the program's name with
+  /// the annotation `version` or the build id.
   public var release: String?
-  /// This machine's name.
+  /// The host name of this machine.
   public var host: String?
 
   private let dsn: SentryDSN

@@ -2,7 +2,7 @@ public import CrashReport
 
 /// The settings of `crash-forward`.
 public struct ForwardSettings: Sendable, Equatable {
-  /// The settings of every sink.
+  /// The settings that every sink has.
   public struct Common: Sendable, Equatable {
     /// The rate limit in events a minute.
     public var perMinute: Int
@@ -16,7 +16,7 @@ public struct ForwardSettings: Sendable, Equatable {
   public var logLevel: String?
   /// crashd's socket.
   ///
-  /// If nil, `SocketPath.find` chooses the socket.
+  /// The path of crashd's socket; if nil, `SocketPath.find` chooses the socket.
   public var crashdSocket: String?
   /// The prefix of the subscriber names in crashd.
   public var subscriber = "crash-forward"
@@ -24,7 +24,7 @@ public struct ForwardSettings: Sendable, Equatable {
   public var privacy = PrivacySettings()
   /// The path of a file with the certificates to trust, instead of the machine's certificates.
   public var caFile: String?
-  /// The number of minutes after which a report is dropped if the server answers but does not accept it.
+  /// The number of minutes after which a report is dropped if the server answers but does not accept the report.
   public var giveUpMinutes = 60
 
   /// Whether crashes are written to the journal.
@@ -81,7 +81,7 @@ public struct ForwardSettings: Sendable, Equatable {
   public init() {}
 }
 
-/// A string that is never printed.
+/// A string that logs and messages never contain.
 public struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible {
   /// The secret.
   let text: String

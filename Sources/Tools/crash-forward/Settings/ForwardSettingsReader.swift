@@ -2,9 +2,9 @@ public import CrashSettings
 
 /// Reads settings from a file and from the environment.
 ///
-/// The values of a source take precedence over those of a source that was read earlier.
+/// Sources are read in order. A value of a later source replaces the value of an earlier source.
 public struct ForwardSettingsReader: Sendable {
-  /// The settings read so far.
+  /// The settings that were read so far.
   public private(set) var settings = ForwardSettings()
 
   private let table: SettingsTable<ForwardSettings>

@@ -1,8 +1,8 @@
 /// The rate limit of a sink, in events per minute.
 ///
-/// A burst may contain the events of ten seconds.
+/// A burst may contain as many events as the limit allows in ten seconds.
 ///
-/// Events above the limit are not dropped; they wait in crashd's store.
+/// Events above the limit are not dropped, because they wait in crashd's store.
 struct Pace {
   private let interval: Duration
   private let credit: Duration

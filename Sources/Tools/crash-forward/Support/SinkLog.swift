@@ -1,6 +1,6 @@
 import CrashReport
 
-/// The log for operators.
+/// The log of `crash-forward`, for operators.
 public struct SinkLog: Sendable {
   /// The levels, with syslog's numbers.
   public enum Level: Int, Sendable, Comparable {

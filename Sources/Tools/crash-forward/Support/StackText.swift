@@ -2,7 +2,9 @@ import CrashReport
 
 /// Descriptions of a crash that several sinks use.
 extension CrashReport {
-  /// The first crashing thread; for an unreported exit, the first thread.
+  /// The main thread of a crash: the first crashing thread.
+  ///
+  /// For an unreported exit, it is the first thread.
   var mainThread: CrashedThread? { threads.first(where: \.crashed) ?? threads.first }
 
   /// The first in-app frame of the main thread, or its innermost frame if it has no in-app frame.
@@ -11,7 +13,7 @@ extension CrashReport {
     return frames.first(where: \.isOwn) ?? frames.first
   }
 
-  /// A one-line summary.
+  /// A summary of the crash in one line.
   var headline: String {
     let sentence = diagnosis.sentence.isEmpty ? reason : diagnosis.sentence
     return CleanText.line("\(process.name)[\(process.pid)] crashed by \(signal.name): \(sentence)")
@@ -32,6 +34,8 @@ extension CrashReport {
 }
 
 extension CrashReport.Frame {
-  /// The function's name, else its linkage name, else `??`.
+  /// The name of the function.
+  ///
+  /// If it is unknown, the linkage name, or else `??`.
   var name: String { function.isEmpty ? (mangled.isEmpty ? "??" : mangled) : function }
 }

@@ -1,8 +1,9 @@
 import Glibc
 public import LinuxSystem
 
-/// A stop request, implemented as a pair of sockets: `stop` shuts down one socket, and every wait polls the other
-/// socket.
+/// A stop request, implemented as a pair of sockets.
+///
+/// `stop` shuts down one socket, and every wait polls the other socket.
 public final class StopSignal: Sendable {
   private let reader: Descriptor
   let writer: Descriptor

@@ -11,15 +11,17 @@ public struct WebhookSink: Sink {
     case slack
   }
 
-  /// The name of the cursor.
+  /// The name of the sink's cursor.
   public let name = "webhook"
-  /// This machine's name.
+  /// The host name of this machine.
   public var host: String?
   /// The environment, such as `production`.
   ///
   /// If nil, the sink uses the program's annotation `environment`.
   public var environment: String?
-  /// The format, which selects how values are escaped, and which body is sent if there is no template.
+  /// The format.
+  ///
+  /// The format determines how values are escaped, and which body is sent if there is no template.
   public var format = Format.json
   /// The template of the body.
   ///
@@ -44,7 +46,7 @@ public struct WebhookSink: Sink {
 
   /// Returns whether the URL is valid.
   ///
-  /// The URL must not contain a password; a header can contain it.
+  /// The URL must not contain a password, because a header can contain it.
   @Sendable static func takes(url: String) -> Bool {
     guard let parts = SinkURL(url, allowsQuery: true) else { return false }
     return parts.user == nil && !parts.path.isEmpty

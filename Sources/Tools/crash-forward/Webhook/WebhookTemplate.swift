@@ -48,8 +48,8 @@ public struct WebhookTemplate: Sendable, Equatable {
   /// Escapes the markup of Slack (`<`, `>`, `&`), and of Mattermost and Rocket.Chat (`@`, `](`).
   ///
   /// Without escaping, a program's name could notify a whole channel, or hide a link. A zero-width space inside `@name`
-  /// and `](` disables them. The function replaces Unicode scalars, not `Character` values, because a `<` with a
-  /// combining mark is one `Character` that differs from `<`.
+  /// and `](` prevents their interpretation as markup. The function replaces Unicode scalars, not `Character` values,
+  /// because a `<` with a combining mark is one `Character` that differs from `<`.
   static func slackText(_ text: String) -> String {
     var result = ""
     var previous: Unicode.Scalar?
@@ -80,7 +80,7 @@ public struct WebhookTemplate: Sendable, Equatable {
 
   /// Replaces the placeholders in a string.
   ///
-  /// Placeholders in inserted values are not replaced.
+  /// Placeholders inside the inserted values are not replaced.
   private static func filled(_ text: String, _ values: [String: String]) -> String {
     parts(of: text).reduce(into: "") { result, part in
       result += part.text

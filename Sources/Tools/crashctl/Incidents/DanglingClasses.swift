@@ -24,7 +24,7 @@ struct ScopeOptions: ParsableArguments {
 
   /// Checks the scope of a change.
   ///
-  /// Returns false for a dry run: the caller must not make the change.
+  /// Returns false for a dry run. In this case, the caller must not make the change.
   /// - Throws: `Failure` if the change would apply to several programs and no option allows this.
   func allows(_ connection: ConnectionOptions) throws -> Bool {
     if !dryRun, process != nil || allPrograms { return true }

@@ -29,14 +29,15 @@ struct FollowIncidents: ParsableCommand {
     wanted.name = name
     var stream = try begin(wanted, after: nil)
     if connection.terminal.width != nil { Output.complain("waiting for incidents (Ctrl-C to stop)") }
-    // `printed`: the cursor of the last printed incident. `begun`: the cursor after which the stream was last resumed.
+    // `printed` is the cursor of the last printed incident. `begun` is the cursor after which the stream was last
+    // resumed.
     var (printed, begun): (String?, String?)
     while true {
       let page: IncidentStream.Page?
       do throws(ClientError) {
         page = try stream.next(hangup: STDOUT_FILENO)
       } catch {
-        // crashd disconnects a slow reader. Resume after the last printed incident, as `Follow` does.
+        // crashd disconnects a slow reader. In this case, resume after the last printed incident, as `Follow` does.
         guard case .closed = error, let printed, printed != begun else {
           throw Failure(error, of: connection.client)
         }

@@ -28,7 +28,8 @@ struct Export: ParsableCommand {
     var pages = ReportPages(query, from: connection.client, hasPreliminary: false)
     var done = 0
     while let page = try connection.ask({ _ throws(ClientError) in try pages.next() }) {
-      // Use the total of the first page only, because reports stored during the export are not exported.
+      // Use the total number from the first page only, because reports that are stored during the export are not
+      // exported.
       if done == 0, let more = page.more {
         bar.total = min(count.limit ?? Int.max, page.reports.count + more)
       }

@@ -47,19 +47,19 @@ struct Follow: ParsableCommand {
     // On Ctrl-C, exit at once, because this command does not need to clean up.
     signal(SIGINT) { _ in _exit(130) }
     var printer = EventPrinter(style: connection.json, isFull: full, terminal: connection.terminal)
-    // Open the stream before reading the list, so that the stream has any crash that occurs between both calls.
+    // Open the stream before reading the list. The stream then contains any crash that occurs between both calls.
     var events = try begin(after: cursor)
     for report in try stored() { if let text = try printer.text(report) { try Output.write(text) } }
     if connection.terminal.width != nil { Output.complain("waiting for crashes (Ctrl-C to stop)") }
-    // `printed`: the cursor of the last printed event. `begun`: the cursor after which the stream was last resumed.
+    // `printed` is the cursor of the last printed event. `begun` is the cursor after which the stream was last resumed.
     var (printed, begun): (String?, String?)
     while true {
       let event: EventStream.Event?
       do throws(ClientError) {
         event = try events.next(hangup: STDOUT_FILENO)
       } catch {
-        // Skip an event that cannot be decoded, such as that of a damaged row: it would also end each later run at this
-        // cursor.
+        // Skip an event that cannot be decoded, for example because its row is damaged. This event would also end each
+        // later run at this cursor.
         if case .malformedReply(let problem) = error, let cursor = events.unreadableCursor {
           Output.complain("dropped an unreadable report: \(problem)")
           try acknowledge(cursor)
@@ -88,7 +88,7 @@ struct Follow: ParsableCommand {
 
   /// Returns the stored crashes to print first, the oldest first.
   ///
-  /// Returns an empty array if a cursor or a subscriber is given, because the stream then begins after its position.
+  /// Returns an empty array if a cursor or a subscriber is given, because the stream then begins at that position.
   private func stored() throws -> [EventStream.Event] {
     guard limit != nil || filter.period.since != nil, cursor == nil, subscriber == nil else { return [] }
     let query = ListQuery(limit: limit, filter: filter.filter)

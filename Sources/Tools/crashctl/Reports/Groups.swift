@@ -85,7 +85,7 @@ struct ListGroups: ParsableCommand {
 
 /// The value of `--state`: states, separated by commas.
 struct GroupStates {
-  /// The selected states.
+  /// The states that the option selects.
   ///
   /// If nil, all states are selected.
   var states: [GroupQuery.State]?

@@ -57,7 +57,8 @@ struct List: ParsableCommand {
 
   private func showNewest(_ filter: ReportFilter) throws {
     var query = ListQuery(limit: options.limit, filter: filter)
-    // Count all matches only for the note about missing crashes, which is printed unless the user gave a limit.
+    // Request the number of all matches only for the note about missing crashes. The note is printed unless the user
+    // gave a limit.
     if options.count.limit == nil { query.count = true }
     let page = try connection.ask { client throws(ClientError) in try ReportQuery.newest(query, from: client) }
     let reports = options.ordered(page.reports, connection)

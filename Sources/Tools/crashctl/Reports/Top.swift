@@ -34,7 +34,7 @@ struct Top: ParsableCommand {
   func run() throws {
     if once { return try Output.write(look(.count).text(connection.terminal, rows: nil)) }
     var order = GroupQuery.Order.count
-    // Call crashd before taking over the terminal, so that an error message stays readable.
+    // Call crashd before switching the terminal to the full screen, so that an error message stays readable.
     var now = try look(order)
     let screen = try LiveScreen.take()
     while true {
@@ -51,7 +51,7 @@ struct Top: ParsableCommand {
   }
 
   private func look(_ order: GroupQuery.Order) throws -> TopText {
-    // A relative time such as -1h is relative to the start of the command. By default, the period is the hour before
+    // A relative time such as -1h is relative to the start of the command. Without `-S`, the period is the hour before
     // each refresh.
     let since = period.sinceText ?? LocalTime.rfc3339((LocalTime.parse("now") ?? 0) - 3_600)
     return try connection.ask { client throws(ClientError) in

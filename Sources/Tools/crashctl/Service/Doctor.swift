@@ -44,7 +44,8 @@ struct Doctor: ParsableCommand {
       parts.append((title: "process \(pid)", findings: findings))
     }
     if let exe { parts.append((title: "program", findings: doctor.program(exe))) }
-    // The machine's findings come last: if the user named a process or program, its findings are more important.
+    // The findings about the machine come last. If the user named a process or program, its findings are more
+    // important.
     parts.append((title: "machine", findings: doctor.machine()))
     if connection.json != .off {
       try connection.show(json: Dictionary(uniqueKeysWithValues: parts.map { ($0.title, $0.findings) }))

@@ -1,5 +1,5 @@
-// Functions that mark the instructions of an operation for callgrind. If the program does not run under callgrind, they
-// do nothing.
+// Functions that mark the instructions of an operation for callgrind. If the program does not run under callgrind,
+// these functions do nothing.
 #ifndef MARKS_H
 #define MARKS_H
 

@@ -18,7 +18,7 @@ enum Main {
     let way = CommandLine.arguments.dropFirst().first ?? "none"
     var classes = 0
     if let policy = policies[way] {
-      // With `own`, only the classes of the server's module are protected. This is necessary for `absorb`, which must
+      // With `own`, only the classes of the server's own module are protected. `absorb` requires `own`, because it must
       // not be used for classes of NIO whose deinit removes the object from a collection.
       let isOwn = CommandLine.arguments.contains("own")
       classes = try Shield.protect(isOwn ? .module("dangling_server") : .ownClasses, policy: policy).protected.count
