@@ -14,7 +14,7 @@ public struct DanglingGroup: Codable, Sendable, Equatable {
   public var className: String
   /// The access kind, such as `call`.
   public var kind: IncidentReport.Kind
-  /// The called method, even if the guard prevented the call.
+  /// The called method, even if the quarantine prevented the call.
   ///
   /// Nil for other access kinds.
   public var method: String?

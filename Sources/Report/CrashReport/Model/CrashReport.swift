@@ -174,7 +174,7 @@ extension CrashReport {
     public var isRestricted: Bool?
     /// True if `pid` was only reported by the process itself, as in a spool file.
     ///
-    /// Another process may have a pid that was only reported by the process itself.
+    /// The kernel did not confirm this pid, so another process may have it.
     public var isPIDClaimed: Bool?
     /// The arguments of the process, joined with blanks and shortened.
     ///

@@ -19,7 +19,9 @@ extension CrashReport {
     public var frames: [Frame]
     /// The number of frames in the middle of a deep recursion that were omitted; nil if none were omitted.
     public var framesOmitted: Int?
-    /// The index in `frames` at which the omitted frames were, including inlined functions.
+    /// The index in `frames` before which frames were omitted.
+    ///
+    /// Inlined functions are also entries of `frames`.
     ///
     /// Nil if no frames were omitted.
     public var framesBeforeGap: Int?

@@ -77,7 +77,7 @@ public struct IncidentReport: Codable, Sendable, Equatable {
   public struct Object: Codable, Sendable, Equatable {
     /// The address of the object.
     public var address: Address
-    /// The number of the record.
+    /// The number that identifies the record in the process.
     ///
     /// The poisoned fields of the object contain this number.
     public var record: Int
