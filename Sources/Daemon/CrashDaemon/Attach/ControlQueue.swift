@@ -18,7 +18,7 @@ struct ControlQueue {
   private(set) var plan: ControlPlan?
   /// Whether crashd must not store any memory of the process.
   ///
-  /// The rule is not part of the plan, because all processes of a program have the same plan.
+  /// This value is not part of the plan, because all processes of a program have the same plan.
   private(set) var isWithheld = false
   private var waiting: ArraySlice<Message> = []
   private var unanswered: [UInt32: Message] = [:]
