@@ -19,7 +19,7 @@ final class RingTable: Sendable {
     ///
     /// A process that reconnects is counted twice until its first connection ends.
     var counts: [RingKey: Int] = [:]
-    /// The stored incidents of each ring, with the number of occurrences.
+    /// The incidents of each ring that were stored, with their numbers of occurrences.
     ///
     /// The incidents are stored for each ring and not for each connection, because one ring may arrive over several
     /// connections and its incidents must be counted once.
