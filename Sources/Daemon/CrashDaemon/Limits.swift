@@ -6,9 +6,9 @@ public struct Limits: Sendable, Equatable {
   public var processesPerUser = 1024
   /// Processes of one user who is not root that may attach in a minute, even if they all attach at once.
   public var attachesPerMinute = 1_200
-  /// Ended processes without a known exit status, because their parents have not called wait for them yet.
+  /// Ended processes whose exit status is unknown, because their parents have not called wait for them yet.
   public var endings = 1024
-  /// Ended processes without an exit status, of one user who is not root.
+  /// Ended processes of one user who is not root whose exit status is unknown.
   public var endingsPerUser = 256
   /// Rings of all users: of attached processes, of ended processes, and of processes that are being analyzed.
   public var rings = 6_144
@@ -143,7 +143,7 @@ public struct Limits: Sendable, Equatable {
   /// Builds whose debug information waits to be requested; above the limit, a build is requested when its next process
   /// attaches.
   public var waitingFetches = 1_024
-  /// Builds for which crashd remembers the time of the last request.
+  /// Builds for which crashd remembers when it last requested their debug information.
   public var rememberedFetches = 8_192
   /// The time after which crashd may request the debug information of the same build again.
   public var fetchAgain_ms = 3_600_000

@@ -22,7 +22,7 @@ public struct Incident: Sendable, Equatable {
     case absorb
     /// The program read zeros.
     case zero
-    /// The program read values that are never valid pointers.
+    /// The program read poison values, which are never valid pointers.
     case diagnose
     /// The incident was only recorded.
     case observe
@@ -158,7 +158,7 @@ public struct ProtectedClass: Sendable, Equatable {
   public struct Skipped: Sendable, Equatable {
     /// The memory budget of the quarantine was used up.
     public var budget: UInt64
-    /// No slot of the quarantine could be allocated in time.
+    /// The quarantine could not allocate a slot without waiting too long.
     public var busy: UInt64
     /// The object had an unowned reference, or was allocated on the stack.
     public var unowned: UInt64

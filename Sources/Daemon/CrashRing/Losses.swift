@@ -1,6 +1,6 @@
 /// Counts the records and entries that could not be read or were dropped, by kind.
 ///
-/// The names of the kinds are used in the report's JSON.
+/// The names of the cases are the keys in the report's JSON.
 package struct Losses {
   /// The reason for a loss.
   enum Kind: String, CaseIterable {

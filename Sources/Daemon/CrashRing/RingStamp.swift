@@ -5,7 +5,7 @@ internal import CShimRing
 /// If two stamps are equal, the same records and threads were complete when both stamps were read, and nothing changed
 /// in between. A stamp does not cover annotations, breadcrumbs and the counts of incidents.
 public struct RingStamp: Sendable, Equatable {
-  /// The states of slots and threads, and the loss counters of the header.
+  /// The states of the slots and threads, and the loss counters of the header.
   let words: [UInt64]
   /// Whether no record of a crash was being written when the stamp was read.
   public let isSettled: Bool

@@ -30,7 +30,7 @@ struct ReportRow: PersistableRecord {
       (field, field.reduce(into: "") { $0 += $1.isUppercase ? "_\($1.lowercased())" : String($1) })
     }
 
-  /// The fields of a summary that are stored as tags.
+  /// The fields of a summary that are stored as tags in `report_tags`.
   private static let tags = CrashReport.WellKnown.allCases.map(\.rawValue)
 
   /// The columns that `TypedRow<ReportSummary>` reads.

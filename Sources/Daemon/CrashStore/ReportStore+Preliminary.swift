@@ -2,7 +2,7 @@ public import CrashProtocol
 public import CrashReport
 import GRDB
 
-// Combines stored reports with reports that are not stored yet.
+// Combines stored reports with preliminary reports, which are not stored yet.
 extension ReportStore {
   /// Returns the same summaries as `page`, and in addition the reports that are not stored yet, as the newest events.
   ///

@@ -1,6 +1,6 @@
 /// Demangles linkage names.
 ///
-/// Names that are neither from Swift nor from C++ are returned unchanged.
+/// Names that are mangled neither by Swift nor by C++ are returned unchanged.
 ///
 /// The names are untrusted, because they come from files of users. Therefore, names that are longer than 4 KiB are
 /// returned unchanged.
@@ -18,8 +18,8 @@ public enum Demangler: Sendable {
 
   /// Returns the short name for display, such as `Cart.total(for:)`.
   ///
-  /// The name has no module, as with `swift demangle -simplified`. If the function is merged, the name begins with
-  /// `merged `.
+  /// The short name has no module, as in the output of `swift demangle -simplified`. If the function is merged, the
+  /// name begins with `merged `.
   ///
   /// The compiler splits an async function into several parts. For all parts, the result is the name of the function.
   public static func simplified(_ mangled: String) -> String {
@@ -34,8 +34,8 @@ public enum Demangler: Sendable {
     var name = simple.hasSuffix(" in ") ? String(simple.dropLast(4)) : simple
     if isNameless(short: name) { name = fullOfStem(stem) }
     name = withoutSendable(name)
-    // A merged function is used for several functions with equal bodies. The runtime's short name does not contain the
-    // word `merged`.
+    // A merged function is called instead of several functions with equal bodies. The runtime's short name does not
+    // contain the word `merged`.
     return isMerged(stem) ? "merged " + name : name
   }
 
@@ -65,7 +65,7 @@ public enum Demangler: Sendable {
 
   /// Returns the module that contains the code.
   ///
-  /// For code in an extension, this is the module of the extension. Returns nil if the name contains no module.
+  /// For code in an extension, the result is the module of the extension. Returns nil if the name contains no module.
   public static func module(of mangled: String) -> String? {
     guard isSwift(mangled) else { return nil }
     let stem = stem(of: mangled)

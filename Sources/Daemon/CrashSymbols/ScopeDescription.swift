@@ -84,7 +84,7 @@ public struct ScopeDescription: Sendable, Equatable {
   /// Reading these bytes does not require debug information.
   public var codeBefore: [UInt8] = []
 
-  /// The maximum number of bytes of code before the address.
+  /// The maximum number of bytes of code before the address that are read.
   public static let codeBytes = 24
 
   /// The maximum size of a description in bytes.

@@ -110,7 +110,7 @@ struct SymbolCacheHeader: Equatable {
   var fileBytes: Int { stringsOffset + Int(stringsBytes) }
 }
 
-/// The properties of a cache, as stored in its header.
+/// The properties of a cache that are stored in its header.
 struct SymbolCacheFlags: OptionSet {
   var rawValue: UInt32
   /// The cache was built from DWARF.

@@ -39,7 +39,8 @@ public struct ClassSummary: Sendable, Hashable, Codable {
   public var gainPerKiB: Double
   /// The number of slots that would catch nine of ten accesses.
   ///
-  /// Before the first hit, this is the number of objects that are deallocated in one second, within limits.
+  /// Before the first hit, this is the number of objects that are deallocated in one second, within the limits of
+  /// `SlotSuggestion`.
   public var suggestedSlots: Int
   /// The number of call sites with hits.
   public var groups: Int

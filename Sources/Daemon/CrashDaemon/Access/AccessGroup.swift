@@ -16,9 +16,9 @@ public enum AccessGroup: Sendable, Equatable {
   /// The group with this group ID.
   case numbered(UInt32)
 
-  /// The reason why a group cannot be granted access, as one sentence.
+  /// The reason why a group cannot be granted access, as a sentence for the operator.
   public struct Problem: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The sentence, for example `there is no group 'crsahd'`.
+    /// The sentence about the reason, for example `there is no group 'crsahd'`.
     public var description: String
   }
 

@@ -44,9 +44,9 @@ struct AccessRule: Sendable {
   }
 }
 
-/// A client, with its user and with the crashes that it can see and change.
+/// A client of crashd, with its user and with the crashes that it can see and change.
 ///
-/// The limits of the client's user apply, whatever the visibility is.
+/// The limits of the client's user apply for any visibility.
 struct Client: Sendable {
   let peer: Peer
   let visibility: Visibility

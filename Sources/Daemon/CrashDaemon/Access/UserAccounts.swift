@@ -30,7 +30,7 @@ final class UserAccounts: Sendable {
   private let rangesPath: String
   private let usersPath: String
   private let state = Mutex(State())
-  /// How long the contents of the files are cached before the files are read again.
+  /// The time for which the contents of the files are cached before crashd reads the files again.
   private static let believed_ns: UInt64 = 10_000_000_000
   private static let fileLimitBytes = 1 << 20
   private static let knownLimit = 1 << 17
@@ -51,7 +51,7 @@ final class UserAccounts: Sendable {
         state.ranges = Self.read(rangesPath, usersPath)
         state.read_ns = now_ns
       }
-      // Find the last range that begins at or before the uid.
+      // This loop finds the last range that begins at or before the uid.
       var (low, high) = (0, state.ranges.count)
       while low < high {
         let middle = (low + high) / 2
@@ -74,8 +74,8 @@ final class UserAccounts: Sendable {
         return nil
       }
       // Ranges that root owns are not assigned to root's account, because root's containers have limits of their own.
-      // An owner that only a name service can resolve has no uid in the file. For an owner without a uid, the account
-      // is the first uid of the owner's first range.
+      // If only a name service can resolve the owner's name, the file `/etc/passwd` contains no uid for it. For an
+      // owner without a uid, the account is the first uid of the owner's first range.
       let owner = (UInt32(fields[0]) ?? names[fields[0]]).flatMap { isTrusted($0) ? nil : $0 }
       let account = owner ?? firsts[fields[0], default: first]
       firsts[fields[0]] = account

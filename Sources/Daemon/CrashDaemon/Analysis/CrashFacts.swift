@@ -3,7 +3,7 @@ import CrashRing
 import CrashSymbols
 import Glibc
 
-/// The input of the rules that diagnose a crash.
+/// The facts about a crash that the diagnosis rules read.
 struct CrashFacts: Sendable {
   var record: CrashRecord
   /// The pid that the process has in its own pid namespace.
@@ -20,7 +20,7 @@ struct CrashFacts: Sendable {
   var operand: MemoryOperand?
   /// The parts of the process's memory that the record contains.
   var memory: MemoryWords
-  /// Facts about the heap that distinguish a freed block from a block in use.
+  /// Facts about the heap with which the rules distinguish a freed block from a block in use.
   var heap: HeapFacts
   /// The field that the program accessed through a pointer that was probably null.
   var field: CrashReport.AccessedField?
@@ -33,7 +33,7 @@ struct CrashFacts: Sendable {
   /// The classes that the object at `objectInQuestion` may have, according to the variables in scope or the code of
   /// functions.
   var expectedClasses: [ExpectedClass] = []
-  /// The code before pc in the image; empty if the code was not read.
+  /// The bytes of code before pc in the image; empty if crashd did not read them.
   var codeBefore: [UInt8] = []
   /// The guard page's incident that led to this crash; nil if no access to a guard page caused the crash.
   var page: PageEvidence?
@@ -98,8 +98,8 @@ struct CrashFacts: Sendable {
   var isDenied: Bool { isMemoryFault && record.code != 1 }
   /// Whether the kernel sent the signal for a general protection fault.
   ///
-  /// In this case, si_addr is 0 and is not an address. If the faulting address is based on rsp or rbp, the processor
-  /// reports a stack fault instead, and Linux sends SIGBUS.
+  /// In this case, si_addr is 0 and is not an address. If the faulting address is computed from rsp or rbp, the
+  /// processor reports a stack fault instead of a general protection fault, and Linux sends SIGBUS.
   var isGeneralProtection: Bool {
     (record.signal == SIGSEGV || record.signal == SIGBUS) && !record.isBare && record.code == 128
   }
@@ -169,7 +169,7 @@ struct CrashFacts: Sendable {
     return target.value(record.registers, memory)?.isCanonical != true
   }
 
-  /// The most reliable of the reasons that the runtime, glibc and the compiler give.
+  /// The most reliable reason for the crash among those that the runtime, glibc and the compiler give.
   var reason: String {
     let failure = isStop ? runtimeFailure.map { "Swift runtime failure: \($0)" } ?? "" : ""
     let texts = [isTrapWithReason ? failure : "", message, failure, record.abortMessage]
@@ -231,7 +231,7 @@ struct CrashFacts: Sendable {
     return instruction.target?.value(record.registers, memory)
   }
 
-  /// The image that contains an address, with the offset in the image, such as `libshop.so+0x1234`.
+  /// The image that contains an address, with the address's offset in the image, such as `libshop.so+0x1234`.
   func place(of address: UInt64) -> String? {
     guard let image = images.first(where: { $0.start <= address && address < $0.end }) else { return nil }
     let name = image.path.split(separator: "/").last.map(String.init) ?? image.path

@@ -117,7 +117,7 @@ extension FirstFault {
 extension RingContents {
   /// Returns the record that the rules read.
   ///
-  /// If a handler of the program re-raised the signal, this is the record of the first fault. Otherwise, the function
-  /// returns `record` unchanged.
+  /// If a handler of the program re-raised the signal, the result is the record of the first fault. Otherwise, the
+  /// function returns `record` unchanged.
   func seen(_ record: CrashRecord) -> CrashRecord { FirstFault(record, pid: identity.pid)?.record ?? record }
 }

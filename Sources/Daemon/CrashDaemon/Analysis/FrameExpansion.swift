@@ -20,7 +20,7 @@ struct FrameExpansion<Symbols: SymbolLookup> {
     var beforeGap: Int?
   }
 
-  /// The stack of a thread, as the thread recorded it.
+  /// The stack of one thread, as the signal handler recorded it.
   struct Walk {
     var frames: [CrashRecord.Frame]
     /// The number of frames before the gap, if the record omits frames of a deep recursion.
@@ -87,7 +87,7 @@ struct FrameExpansion<Symbols: SymbolLookup> {
 
   /// The source line of a frame; nil if the function has no line of its own.
   ///
-  /// A thunk has a line only for its entry, and this line has no column.
+  /// For a thunk, the debug information has a line only for the function's entry, and this line has no column.
   private static func ownLine(of source: SourceFrame) -> Int? {
     source.isLineApproximate && source.column == nil ? nil : source.line
   }

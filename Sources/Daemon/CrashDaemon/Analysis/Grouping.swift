@@ -7,8 +7,9 @@ import CrashSymbols
 /// key in debug builds, release builds and later builds of a program; `make grouping` measures this. A stripped program
 /// has no function names, so its key contains build IDs and offsets.
 ///
-/// Each crash has two more keys. The coarse key is for truncated stacks and contains only the kind and the topmost
-/// name. The exact key contains build ids and offsets, so that only crashes of one build have the same exact key.
+/// Each crash has two more keys. The coarse key is used for truncated stacks. It contains only the kind and the topmost
+/// name. The exact key contains build IDs and offsets. Therefore, only crashes of the same build have the same exact
+/// key.
 enum Grouping {
   static let frameCount = 3
   /// The version of the algorithm that computes the keys.
@@ -26,8 +27,8 @@ enum Grouping {
   /// Returns the group of a crash.
   ///
   /// `message` is the runtime error message. The message distinguishes errors that were thrown at top level, because
-  /// all of these errors have the same crash location. `what` replaces the kind at the beginning of the title. `what`
-  /// is not a part of the keys, because not every crash of a group shows the cause in `what`.
+  /// all of these errors have the same crash location. `what` replaces the kind of the crash at the beginning of the
+  /// title. `what` is not a part of the keys, because not every crash of a group shows the cause in `what`.
   static func group(
     of thread: CrashReport.CrashedThread, kind: String, process: String, images: [CrashReport.Image] = [],
     message: String = "", what: String? = nil
@@ -103,7 +104,7 @@ enum Grouping {
 
   /// The function names for the key: the names of in-app frames.
   ///
-  /// If there are no in-app frames, all names are used.
+  /// If there are no in-app frames, the key contains the names of all frames.
   static func names(_ frames: [CrashReport.Frame]) -> [String] {
     let own = significant(frames.filter(\.isOwn))
     return own.isEmpty ? significant(frames.filter { !Ownership.isPlumbing($0.mangled) }) : own
@@ -135,7 +136,7 @@ enum Grouping {
   ///
   /// An optimized closure often ends with a tail call, which leaves no frame. A merged function has the name of only
   /// one of the functions that were merged. `__deallocating_deinit` either calls or inlines `deinit`, and
-  /// `__allocating_init` either calls or inlines `init`. The name of the crashing function is always used.
+  /// `__allocating_init` either calls or inlines `init`. The name of the crashing function is always a part of the key.
   private static func isUncertain(caller frame: CrashReport.Frame, _ name: String) -> Bool {
     name.contains("closure in ") || name.hasSuffix(".__deallocating_deinit") || name.contains(".__allocating_init(")
       || Demangler.isMerged(frame.mangled)

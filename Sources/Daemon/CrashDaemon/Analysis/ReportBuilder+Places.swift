@@ -32,7 +32,7 @@ extension ReportBuilder {
       // callers.
       guard frame.trust != .scan else { break }
       guard let image = contents.images.first(where: { $0.index == frame.image }), !image.buildID.isEmpty,
-        // Skip the libraries of the runtime, whose internal types are not classes of the program.
+        // Skip the libraries of the Swift runtime, whose internal types are not classes of the program.
         number == 0 || image.path.split(separator: "/").last?.hasPrefix("libswift") != true
       else { continue }
       let address = frame.linkAddress(in: image)

@@ -17,7 +17,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   var namedClasses: [ScopeDescription.NamedClass] = []
   /// The code before the instruction of the first crash; empty if crashd did not request it.
   var codeBefore: [UInt8] = []
-  /// Whether crashd found the classes of every function that it requested.
+  /// Whether crashd could read the classes of every function for which it requested them.
   var hasAllClasses = false
   /// The accessed field that an earlier analysis found.
   ///
@@ -106,7 +106,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
 
   /// The reason why the report contains no memory; nil if it contains memory.
   ///
-  /// A record that was written before memory was withheld still contains memory. The report of this record is then an
+  /// A record that the process wrote before memory was withheld still contains memory. In this case, the report is an
   /// ordinary report with memory.
   private var memoryOmitted: CrashReport.MemoryOmission? {
     guard contents.records.allSatisfy({ $0.stack.isEmpty && $0.memory.isEmpty }) else { return nil }
@@ -165,14 +165,15 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     }
   }
 
-  /// The result of each rule for the first crashed thread; empty if no thread crashed.
+  /// The result of each diagnosis rule for the first crashed thread; empty if no thread crashed.
   func explanation() -> [CrashReport.RuleOutcome] {
     latestFirst.first.map { DiagnosisRule.explain(thread($0).facts) } ?? []
   }
 
   /// The frame that the diagnosis names: the first in-app function.
   ///
-  /// If there is no in-app function, it is the first named function outside the Swift runtime and the compiler's code.
+  /// If there is no in-app function, the frame is the first named function outside of the Swift runtime and the
+  /// compiler's code.
   private static func place(in frames: [CrashReport.Frame]) -> CrashReport.Frame? {
     frames.first { $0.isOwn && !$0.function.isEmpty }
       ?? frames.first {

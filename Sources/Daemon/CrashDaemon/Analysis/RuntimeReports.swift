@@ -28,7 +28,7 @@ struct RuntimeReports: Sendable, Equatable {
       return
     }
     if lines[...end].contains(where: Self.beginsWarning) {
-      // If there is no fatal message, all lines are treated as warnings.
+      // If there is no fatal message, treat all lines as warnings.
       (last, earlier) = ("", Self.joined(lines[...]))
     } else {
       (last, earlier) = (Self.joined(lines[...]), "")

@@ -106,7 +106,8 @@ struct SilentDeath: Sendable {
     let candidates = death.oomCandidates ?? 1
     let group = death.cgroup.map { $0 == "/" ? "" : " of '\($0)'" } ?? ""
     let counted = "its control group\(group) counted \(kills) OOM \(kills == 1 ? "kill" : "kills")"
-    // systemd kills a unit that does not start, stop or send a heartbeat in time.
+    // systemd kills a unit that does not start or stop in time, or does not send a notification to the watchdog in
+    // time.
     let limits = ["timeout": "the unit did not start or stop in time", "watchdog": "the unit's watchdog ran out"]
     if death.oomVictim != true, let result = death.unitResult, let why = limits[result] {
       let title = "Killed by systemd"

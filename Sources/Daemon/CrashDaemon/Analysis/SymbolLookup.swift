@@ -15,7 +15,7 @@ extension SymbolLookup {
 
 /// Symbolicates addresses with open symbol caches.
 struct OpenCaches: SymbolLookup {
-  /// The requested link addresses, with and without a symbol, by build id.
+  /// The link addresses that were requested, whether or not they have a symbol, by build ID.
   var asked: [String: Set<UInt64>] = [:]
   var caches: [String: SymbolCache] = [:]
   var gaps: [String: SymbolGap] = [:]
@@ -69,7 +69,7 @@ extension CrashRecord.Frame {
 }
 
 extension RingContents {
-  /// The link addresses of all frames in the ring, by build id.
+  /// The link addresses of all frames in the ring, by build ID.
   ///
   /// These are the frames in crash records, in the stacks of guard pages and the quarantine, in earlier incidents, and
   /// of replaced handlers.

@@ -7,7 +7,7 @@ import Synchronization
 extension AttachLoop {
   mutating func processEnded(_ number: UInt64) {
     if connections[number] == nil, let ended = endings.look(at: number | 1) { tell(ended) }
-    // The socket may still contain the last messages of the process.
+    // Read the socket once more, because it may still contain the last messages of the process.
     receive(number)
     close(number)
   }
@@ -22,8 +22,8 @@ extension AttachLoop {
     guard let process = connection.process else { return }
     process.control.end()
     memory.hangUp(number)
-    // Announce the process to the pipeline even if `isAnnounced` is already set. The pipeline may have ignored the
-    // earlier wake-up because of the limit of empty wake-ups.
+    // Announce the process to the pipeline even if `isAnnounced` is already set. The pipeline may have ignored an
+    // earlier wake-up because the process had sent too many wake-ups without a new record.
     process.hasEnded.store(true, ordering: .releasing)
     configuration.events.yield(.announced(process))
     if connection.isSuperseded {

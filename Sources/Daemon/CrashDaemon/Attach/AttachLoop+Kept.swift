@@ -7,7 +7,8 @@ import LinuxSystem
 extension AttachLoop {
   /// Resumes the attached processes that an earlier crashd stored in systemd.
   ///
-  /// A pidfd shows whether its process ended while no crashd ran. The ring contains all other facts about the process.
+  /// The pidfd of a process shows whether the process ended while no crashd ran. The ring contains all other facts
+  /// about the process.
   mutating func takeKept() {
     for kept in configuration.kept {
       configuration.heartbeat.beat()

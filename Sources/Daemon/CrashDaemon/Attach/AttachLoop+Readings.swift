@@ -6,7 +6,7 @@ extension AttachLoop {
   struct Readings {
     var last_ns: UInt64 = 0
     var next_ns: UInt64 = 0
-    /// The numbers of the connections whose processes the current round has not read yet.
+    /// The numbers of the connections whose processes were not read yet in the current round of readings.
     var left: [UInt64] = []
 
     /// The maximum number of processes whose resource usage is read in one iteration of the loop.
@@ -68,7 +68,7 @@ extension AttachLoop {
 
   /// Schedules the next readings earlier, because a control group reached its memory limit.
   ///
-  /// The kernel may kill a process of the group soon.
+  /// The reason is that the kernel may kill a process of the group soon.
   mutating func readSoon() {
     readings.next_ns = min(
       readings.next_ns, readings.last_ns + UInt64(connections.count) * Readings.hurryPerProcess_ns)

@@ -16,7 +16,7 @@ enum PipelineEvent: Sendable {
   ///
   /// This event follows the last `announced` event of the process.
   case ended(EndedProcess)
-  /// New files are in the spool directory; nil if the pipeline must list the directory.
+  /// New files are in the spool directory; if the list is nil, the pipeline must list the directory itself.
   case spooled([String]?)
   /// A request of the watchdog, which uses it to check that the pipeline still handles events.
   case asked
@@ -98,7 +98,7 @@ struct AttachLoop {
   ///
   /// If crashd tried again immediately, the poller would report the same waiting connection repeatedly.
   private var listensAgain_ns: UInt64 = 0
-  /// The version of the board whose plans were sent last.
+  /// The version of the board when the loop last sent plans.
   var boardVersion: UInt64 = 0
   /// The schedule for reading the resource usage of processes.
   var readings = Readings()
@@ -115,7 +115,7 @@ struct AttachLoop {
     try poller.add(configuration.spool.descriptor, token: Self.spoolToken)
   }
 
-  /// The number of connections, with and without a read hello.
+  /// The number of connections, including those whose hello was not read yet.
   var connectionCount: Int { connections.count }
 
   /// Runs the loop until a command stops it.

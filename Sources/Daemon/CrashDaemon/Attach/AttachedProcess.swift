@@ -163,7 +163,7 @@ final class AttachedProcess: Sendable {
   ///
   /// After the flag is set, crashd treats the ring as complete.
   let hasEnded = Atomic(false)
-  /// The answers of the process to crashd's control messages.
+  /// The outcome of crashd's control messages to the process, according to the answers of the process.
   let control = ControlOutcome()
   /// The name under which systemd stores the descriptors.
   private let kept = Mutex<String?>(nil)

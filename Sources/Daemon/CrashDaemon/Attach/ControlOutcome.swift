@@ -17,7 +17,7 @@ final class ControlOutcome: Sendable {
     var plan: ControlPlan?
     /// Whether the process has answered all messages of the plan.
     var isComplete = true
-    /// Whether the process has ended, or receives no further messages.
+    /// Whether the process has ended, or crashd sends it no further messages.
     var isOver = false
     /// The number of classes whose protection the process has set as the plan requires.
     var done = 0

@@ -2,7 +2,7 @@ import CShimRing
 
 /// The control messages for one process.
 ///
-/// The number of unanswered messages is limited to the number that fits into the process's socket.
+/// The number of unanswered messages is limited to the number that fits into the socket's buffer.
 struct ControlQueue {
   private struct Message {
     var number: UInt32
@@ -18,7 +18,7 @@ struct ControlQueue {
   private(set) var plan: ControlPlan?
   /// Whether crashd must not store any memory of the process.
   ///
-  /// The rule is not part of the plan, because all processes of a program have the same plan.
+  /// This value is not part of the plan, because all processes of a program have the same plan.
   private(set) var isWithheld = false
   private var waiting: ArraySlice<Message> = []
   private var unanswered: [UInt32: Message] = [:]
@@ -33,7 +33,8 @@ struct ControlQueue {
   /// Unsent messages of the former plan are dropped, because the new plan contains all settings.
   mutating func take(_ plan: ControlPlan?, isWithheld: Bool = false, outcome: ControlOutcome) {
     (self.plan, self.isWithheld) = (plan, isWithheld)
-    // A random round differs, with high probability, from every round that an earlier crashd began.
+    // A random round number differs, with high probability, from the number of every round that an earlier crashd
+    // began.
     round = UInt32.random(in: 1...UInt32.max)
     waiting = waiting.filter { $0.kind == .CS_CONTROL_LAST_CRASH }
     // Send the withhold message first, because the process may crash at any time.

@@ -6,7 +6,7 @@ struct MemoryEvents: Sendable, Equatable {
   var cgroup: String
   /// The path of the file that contains the counter.
   var path: String
-  /// The key in front of the number in the file.
+  /// The key in front of the counter in this file.
   private static let word = "oom_kill"
 
   /// The value of the counter when the process attached.
@@ -68,7 +68,7 @@ struct MemoryEvents: Sendable, Equatable {
 /// The code splits the line at bytes and not at characters, because a path may contain any bytes. Splitting at bytes is
 /// also faster, and crashd parses these lines at each attach.
 struct ControlGroup {
-  /// The controllers; empty for the hierarchy of version 2.
+  /// The controllers of the hierarchy; empty for the hierarchy of cgroup version 2.
   var controllers: Substring
   var path: Substring
 

@@ -53,7 +53,7 @@ struct MemoryGroups {
   ///
   /// The limit is safe because the kernel kills the victim within microseconds after it increments the counter.
   static let settling_ns: UInt64 = 100_000_000
-  /// How long crashd reads a group's counter more often after the counter has increased.
+  /// The time for which crashd reads a group's counter more often after the counter has increased.
   private static let attention_ns: UInt64 = 10_000_000_000
   /// The maximum number of killed processes that are remembered for a group without running processes.
   private static let killedLimit = 64

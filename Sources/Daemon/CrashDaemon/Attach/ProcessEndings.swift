@@ -108,7 +108,7 @@ struct ProcessEndings {
 
   /// Removes and returns all processes whose end is still unknown.
   ///
-  /// The parents of these processes have not reaped them.
+  /// The parents of these processes have not reaped them, so the kernel does not report their exit status.
   mutating func giveUp() -> [EndedProcess] {
     defer { (endings, counts) = ([:], [:]) }
     return endings.values.map { $0.ended(.unknown) }

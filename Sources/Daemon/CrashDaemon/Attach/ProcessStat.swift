@@ -44,7 +44,7 @@ struct ProcessStat: Equatable {
     // Search for the byte and not for the character, because the last bytes of a name and the parenthesis may form one
     // character.
     guard let end = text.utf8.lastIndex(of: UInt8(ascii: ")")) else { return nil }
-    // The rest consists of ASCII numbers and letters with one space between them, and of a line end.
+    // The rest of the line consists of ASCII numbers and letters, with one space between them, and of a newline.
     let fields = text.utf8[text.utf8.index(after: end)...]
       .split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }.map(Substring.init)
     guard fields.count >= 50, let state = fields[0].first, let flags = UInt64(fields[6]),

@@ -106,7 +106,7 @@ enum RingExcerpt {
 
   private static var start: [UInt8] { magic + number(UInt64(MemoryLayout<cs_ring>.size)) }
 
-  /// Packs a ring without the blocks that contain only zeros.
+  /// Packs the contents of a ring without the blocks that contain only zeros.
   static func pack(_ ring: [UInt8]) -> [UInt8] { start + pieces(ring, at: 0) }
 
   /// Packs bytes into the pieces of an excerpt.

@@ -33,7 +33,7 @@ struct ClassBook: Codable, Sendable {
     entries.map(\.statistics).sorted { ($0.className, $0.build) < ($1.className, $1.build) }
   }
 
-  /// The statistics of each class, from the build whose counters were read last.
+  /// The statistics of each class, from the build whose counters crashd read most recently.
   var latest: [String: ClassStatistics] {
     var latest: [String: Entry] = [:]
     for entry in entries where (latest[entry.key.className]?.seen_s ?? -1) < entry.seen_s {
@@ -68,7 +68,7 @@ struct ClassBook: Codable, Sendable {
     entries[index].seen_s = time_s
   }
 
-  /// Records a use of a deallocated object in the quarantine.
+  /// Records a use of a deallocated object that was in the quarantine.
   ///
   /// `delay_s` is the time from the last release to the use. The delay is recorded only for the first hit of a group.
   mutating func hit(

@@ -1,6 +1,6 @@
 import CShimRing
 
-/// The policy that crashd sends to a process: the classes to quarantine, and the modes of the guards.
+/// The policy that crashd sends to a process: the classes whose objects are quarantined, and the modes of the guards.
 struct ControlPlan: Sendable, Equatable {
   /// The quarantine policy for one class or for all classes.
   struct Word: Sendable, Equatable {
@@ -28,7 +28,7 @@ struct ControlPlan: Sendable, Equatable {
   var words: [Word] = []
   var guards = GuardWords()
 
-  /// A message of a round, with the name of the class that the message concerns.
+  /// A message of a round, with the name of the class to which the message applies.
   typealias Message = (subject: String, kind: cs_control_kind, payload: [UInt8])
 
   /// Returns the messages of one round.

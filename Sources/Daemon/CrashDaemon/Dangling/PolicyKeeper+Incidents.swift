@@ -4,7 +4,7 @@ import DanglingStatistics
 
 // Handles non-fatal incidents of the quarantine, guard pages and handles.
 extension PolicyKeeper {
-  /// An incident that is new or has occurred again since the last reading.
+  /// An incident that is new or has occurred again since crashd last read the process's ring.
   struct News: Sendable {
     var incident: Incident
     var isFirst: Bool
@@ -34,7 +34,7 @@ extension PolicyKeeper {
       services[key]?.policy.count(at: now_s) { $0.hits += 1 }
       switch use {
       case .handleMiss:
-        // A handle miss does not count as a hit. A handle never accesses a deallocated object, so a larger quarantine
+        // A handle miss is not counted as a hit. A handle never accesses a deallocated object, so a larger quarantine
         // would have no effect.
         services[key]?.book.handleMiss(className, build: build, at: now_s)
       case .hit(let kind, let hasDelay):
@@ -54,7 +54,7 @@ enum DanglingUse: Equatable {
   ///
   /// If `hasDelay` is true, the age of the object in quarantine is a sample of the delay between deallocation and use.
   case hit(ClassStatistics.HitKind, hasDelay: Bool)
-  /// A handle returned nil, because its object had been deallocated.
+  /// A handle returned nil, because the object of the handle had been deallocated.
   case handleMiss
 
   /// Classifies an incident.

@@ -51,7 +51,7 @@ actor PolicyKeeper {
       processes[number]?.classes[counted.name] = counted
     }
 
-    /// Whether the statistics have not counted a crash of this process yet.
+    /// Whether the statistics have not yet counted a crash of the process with this ring ID.
     ///
     /// crashd may store a report of the same crash again: it rebuilds the report when the process has recorded more
     /// threads.
@@ -203,7 +203,7 @@ extension PolicyKeeper {
 
 // Advances the time of the statistics, and applies and stores decisions.
 extension PolicyKeeper {
-  /// Ends a round of readings, in which crashd read all processes.
+  /// Ends a round of readings, in which crashd read the counters of all processes.
   ///
   /// The function advances the time in the statistics and stores the changed services.
   func tick() {

@@ -5,7 +5,7 @@ import CrashReport
 /// The ID is a part of the names of control groups and mounts, which container engines choose.
 ///
 /// A user who may create control groups can choose these names, too. Therefore, crashd only prints the ID in the
-/// report, and makes no decision with it. If containers are nested, the innermost container is reported.
+/// report, and makes no decision with it. If containers are nested, the result is the innermost container.
 enum ContainerName {
   private static let digits = 64
   /// The names of the container engines by the prefixes of their systemd scopes.
@@ -45,7 +45,7 @@ enum ContainerName {
   /// is needed if crashd runs inside a container and not in the host's cgroup namespace, for example as a sidecar.
   static func of(mounts text: String) -> CrashReport.Container? {
     for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
-      // The fields of a line are ID PARENT DEVICE ROOT MOUNTPOINT … (proc_pid_mountinfo(5)).
+      // A line consists of the fields ID PARENT DEVICE ROOT MOUNTPOINT … (proc_pid_mountinfo(5)).
       let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 5)
       guard fields.count > 4, fields[4].elementsEqual("/etc/hostname".utf8) else { continue }
       let parts = fields[3].split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }

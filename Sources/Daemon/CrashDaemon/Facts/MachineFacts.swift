@@ -43,7 +43,7 @@ enum MachineFacts {
     guard values.count == 32, values.contains(where: { $0 != 0 }) else { return nil }
     let key = stride(from: 0, to: 32, by: 2).map { UInt8(values[$0] << 4 | values[$0 + 1]) }
     var id = Array(SHA256.authentication(of: application, by: key).prefix(16))
-    // Set the version and the variant of a random UUID, because systemd sets them, too.
+    // Set the bits for the version and the variant of a random UUID, because systemd sets them, too.
     id[6] = id[6] & 0x0f | 0x40
     id[8] = id[8] & 0x3f | 0x80
     return id.map { UInt64($0).hexadecimal(digits: 2) }.joined()

@@ -2,7 +2,7 @@
 struct MemoryLimit: Sendable, Equatable {
   /// The directories of the control groups, innermost first.
   var directories: [String]
-  /// The name of the file with the memory limit, and the name of the file with the memory use.
+  /// The name of the control group's file with the memory limit, and the name of the file with the memory usage.
   var names: (limit: String, used: String) { isFirstVersion ? Self.firstVersion : Self.secondVersion }
   private var isFirstVersion: Bool
 
@@ -16,7 +16,7 @@ struct MemoryLimit: Sendable, Equatable {
   /// no limit.
   private static let none = 1 << 60
 
-  /// Finds the control groups in the text of `/proc/PID/cgroup`; nil if no group limits memory.
+  /// Finds the control groups of a process in the text of `/proc/PID/cgroup`; nil if no control group limits memory.
   init?(cgroups text: String) {
     for group in ControlGroup.list(text) {
       let parts = group.path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }

@@ -1,7 +1,7 @@
 import CrashReport
 import CrashRing
 
-/// The facts about a process in its report that do not come from the ring.
+/// The facts in a process's report that do not come from the ring.
 ///
 /// Most of these facts can be read only while the process is attached. For a ring from the spool, these facts are nil.
 struct ProcessContext: Sendable, Equatable {

@@ -43,7 +43,8 @@ enum ProcessFigures {
   ///
   /// The kernel answers these reads without waiting for the process.
   /// - Parameters:
-  ///   - pid: The pid. After this call, the caller must check that the pid still belongs to the same process.
+  ///   - pid: The pid of the process. After this call, the caller must check that the pid still belongs to the same
+  ///     process.
   ///   - limit: The memory limit of the process, which names its control groups.
   ///   - time: The current time.
   ///   - read: Reads the beginning of the file with a path.

@@ -25,7 +25,7 @@ final class ForeignFileWork: Sendable {
   private struct Queue {
     /// The waiting pieces of each device or directory, in the order of their submission.
     var waiting: [String: [Piece]] = [:]
-    /// The devices and directories with waiting work but without running work, in the order in which they are served.
+    /// The devices and directories whose work waits and does not run, in the order in which they are served.
     var ready: [String] = []
     var running: Set<String> = []
     /// The number of waiting pieces of the account.
@@ -78,7 +78,7 @@ final class ForeignFileWork: Sendable {
 
   init(_ limits: Limits) { self.limits = limits }
 
-  /// Whether the waiting work of a user has reached its limit.
+  /// Whether a user has the maximum number of waiting pieces of work.
   ///
   /// In this case, crashd must not accept further work of this user.
   func isFull(_ user: UInt32) -> Bool {
@@ -120,7 +120,7 @@ final class ForeignFileWork: Sendable {
   /// Runs `body` on a separate thread and returns its result.
   ///
   /// Returns nil if `body` does not finish before the time-out, or if too much work of the user is already waiting. If
-  /// `body` has begun before the time-out, it runs to its end, and its result is dropped.
+  /// `body` has begun before the time-out, `body` runs to its end, and its result is dropped.
   func result<Value: Sendable>(
     of user: UInt32, at place: String, timeout_ms: Int, _ body: @escaping @Sendable () -> Value
   ) async -> Value? {

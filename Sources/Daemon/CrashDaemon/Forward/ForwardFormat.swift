@@ -31,7 +31,7 @@ struct ForwardFormat {
 
   let format: ForwardSettings.Format
 
-  /// The byte that ends each message to the collector and each answer.
+  /// The byte that ends each message to the collector and each answer of the collector.
   var separator: UInt8 { format == .jsonl ? UInt8(ascii: "\n") : 0 }
 
   /// `lost` is the number of events between the previous event and this event that were removed or are unreadable.

@@ -1,7 +1,7 @@
 import CrashStore
 import Synchronization
 
-/// The events that were sent on one connection, with the number of events that the collector has acknowledged.
+/// The events that were sent on one connection, and how many of them the collector has acknowledged.
 ///
 /// One task sends events, and another task receives acknowledgements. An acknowledgement takes effect immediately, even
 /// while the next event is being sent.
@@ -58,7 +58,7 @@ final class ForwardWindow: Sendable {
     }
   }
 
-  /// Acknowledges the oldest event that is not acknowledged yet.
+  /// Acknowledges the oldest event that the collector has not acknowledged yet.
   /// - Returns: Always 1, the number of acknowledged events; nil if all events are already acknowledged.
   func acknowledgeNext() -> Int? {
     take { $0.open.isEmpty ? nil : 1 }

@@ -12,7 +12,7 @@ extension Forwarder {
   /// The limit is sufficient, because a collector sends at most one answer for each event of a page.
   private static let answerLimit = 64
 
-  /// Sends the events after `start` until the task is cancelled or the connection ends.
+  /// Sends the events after `start` until the task is canceled or the connection ends.
   ///
   /// If the connection ends, this function throws an error.
   func send(from start: StoreCursor) async throws {
@@ -39,8 +39,8 @@ extension Forwarder {
     } onCancel: {
       channel.close(promise: nil)
     }
-    // Store the last acknowledged cursor, because the next connection continues after it. If storing the cursor fails,
-    // the collector receives the acknowledged events again.
+    // Store the cursor of the last acknowledged event, because the next connection continues after this cursor. If
+    // storing the cursor fails, the collector receives the acknowledged events again.
     if let reached = window.reached { try keep(reached) }
     if window.isLate { throw Failure.tooSlow(configuration.limits.collector_ms) }
     try outcome.get()
@@ -140,7 +140,7 @@ extension Forwarder {
     if !forward.waitsForAcknowledgement, let count = window.acknowledge(through: cursor) { noteDelivered(count) }
   }
 
-  /// Schedules an alarm that closes the connection unless the alarm is cancelled before the time-out.
+  /// Schedules an alarm that closes the connection, unless the alarm is canceled before the time-out.
   private func alarm(_ channel: any Channel, _ window: ForwardWindow) -> Scheduled<Void> {
     channel.eventLoop.scheduleTask(in: .milliseconds(Int64(configuration.limits.collector_ms))) {
       window.noteLate()

@@ -79,8 +79,8 @@ struct Forwarder: Sendable {
       let page = try configuration.store.eventPage(after: seen, filter, limit: 1)
       if !page.events.isEmpty { return cursor }
       (seen, unreadable) = (page.end, unreadable + page.unreadable)
-      // Removed and unreadable events are reported together with the next event. Until then, the collector's stored
-      // cursor must not move past them.
+      // Removed and unreadable events are reported to the collector together with the next event. Until then, the
+      // collector's stored cursor must not move past them.
       if seen != cursor, unreadable == 0, try configuration.store.removed(after: cursor, through: seen).count == 0 {
         try keep(seen)
         cursor = seen

@@ -2,7 +2,7 @@ import Glibc
 import Logging
 import ServiceLifecycle
 
-/// Writes the metrics into a file at a fixed interval, for the textfile collector of node_exporter.
+/// Writes the metrics to a file at a fixed interval, for the textfile collector of node_exporter.
 ///
 /// Each write replaces the file atomically.
 struct MetricsFile: Service {

@@ -35,7 +35,7 @@ struct MetricsListener: Service {
     await serving?.value
   }
 
-  /// Serves the metrics at one address until the task is cancelled.
+  /// Serves the metrics at one address until the task is canceled.
   ///
   /// If crashd cannot bind the address, the function tries again after a pause. The reason is that the operator may add
   /// the address to an interface later, or that another program may use it temporarily.

@@ -35,7 +35,7 @@ struct OpenMetrics {
     add(name, kind, help, ["": number])
   }
 
-  /// The whole text, with the end marker that OpenMetrics requires.
+  /// The whole text of the metrics, with the end marker that OpenMetrics requires.
   var ended: String { text + "# EOF\n" }
 
   /// Escapes special characters in a label's value.

@@ -31,8 +31,7 @@ extension CrashAnalysis {
       images: images, process: process.facts, symbols: await openCaches(for: changed, images, of: process))
     let reports = changed.map { builder.report(of: $0) }
     do throws(StoreError) {
-      // All incidents of one reading are stored in one transaction, so that a flood of incidents does not delay
-      // crashes.
+      // Store all incidents of one reading in one transaction, so that a flood of incidents does not delay crashes.
       try store.put(incidents: reports)
     } catch {
       ledger.postpone("incidents", of: process.facts.peer, process: process.facts.identity.name, because: "\(error)")
@@ -58,7 +57,7 @@ extension CrashAnalysis {
     await policy.saw([], process.ring.observations().classes, of: process)
   }
 
-  /// Counts the unstored incidents of an ended process as lost, because its ring is not read again.
+  /// Counts the incidents of an ended process that were not stored as lost, because its ring is not read again.
   func loseUnstored(of process: AttachedProcess, seen: Occurrences) {
     let count = Self.new(process.ring.observations().incidents, seen: seen).count
     if count == 0 { return }

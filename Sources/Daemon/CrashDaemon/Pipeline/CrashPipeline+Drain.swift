@@ -49,8 +49,8 @@ extension CrashPipeline {
   }
 
   /// Does the part of a drain that needs the permit.
-  /// - Returns: Whether the process had ended before its ring was read, and whether it recorded non-fatal incidents.
-  ///   Returns nil if the process is no longer in the table of processes.
+  /// - Returns: Whether the process had ended before its ring was read, and whether the process recorded non-fatal
+  ///   incidents. Returns nil if the process is no longer in the table of processes.
   private func read(_ process: AttachedProcess, _ permit: FairSemaphore.Permit) async -> (Bool, Bool)? {
     defer { permit.giveBack() }
     guard let entry = takeTurn(process.number) else { return nil }

@@ -29,7 +29,8 @@ extension CrashPipeline {
   /// The rate is limited, because processes decide how often they announce incidents. Each ring has a pause between two
   /// readings, and each user has a limited share of CPU time.
   ///
-  /// During the pause this method does not retain the process, so a process that ends in the meantime is released.
+  /// During the pause, this method does not retain the process, so that a process that ends during the pause is
+  /// released.
   private func readIncidents(of ring: RingKey, first number: UInt64) async {
     let pause_ns = rings.incidentPause_ns(of: ring, limits.incidentPause_ms)
     let wait_ns = min(

@@ -11,7 +11,7 @@ extension CrashPipeline {
   /// The maximum is low, because a supervisor usually runs only one process of a program at a time.
   private static let earlierLimit = 8
 
-  /// Sends a process the last stored crash of its program.
+  /// Sends a process the notice of the last stored crash of its program.
   ///
   /// The program is identified by user, executable and process name. A restarted process usually attaches before the
   /// report of the previous process is stored. Therefore, this method waits for that report.

@@ -31,7 +31,7 @@ final class EventHub: Sendable {
   /// Notifies listeners that a report was stored.
   func notify() { notify { $0.topic == .reports } }
 
-  /// Notifies listeners that incidents of a process were stored.
+  /// Notifies the listeners that may see the process that incidents of this process were stored.
   func notifyOfIncidents(of process: ProcessFacts) {
     notify { $0.topic == .incidents && $0.visibility.includes(process) }
   }
@@ -59,7 +59,7 @@ final class EventHub: Sendable {
 
   func endReading(_ number: UInt64) { state.withLock { $0.readers[number] = nil } }
 
-  /// The cursor of the registered reader that is furthest behind.
+  /// The cursor of the registered reader that has read the fewest events; nil if there is no reader.
   var slowestReader: StoreCursor? { state.withLock { $0.readers.values.min() } }
 
   /// Returns a stream of notifications.

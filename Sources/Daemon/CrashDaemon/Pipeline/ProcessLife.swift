@@ -144,7 +144,7 @@ extension ProcessLife {
 
 // Values that are derived from the state of a process.
 extension ProcessLife {
-  /// How the process ended; nil until crashd receives the exit status.
+  /// How the process ended; nil until crashd knows the exit status.
   var end: EndedProcess? { if case .ended(let ended) = presence { ended } else { nil } }
 
   /// Whether crashd has read a crash record of the process; true even if the record could not be stored.

@@ -19,10 +19,10 @@ final class RingTable: Sendable {
     ///
     /// A process that reconnects is counted twice until its first connection ends.
     var counts: [RingKey: Int] = [:]
-    /// The stored incidents of each ring, with the number of occurrences.
+    /// The incidents of each ring that were stored, with their numbers of occurrences.
     ///
-    /// They are stored for each ring and not for each connection, because one ring may arrive over several connections
-    /// and its incidents must be counted once.
+    /// The incidents are stored for each ring and not for each connection, because one ring may arrive over several
+    /// connections and its incidents must be counted once.
     var occurrences: [RingKey: CrashAnalysis.Occurrences] = [:]
     /// The time when the incidents of each ring were last read.
     var readings_ns: [RingKey: UInt64] = [:]

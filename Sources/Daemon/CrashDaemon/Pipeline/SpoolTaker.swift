@@ -185,8 +185,8 @@ extension SpoolTaker {
 
   private func takeSpoolFile(_ name: String) async {
     guard !isTakenCareOf(name), let file = spool.identity(of: name), failedFiles[name] != file else { return }
-    // The ring stays open until this function returns, so that the file system cannot give its inode number to a new
-    // file.
+    // Hold the ring's file open until this function returns, so that the file system cannot assign its inode number to
+    // a new file.
     var left: AttachedProcess?
     defer { withExtendedLifetime(left) {} }
     do throws(SpoolRefusal) {

@@ -34,7 +34,7 @@ extension SpoolDirectory {
     name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) || name.hasSuffix(CS_ATTACH_PARTIAL_SUFFIX)
   }
 
-  /// Removes foreign files, and then excess files of each account except root's.
+  /// Removes foreign files, and then excess files of each account except root's account.
   ///
   /// For these accounts, the method removes the files that changed least recently, until the remaining files fit the
   /// quota.

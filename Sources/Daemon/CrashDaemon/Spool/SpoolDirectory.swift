@@ -154,7 +154,7 @@ struct SpoolDirectory: Sendable {
 
   /// Identifies a file and the state of its contents.
   ///
-  /// The change time is included, because a file system may reuse the inode number of a removed file.
+  /// The identity includes the change time, because a file system may reuse the inode number of a removed file.
   struct FileIdentity: Equatable {
     private let numbers: [Int]
 

@@ -11,7 +11,7 @@ enum SpooledRing: Sendable {
   case stored
   /// The store lacks at least a part of the ring.
   ///
-  /// The associated value is the process with the facts that are known about it.
+  /// The associated value is the process, with the facts that are known about it from the report.
   case news(AttachedProcess)
   /// The store fails, so the comparison is not possible.
   case unknown(StoreError)

@@ -23,8 +23,8 @@ final class StoreOutage: Sendable {
     var bytes: Int { raw.count + 4_096 * report.threads.count }
   }
 
-  /// A partial or full recovery of the store: waiting reports were stored, or files left in the spool should be read
-  /// again.
+  /// A partial or full recovery of the store: reports that waited were stored, or files that were left in the spool
+  /// should be read again.
   struct Change: Sendable {
     /// Whether the store has recovered completely: no report or file waits any more.
     ///
@@ -156,7 +156,7 @@ final class StoreOutage: Sendable {
     }
   }
 
-  /// Adds a sentence to the status for the operator.
+  /// Adds a sentence to the state of the store that operators see in the status.
   ///
   /// The sentence stays until crashd restarts.
   func note(_ sentence: String) {

@@ -12,7 +12,7 @@ final class SharedTurns<Key: Hashable & Sendable>: Sendable {
   private struct Turn {
     /// The callers that the current run serves, because they requested it before it began.
     var served: [Asker] = []
-    /// The callers that arrived after the current run began.
+    /// The callers that arrived after the current run of the work had begun.
     ///
     /// The current run may not read the data of these callers, so they need another run.
     var next: [Asker] = []

@@ -7,9 +7,9 @@ import LinuxSystem
 enum ForeignImages {
   /// Opens the images that are not open yet, and determines the origin of each file.
   ///
-  /// If a directory blocks, only the images in that directory are delayed. These images are refused after
-  /// `imageLook_ms`. The user is charged for the CPU time of this work. If the user has used up the CPU time limit, all
-  /// images are refused.
+  /// If the file system of a directory blocks, only the images in this directory are delayed. These images are refused
+  /// after `imageLook_ms`. The user is charged for the CPU time of this work. If the user has used up the CPU time
+  /// limit, all images are refused.
   /// - Returns: The opened images, and the refused images with the reasons.
   static func look(
     _ images: [ImageFile], for user: UInt32, _ configuration: SymbolCaches.Configuration

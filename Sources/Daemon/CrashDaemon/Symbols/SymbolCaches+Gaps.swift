@@ -55,7 +55,7 @@ extension SymbolCaches {
     return SymbolGap(reason: refusal ?? "no file was found that has its build id")
   }
 
-  /// Publishes the report in `lateReports` when the symbols of these builds arrive.
+  /// Publishes the report in `lateReports` when the missing symbols of these builds have arrived.
   func remember(_ report: LateReport, until buildIDs: some Collection<String>) {
     let names = buildIDs.flatMap { Self.names($0, report.user) }.filter { isPending($0) || isFetched($0) }
     // The symbols have arrived since the report was built.

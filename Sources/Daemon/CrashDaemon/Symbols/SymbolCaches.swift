@@ -211,7 +211,7 @@ extension SymbolCaches {
     return unseen
   }
 
-  /// Whether opening the image failed a short time ago.
+  /// Whether opening the image failed only a short time ago.
   ///
   /// If many processes crash at once, only the first crash tries to open the image.
   private func isUnreachable(_ image: ImageFile, for user: UInt32) -> Bool {

@@ -8,7 +8,8 @@ import LinuxSystem
 /// While crashd does not run, systemd holds two descriptors for each attached process: the ring, and the pidfd, with
 /// which the next crashd reads how the process ended.
 ///
-/// The store is used only if the unit enables it with `CRASHD_DESCRIPTOR_STORE=1` and `FileDescriptorStoreMax=`.
+/// crashd uses the descriptor store only if the unit enables it with `CRASHD_DESCRIPTOR_STORE=1` and
+/// `FileDescriptorStoreMax=`.
 struct DescriptorStore: Sendable {
   private static let prefix = "process-"
   private static let connectionPrefix = "connection-"

@@ -3,8 +3,8 @@ import LinuxSystem
 
 /// The sockets that systemd opened for crashd (sd_listen_fds(3)).
 ///
-/// crashd identifies each of these sockets by its type. `FileDescriptorName=` cannot identify them, because all sockets
-/// of a socket unit have the same name.
+/// crashd identifies each of these sockets by its type. `FileDescriptorName=` cannot identify the sockets, because all
+/// sockets of a socket unit have the same name.
 enum PassedSockets {
   private static let first: Int32 = 3
   /// The maximum number of passed descriptors: the sockets, and two descriptors for each process that an earlier crashd

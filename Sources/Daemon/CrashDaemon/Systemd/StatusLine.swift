@@ -24,7 +24,7 @@ final class StatusLine: Service {
   private let changes: AsyncStream<Void>
   private let changed: AsyncStream<Void>.Continuation
 
-  /// Changes within one interval are combined into one status line.
+  /// If several changes occur within one interval, they are combined into one status line.
   init(notifier: Notifier, store: ReportStore, hub: EventHub, interval_ms: Int = 5_000) {
     self.notifier = notifier
     self.store = store

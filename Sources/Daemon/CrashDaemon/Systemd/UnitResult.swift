@@ -104,7 +104,7 @@ actor UnitResults {
   private var running = 0
   private static let limit = 2
 
-  /// Returns nil if there is no result, and also if too many `systemctl` processes are running.
+  /// Returns the result of a unit; nil if there is no result, or if too many `systemctl` processes are running.
   func of(unit: String, pid: Int32, signal: Int) async -> UnitResult? {
     guard running < Self.limit else { return nil }
     running += 1

@@ -13,7 +13,7 @@ import CrashSymbols
 /// handler only guessed the next frames. In this case, libunwind's frames replace the guessed frames, up to the first
 /// frame that both stacks contain. After this common frame, the report contains the handler's frames. If the stacks
 /// have no common frame after the guessed ones, libunwind's stack must be at least as long as the handler's stack.
-/// Otherwise a complete stack could be replaced by a few frames.
+/// Otherwise, a few frames could replace a complete stack.
 struct StackComparison {
   let agreement: CrashReport.Unwinding.Agreement
   let shown: CrashReport.Unwinding.Source

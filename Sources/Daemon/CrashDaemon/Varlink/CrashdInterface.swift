@@ -256,7 +256,7 @@ extension Visibility {
     }
   }
 
-  /// Whether a client may read details of a process.
+  /// Whether a client may read the details of a process.
   ///
   /// Every client may see that the process exists.
   func includes(_ facts: ProcessFacts) -> Bool {

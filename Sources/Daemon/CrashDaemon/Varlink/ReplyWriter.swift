@@ -3,8 +3,8 @@ import NIOCore
 /// Sends replies to one client.
 ///
 /// This type does not queue replies. A write ends after the kernel has accepted the whole reply, so the caller has to
-/// wait for a slow client. If the kernel does not accept the reply before the time-out, the connection is closed. A
-/// subscriber can later request the missed events by cursor.
+/// wait for a slow client. If the kernel does not accept the reply before the time-out, the connection is closed. The
+/// client can later request the missed events with a cursor.
 struct ReplyWriter: Sendable {
   let channel: any Channel
   let peer: Peer

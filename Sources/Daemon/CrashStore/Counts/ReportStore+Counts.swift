@@ -92,7 +92,7 @@ extension ReportStore {
     ]
   }
 
-  /// Returns the row to insert for an event without an existing row.
+  /// Returns the row that must be inserted for an event that has no row yet.
   ///
   /// The result is the event's own row, or a row of `other` if the user has reached a limit. This method is called only
   /// for new rows, so equal crashes in large numbers do not cause its costs.

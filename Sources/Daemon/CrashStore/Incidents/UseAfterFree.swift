@@ -48,7 +48,7 @@ struct UseAfterFree: Encodable, PersistableRecord {
     guard incident.id.utf8.count <= Self.wordLimitBytes else { return nil }
     switch (incident.source, incident.kind) {
     case (.quarantine, _): break
-    // An out-of-bounds access is excluded, because it is not related to the deallocation of the object.
+    // Exclude an out-of-bounds access, because it has no relation to the deallocation of the object.
     case (.pages, .read), (.pages, .write), (.pages, .doubleFree): break
     default: return nil
     }

@@ -5,8 +5,8 @@ import GRDB
 /// If there are too many items, items of the user with the most items are removed first. Therefore, a user who creates
 /// very many items causes only the removal of the user's own items.
 ///
-/// With n users, each user keeps at least 1/n of the limit. A user may also use the part of the limit that other users
-/// do not use.
+/// With n users, each user can keep at least 1/n of the limit. A user may also use the part of the limit that other
+/// users do not use.
 public struct FairShare: Sendable {
   /// Returns the user to whom the items of a user are charged, for example the owner of a range of subordinate uids.
   public typealias Rule = @Sendable (UInt32) -> UInt32

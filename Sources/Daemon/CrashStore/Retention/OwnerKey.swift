@@ -8,7 +8,7 @@ import CrashReport
 /// query for the uid alone does not find the rows of this process. Rows with this bit count as the rows of a separate
 /// owner, whose items are charged to the same user. Therefore, these rows cannot evict the user's own rows.
 enum OwnerKey {
-  /// The bit for processes that have more privileges than their user.
+  /// The bit that is set for processes with more privileges than their user.
   static let restricted: Int64 = 1 << 32
 
   static func of(uid: Int, isRestricted: Bool?) -> Int64 {

@@ -16,7 +16,7 @@ extension ReportStore {
     ///
     /// crashd can build these reports again.
     public var orphans: [Orphan] = []
-    /// The number of rows that could not be read.
+    /// The number of rows in the old database that could not be read.
     public var unreadable = 0
     /// Whether at least a part of the old database could be read.
     public var isReadable = true

@@ -6,7 +6,8 @@ import Glibc
 /// build's share of the exposure. The e-value states how many times better a higher rate of the new build explains the
 /// sequence of crashes. If the rates are the same, the mean of the e-value is 1. In this case, by Ville's inequality,
 /// the probability that the e-value ever exceeds 1/α is at most α. The limit of α also holds if the e-value is checked
-/// after each crash. The comparison needs no baseline, and it is not affected by a change that affects both builds.
+/// after each crash. The comparison needs no baseline, and a change that affects both builds does not affect the
+/// comparison.
 public struct BuildComparison: Sendable, Hashable, Codable {
   /// The logarithms of the likelihood ratios, one for each factor in `ShiryaevRoberts.rises`.
   private var logs = [Double](repeating: 0, count: ShiryaevRoberts.rises.count)

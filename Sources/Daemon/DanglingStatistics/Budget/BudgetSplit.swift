@@ -43,7 +43,7 @@ public struct BudgetCandidate: Sendable, Hashable {
 
 /// Divides the quarantine memory of a process among the classes.
 ///
-/// The goal is to catch as many use-after-free accesses as possible.
+/// The goal is to catch as many use-after-free accesses as possible with a given budget.
 ///
 /// For each class, a curve states how many accesses a number of slots catches. If the curve is concave, each further
 /// slot gains less than the slot before it. If the curve is not concave, the split uses the concave hull of the curve.

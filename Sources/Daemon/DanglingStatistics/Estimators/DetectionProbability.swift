@@ -3,7 +3,7 @@
 public struct DetectionProbability: Sendable, Hashable, Codable {
   /// The estimated number of accesses within the horizon, divided by the estimated number within the reach.
   public var estimate: Double
-  /// An interval that contains the true probability with at least the requested confidence.
+  /// The interval that contains the true probability with at least the requested confidence.
   public var interval: Interval
   /// The maximum delay of the accesses to which the probability applies, in seconds.
   ///

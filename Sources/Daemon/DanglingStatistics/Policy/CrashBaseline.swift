@@ -5,8 +5,8 @@
 /// rate before the detector detects it.
 ///
 /// If the protection catches no access after an alarm, the alarm was false. In this case, the days that wait and the
-/// days under protection are added to the baseline. If the baseline covers more than 90 days, it is scaled down to the
-/// weight of 90 days.
+/// days under protection are added to the baseline. If the baseline covers more than 90 days, its sums are scaled down
+/// to the weight of 90 days.
 public struct CrashBaseline: Sendable, Hashable, Codable {
   /// The number of days after which a day is added to the baseline.
   public static let lag_days = 7

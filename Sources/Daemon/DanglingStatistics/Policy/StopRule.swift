@@ -30,7 +30,7 @@ public struct StopRule: Sendable, Hashable, Codable {
   /// Adds a crash that occurred although the level is raised.
   public mutating func observeCrash() { drop.observe(expectedAtRaisedRate: 0, events: 1) }
 
-  /// Adds a period of time in which processes ran.
+  /// Adds a period of time in which processes of the service ran.
   public mutating func observe(days: Double) {
     drop.observe(expectedAtRaisedRate: raisedRate_perDay * days.amount, events: 0)
   }
@@ -48,8 +48,8 @@ public struct StopRule: Sendable, Hashable, Codable {
 
 /// Detects that events have become rarer, for example after a fix.
 ///
-/// The method is an e-process against the hypothesis that the rate is unchanged. As long as the rate is at least the
-/// raised rate, the probability that the value ever exceeds 1/α is at most α.
+/// The method is an e-process against the hypothesis that the event rate is unchanged. As long as the rate is at least
+/// the raised rate, the probability that the value ever exceeds 1/α is at most α.
 public struct RateDrop: Sendable, Hashable, Codable {
   /// The factor of the drop for which the e-process is designed: a drop to a fifth of the rate.
   ///

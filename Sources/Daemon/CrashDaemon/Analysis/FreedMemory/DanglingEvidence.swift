@@ -148,7 +148,7 @@ extension CrashFacts {
 
   var isSwiftCaller: Bool { frames.first { !$0.mangled.isEmpty }?.mangled.hasPrefix("$s") == true }
 
-  /// The evidence that remains if no register points to the block any more.
+  /// The evidence of a use-after-free that remains if no register points to the freed block any more.
   ///
   /// The register of the faulting operand, or the target of a jump, has a value that glibc writes into freed blocks.
   var danglingRemains: String? {
@@ -184,8 +184,8 @@ extension CrashFacts {
     if heap.isLink(value) || isArenaLink(value), !isUnwritten(value) {
       return "the link from a freed block to the next one"
     }
-    // glibc stores pointers in a block that is in a bin. Check whether a stray retain or release changed one of these
-    // pointers. In a process without Swift, a bit flip is a more probable cause of this value.
+    // glibc stores pointers in a block that is in a bin. Check whether a stray retain or release has changed one of
+    // these pointers. In a process without Swift, a bit flip is a more probable cause of this value.
     guard hasSwift else { return nil }
     for stray in -8...8 as ClosedRange<Int64> where stray != 0 {
       let pointer = value &+ UInt64(bitPattern: stray) &* HeapFacts.strongReference
@@ -334,7 +334,7 @@ extension CrashFacts {
 
   /// Whether an address is in the last part of an image.
   ///
-  /// In the image of glibc, this part contains the main arena. The code of glibc is far below this part.
+  /// In the image of glibc, this part contains the main arena of malloc. The code of glibc is far below this part.
   private func isArena(_ address: UInt64) -> Bool {
     guard let image = images.first(where: { $0.start <= address && address < $0.end }) else { return false }
     return image.end &- address <= Self.arenaReach

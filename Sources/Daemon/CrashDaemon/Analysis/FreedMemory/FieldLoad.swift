@@ -1,7 +1,8 @@
 import CrashReport
 import CrashRing
 
-/// The source of the value in the faulting operand's register, according to the code before the fault.
+/// The memory location from which the value in the faulting operand's register was loaded, according to the code before
+/// the fault.
 struct FieldLoad: Sendable, Equatable {
   /// The register of the faulting operand.
   var register: Int
@@ -20,13 +21,13 @@ struct FieldLoad: Sendable, Equatable {
 }
 
 // A null pointer in a register and a freed block with a null field are together not sufficient evidence. Zeros are
-// common in memory, and in a third of all crashes a register points to freed memory. The code shows whether the pointer
-// was loaded from the block.
+// common in memory, and in a third of all crashes a register points to freed memory by chance. The code before the
+// fault shows whether the pointer was loaded from the block.
 extension CrashFacts {
   /// The code before the fault in which `fieldLoad` searches for the load instruction.
   ///
-  /// If the value is null, only code that certainly ran is searched. Otherwise, a null value anywhere in memory would
-  /// match by chance.
+  /// If the value is null, the function searches only code that certainly ran. Otherwise, a null value anywhere in
+  /// memory would match by chance.
   private var loadsBefore: [UInt8] {
     #if arch(x86_64)
       guard let base = operand?.base, record.registers.indices.contains(base), record.registers[base] == 0 else {
@@ -58,9 +59,9 @@ extension CrashFacts {
     #endif
   }
 
-  /// The evidence that the faulting value was loaded, directly before the fault, from a block that is marked as free.
+  /// The evidence that the faulting value was loaded from a block that is marked as free, directly before the fault.
   ///
-  /// The mark is from the allocator or the Swift runtime.
+  /// The allocator or the Swift runtime wrote this mark.
   var danglingField: DanglingEvidence? {
     guard let load = fieldLoad else { return nil }
     let block = freedBlocks(around: load.pointer, in: load.register).first {

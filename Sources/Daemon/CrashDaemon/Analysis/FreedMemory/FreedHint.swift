@@ -27,10 +27,10 @@ extension CrashFacts {
     }
   }
 
-  /// A note about a register that points to a freed block which contains the faulting value.
+  /// A note that a register points to a freed block which contains the faulting value.
   ///
-  /// The note is empty if there is no such block. Another rule's sentence includes this note. The note is not a
-  /// diagnosis, because in a third of all crashes a register points to freed memory.
+  /// The note is empty if no register points to such a freed block. Another rule's sentence includes this note. The
+  /// note is not a diagnosis, because in a third of all crashes a register points to freed memory.
   var freedHint: String {
     guard isMemoryFault || isGeneralProtection, !isFetch, let operand else { return "" }
     for number in [operand.base, operand.index].compactMap({ $0 }) where number != RegisterNames.pc && number != 7 {

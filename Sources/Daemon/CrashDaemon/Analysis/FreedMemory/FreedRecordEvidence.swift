@@ -12,7 +12,7 @@ struct FreedRecord: Sendable {
   var address: UInt64 { incident.record?.address ?? 0 }
   var bytes: UInt64 { UInt64(incident.record?.bytes ?? 0) }
 
-  /// The text for a sentence, such as `memory that was a App.Session until 3 ms before`.
+  /// The words for the freed object in a sentence, such as `memory that was a App.Session until 3 ms before`.
   var text: String {
     let age_ns = Int(clamping: incident.record?.age_ns ?? 0)
     return "memory that was a \(incident.subject) until \(IncidentBuilder.duration(age_ns)) before"
@@ -72,8 +72,8 @@ extension CrashFacts {
   /// - The runtime retained, released or destroyed the object and read that first word.
   ///
   /// The words around the address must also show that no buffer overrun damaged a live object. After an overrun, a live
-  /// object would still have a plausible reference count. An overrun would also have overwritten the size that glibc
-  /// stores before the block.
+  /// object would still have a plausible reference count. An overrun would also have overwritten the block size that
+  /// glibc stores in front of the block.
   var danglingFreedRecord: DanglingEvidence? {
     let blocks = freedRecordBlocks
     guard !blocks.isEmpty else { return nil }

@@ -84,7 +84,7 @@ enum BlockState: Sendable, Equatable {
   case listed
   /// Freed, in a bin, with pointers to glibc's arena or to neighbors in its first words.
   ///
-  /// `drift` is the number of stray retains or releases after the block was freed.
+  /// `drift` is the number of stray retains or releases that occurred after the block was freed.
   case binned(drift: Int64)
   /// Deinitialized, but not freed, because unowned references to the object remain.
   case deinitialized
@@ -123,16 +123,17 @@ enum BlockState: Sendable, Equatable {
       // begins with its class, so this code checks the first word, too.
       if isMetadata(first) { return .deinitialized }
     }
-    // When malloc takes a block from a tcache, it clears the second word. If the second word is zero, the block may be
-    // in use but not written yet.
+    // When malloc returns a block from a tcache to the program, malloc clears the second word of the block. Therefore,
+    // if the second word is zero, the block may be in use although the program has not written to it yet.
     if second != 0, heap.leads(from: address, to: first) { return .listed }
     func isLink(_ word: UInt64) -> Bool { isArena(word) || heap.range.contains(word) && word % 16 == 0 }
     guard isLink(first) else { return nil }
-    // One of the two words may point to another block. The other one must point into the arena, which is the end of the
-    // list.
+    // One of the two words may be a pointer to another free block. The other word must then point into the arena, which
+    // is the end of the list.
     if isLink(second), isArena(first) || isArena(second) { return .binned(drift: 0) }
-    // No program writes a pointer that differs from a valid pointer by a few retains. In a large heap, the changed
-    // pointer may by chance be a valid pointer. Therefore, this code excludes values that point into the heap.
+    // No program writes a pointer that differs from a valid pointer by the number that a few retains add. In a large
+    // heap, the changed pointer may by chance be a valid pointer. Therefore, this code excludes values that point into
+    // the heap.
     guard !heap.range.contains(second), !isArena(second) else { return nil }
     let stray = (-Self.binnedStrays...Self.binnedStrays).first { count in
       count != 0 && isLink(second &- UInt64(bitPattern: count) &* HeapFacts.strongReference)

@@ -2,7 +2,7 @@ import CrashReport
 
 /// The words of the crashed process's memory that its record contains.
 struct MemoryWords: Sendable {
-  /// Recorded bytes, with the address of the first byte.
+  /// A range of recorded bytes, with the address of its first byte.
   struct Piece: Sendable, Equatable {
     var start: UInt64
     var bytes: [UInt8]

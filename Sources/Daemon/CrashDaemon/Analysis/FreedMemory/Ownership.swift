@@ -30,14 +30,14 @@ enum Ownership {
     return KnownNames.shared.isOwn(file: file)
   }
 
-  /// The origin of a function, according to its linkage name.
+  /// The origin of a function, which its linkage name shows.
   enum Origin: Sendable {
     /// The function belongs to a runtime or to the compiler.
     case runtime
     /// The function has a name like the functions in Foundation's C parts; it belongs to Foundation if it has no debug
     /// information.
     case foundation
-    /// The function is compiler-generated, unless debug information has a line for it.
+    /// The function is compiler-generated, unless the debug information has a line for it.
     ///
     /// For example, `__allocating_init` is a thunk for a designated initializer, but contains the code of a convenience
     /// initializer.
@@ -159,7 +159,8 @@ enum Ownership {
 
   /// Whether a file belongs to the program.
   ///
-  /// The other files are compiler-generated, headers of the system, or files of dependencies or of this package.
+  /// Files that do not belong to the program are compiler-generated, headers of the system, or files of dependencies or
+  /// of this package.
   static func isOwn(file: String) -> Bool {
     !isGenerated(file: file) && !isDependency(file: file) && !isSystem(file: file) && !isShield(file: file)
   }

@@ -20,7 +20,8 @@ struct ExpectedClass: Sendable, Equatable {
   /// The size of the block that glibc allocates for an instance, including the header; 0 if `bytes` is invalid.
   var blockBytes: UInt64 { (16..<1 << 30).contains(bytes) ? max(32, (bytes + 8 + 15) & ~15) : 0 }
 
-  /// Whether a block of this size may have contained an instance before another allocation reused the block.
+  /// Whether a block of this size may have contained an instance of the class before another allocation reused the
+  /// block.
   ///
   /// malloc returns a block that is 16 bytes larger than this size if the rest of a free block would be too small for
   /// another block. This function does not accept the larger size, because more blocks would then match by chance.
@@ -58,8 +59,8 @@ extension CrashFacts {
 
   /// Whether the allocator's header that follows the block is intact.
   ///
-  /// An overrun of this block would have overwritten that header. The record contains that header only if the block is
-  /// short. If the record does not contain the header, the result is true.
+  /// An overrun of this block would have overwritten the header of the next block. The record contains that header only
+  /// if the block is short. If the record does not contain the header, the result is true.
   private func isWholeBehind(_ block: FreedBlock) -> Bool {
     guard let next = memory.word(at: block.address &+ block.bytes) else { return true }
     return Self.isBlockSize(next)

@@ -1,7 +1,7 @@
 import CrashReport
 import CrashRing
 
-/// Describes an incident of a guard by its call site and its reason.
+/// Describes an incident that a guard recorded, by its call site and its reason.
 struct GuardIncident: Sendable {
   var incident: Incident
 
@@ -19,7 +19,7 @@ struct GuardIncident: Sendable {
     parts.map { "\($0.file):\(incident.word)" }
   }
 
-  /// The reason, with types and numbers, but without a full stop.
+  /// The reason of the incident, with types and numbers, but without a full stop.
   var reason: String { parts?.reason ?? incident.subject }
 
   /// Splits the subject, which consists of the file, a colon, a space, and the reason.
@@ -51,8 +51,8 @@ struct GuardIncident: Sendable {
 
   /// Whether the frame belongs to an executor check.
   ///
-  /// The check is `assumeIsolated`, `preconditionIsolated` or `assertIsolated`, even if it is inlined into the program.
-  /// swiftc also inserts a check at the start of a function.
+  /// An executor check is `assumeIsolated`, `preconditionIsolated` or `assertIsolated`, even if it is inlined into the
+  /// program. swiftc also inserts an executor check at the start of some functions.
   private static func isCheck(_ frame: CrashReport.Frame) -> Bool {
     let types = ["$sScM", "$sScAsE", "$sScfsE", "$ss11GlobalActorPsE"]
     let names = ["14assumeIsolated", "20preconditionIsolated", "14assertIsolated"]

@@ -63,7 +63,7 @@ struct IncidentBuilder: Sendable {
       + frames(at: method(of: incident).map { [$0] } ?? [], images: images, isFirstExact: true)
   }
 
-  /// The frames that may occur in the sentence about the incident.
+  /// The frames that the sentence about the incident may mention.
   static func placeFrames(of incident: Incident, images: [RingContents.Image]) -> [CrashRecord.Frame] {
     frames(at: incident.use, images: images, isFirstExact: incident.isExact)
       + frames(at: method(of: incident).map { [$0] } ?? [], images: images, isFirstExact: true)

@@ -116,14 +116,14 @@ extension DiagnosisRule {
     },
   ]
 
-  /// The headline, such as `Use-after-free: a freed Basket was used`.
+  /// The headline of the diagnosis, such as `Use-after-free: a freed Basket was used`.
   private static func use(_ facts: CrashFacts, _ rule: String) -> String {
     "Use-after-free: \(aFreed(facts, rule)) was \(facts.isMemoryFault && facts.isWrite ? "written to" : "used")"
   }
 
-  /// The object, such as `a freed Basket`.
+  /// The words for the used object in the headline, such as `a freed Basket`.
   ///
-  /// If only the function's code names the class, the object is `a freed object (the code expects a Basket)`.
+  /// If only the function's code names the class, the words are `a freed object (the code expects a Basket)`.
   private static func aFreed(_ facts: CrashFacts, _ rule: String) -> String {
     if let name = facts.danglingClass { return "a freed \(CleanText.line(name))" }
     guard let name = facts.expectedClass(by: rule) else { return "a freed object" }

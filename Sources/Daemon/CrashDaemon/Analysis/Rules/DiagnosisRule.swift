@@ -6,7 +6,7 @@ import CrashRing
 /// The rules are tested in the order of the list. The first rule that returns a sentence applies.
 struct DiagnosisRule: Sendable {
   var name: String
-  /// The name of the cause for programs, which never changes.
+  /// The name of the cause in the interface for programs, which never changes.
   var cause: CrashReport.Cause
   /// The confidence in the cause.
   ///
@@ -77,7 +77,7 @@ extension DiagnosisRule {
 
   /// The ends of sentences after which the location of the crash is appended.
   ///
-  /// If there is no location, the end is removed.
+  /// If there is no location, these ends are removed.
   private static let leads = ["; it was", ", noticed", "; it was used", ",", ";"]
 
   private static func whole(_ sentence: String, at frame: CrashReport.Frame?) -> String {

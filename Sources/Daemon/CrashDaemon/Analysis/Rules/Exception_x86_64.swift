@@ -26,7 +26,7 @@ struct Exception_x86_64: Sendable {
       case 6: (SIGILL, 2, pc)
       case 12: (SIGBUS, 128, 0)
       case 13: (SIGSEGV, 128, 0)
-      // The page lies after the end of its mapped file.
+      // The accessed page is after the end of the mapped file.
       case 14 where expected == SIGBUS: (SIGBUS, 2, address)
       case 14: (SIGSEGV, pageFaultCode, address)
       // Only the registers of the FPU show the type of a floating-point exception. Therefore, the code is FPE_FLTUNK
@@ -41,8 +41,8 @@ struct Exception_x86_64: Sendable {
 
   /// The si_code of a page fault.
   ///
-  /// If bit 5 is set, a protection key forbids the access. If bit 0 is set, the page exists, and its permissions forbid
-  /// the access.
+  /// Error code: if bit 5 is set, a protection key forbids the access. If bit 0 is set, the page exists, but its
+  /// permissions forbid the access.
   private var pageFaultCode: Int32 { error & 32 != 0 ? 4 : error & 1 != 0 ? 2 : 1 }
 }
 

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Caches the results for linkage names and for the paths of images and files.
 ///
-/// Demangling takes microseconds, and most crashes are in functions that crashed before. A result depends only on the
-/// string, so crashes of all users can share the cache.
+/// The cache saves time, because demangling takes microseconds and most crashes are in functions that crashed before. A
+/// result depends only on the string, so crashes of all users can share the cache.
 final class KnownNames: Sendable {
   struct Name: Sendable {
     /// The function's simplified name.

@@ -48,7 +48,7 @@ struct MachineInstruction: Sendable, Equatable {
     if let targetRegister { return .register(targetRegister) }
     switch kind {
     case .ret: return operands.first.map(Target.memory)
-    // A call with a fixed target has only one operand, which is the stack slot of the return address.
+    // A call with a fixed target has only one memory operand, which is the stack slot of the return address.
     case .call: return operands.count > 1 ? operands.first.map(Target.memory) : nil
     case .jump: return operands.first.map(Target.memory)
     case .other: return nil

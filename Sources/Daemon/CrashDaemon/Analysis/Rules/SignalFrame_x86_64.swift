@@ -56,8 +56,8 @@ struct SignalFrame_x86_64: Sendable, Equatable {
     errorCode = error
     trapNumber = trap
     faultAddress = fault
-    // The kernel writes siginfo only if the handler was installed with SA_SIGINFO. For another handler, this part of
-    // the stack contains older data.
+    // The kernel writes siginfo only if the handler was installed with SA_SIGINFO. For a handler without SA_SIGINFO,
+    // this part of the stack contains older data.
     let head = memory.word(at: start &+ Self.siginfo)
     let rest = memory.word(at: start &+ Self.siginfo &+ 8)
     if head == UInt64(UInt32(bitPattern: expected)), let rest,

@@ -38,7 +38,7 @@ enum TrapPlace {
 
   /// Whether a closure or nested function ends above a line of the enclosing function.
   ///
-  /// The closure ends above the line if the enclosing function calls it between the closure's declaration and the line.
+  /// It ends above the line if the enclosing function calls it between its declaration and the line.
   private static func hasEnded(
     _ frame: SourceFrame, _ start: Int, before line: Int, of file: String, _ callers: ArraySlice<SourceFrame>
   ) -> Bool {
