@@ -86,7 +86,7 @@ public final class RingMapping: Sendable {
     return reader.announcesIncidents()
   }
 
-  /// Whether the library in the process supports the last-crash notice.
+  /// Whether crashd may send the process a message about the program's last crash (the last-crash notice).
   public func takesLastCrash() -> Bool {
     defer { letGo() }
     return reader.takesLastCrash()

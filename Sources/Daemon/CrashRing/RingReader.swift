@@ -128,7 +128,7 @@ public struct RingReader: @unchecked Sendable {
     unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)[\.announces_incidents] != 0
   }
 
-  /// Whether the library in the process supports the last-crash notice.
+  /// Whether crashd may send the process a message about the program's last crash (the last-crash notice).
   public func takesLastCrash() -> Bool {
     unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)[\.takes_last_crash] != 0
   }

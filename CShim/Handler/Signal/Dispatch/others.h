@@ -9,7 +9,8 @@
 
 #include "cs_signal_safe.h"
 
-// Stores that this thread is crashing. After that, the other crashing threads wait for it.
+// Stores that this thread is crashing. Until this thread calls cs_others_wait(), the other crashing threads wait for it
+// in their own cs_others_wait(), for about 1 s at most.
 void cs_others_enter(const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE;
 
 // Sweeps the other threads if no other crash has swept them before. Halts them if this is the first crash that

@@ -90,7 +90,7 @@ struct RingSource: Sendable {
   /// Older versions of the library do not send these wake-ups.
   func announcesIncidents() -> Bool { mapping.announcesIncidents() }
 
-  /// Whether the library in the process accepts the last-crash notice.
+  /// Whether crashd may send the process a message about the program's last crash (the last-crash notice).
   func takesLastCrash() -> Bool { mapping.takesLastCrash() }
 
   /// The result of the last self-test of the guards; nil if the process has not run the self-test.

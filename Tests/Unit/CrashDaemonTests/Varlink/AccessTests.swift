@@ -6,7 +6,7 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Tests peers of other users and groups on real sockets, which only root can create.
+/// Tests connections from other users and groups on real sockets. Only root can connect as another user.
 @Suite("Access on the sockets", .enabled("only root can connect as another user") { geteuid() == 0 })
 struct AccessTests {
   private static let own = "io.crashshield.Crashd"
