@@ -10,9 +10,9 @@ import Testing
 struct NoMemoryTests {
   /// A shim-host process that has read a secret into its memory.
   private struct Host {
-    /// A random value of this run.
+    /// The secret, a random string that differs in each run.
     ///
-    /// No file of the program or of the test contains it.
+    /// No file of the program or of the test contains the secret.
     let secret = "orchid-" + (0..<24).map { _ in String(UInt8.random(in: 97...122), radix: 16) }.joined() + "-tulip"
     var process: ChildProcess
     private var ends: FileDescriptor
@@ -57,8 +57,8 @@ struct NoMemoryTests {
 
   /// Counts the files below a directory that contain a part of the secret.
   ///
-  /// The count includes files that contain only the beginning or the end of the secret, because a database page may
-  /// split it.
+  /// The count includes files that contain only the beginning or the end of the secret, because the secret may be split
+  /// between two database pages.
   private func files(with secret: String, in directory: String) throws -> Int {
     let (head, tail) = (Array(secret.utf8.prefix(20)), Array(secret.utf8.suffix(20)))
     var count = 0

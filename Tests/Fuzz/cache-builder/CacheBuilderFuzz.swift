@@ -6,9 +6,9 @@ import Glibc
 
 @testable import CrashSymbols
 
-/// Unnamed files, which all inputs use in turn.
+/// Unnamed files that the inputs overwrite one after another.
 ///
-/// There are several, because a cache stays mapped while the next one is made.
+/// There are several files, because a cache stays mapped while the next cache is made.
 private let image = makeFile()
 private let outputs = (makeFile(), makeFile())
 

@@ -101,7 +101,8 @@ case "places":
   elsewhere { for _ in 0..<3 { for body in Fault.places { body() } } }
   tellRecords()
 case "chained":
-  // The executor cannot report whether it is the current one. The runtime therefore calls its check.
+  // The executor cannot report whether it is the current executor. The runtime therefore calls the executor's own
+  // check.
   let done = DispatchSemaphore(value: 0)
   Fault.silent.executor.loop.execute {
     requireSilent(Fault.silent)

@@ -103,8 +103,8 @@ struct ForwardingTests {
     var daemon = try await PrivateDaemon.start(in: place, options: ["--config", config])
     do {
       let first = try await crash(in: daemon)
-      // The connection stays open until its crashd process has ended. Otherwise the same crashd process would connect
-      // again, and the next accept() would return that connection.
+      // The test keeps the connection open until the crashd process that made it has ended. Otherwise the same crashd
+      // process would connect again, and the next accept() would return that connection.
       let connection = try await collector.accept()
       let line = try await connection.line()
       #expect(line.report.process.pid == Int(first) && line.report.id == line.id)
@@ -126,7 +126,8 @@ struct ForwardingTests {
       daemon = try await PrivateDaemon.start(in: place, options: ["--config", config])
       let second = try await crash(in: daemon)
       let third = try await collector.accept()
-      // A later addition to a report is a new event. No event may be one that the collector has already acknowledged.
+      // An addition to a report is a new event, and crashd may therefore send further events. None of these may be an
+      // event that the collector has already acknowledged.
       var next = again
       while next.report.process.pid != Int(second) {
         next = try await third.line()
@@ -142,7 +143,7 @@ struct ForwardingTests {
     try await daemon.stop()
   }
 
-  /// Waits until crashd has counted an acknowledgement in its metrics file, which it renames each second.
+  /// Waits until the metrics file counts an acknowledgement. crashd replaces the metrics file by a rename each second.
   private func awaitCount(in metrics: String, below directory: String) async throws {
     let renames = try FileDescriptor(inotify_init1(Int32(IN_CLOEXEC)), from: "inotify_init1")
     // The watch starts before the first read, and therefore misses no rename.

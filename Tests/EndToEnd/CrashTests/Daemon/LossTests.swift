@@ -82,7 +82,7 @@ struct LossTests {
       var victims: [Victim] = []
       for name in ["array-index", "null-write", "abort"] { victims.append(try await Victim.start(name, in: daemon)) }
       for victim in victims { victim.goOn() }
-      // When crashd is killed, each crash may be in its ring, in the socket or in the store.
+      // When crashd is killed, each crash may be in the ring of its process, in the socket or in the store.
       try await daemon.kill()
       for victim in victims {
         #expect([SIGILL, SIGSEGV, SIGABRT].contains(try await victim.process.wait().signal))

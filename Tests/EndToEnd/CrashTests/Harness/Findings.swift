@@ -89,7 +89,7 @@ extension Scenario {
     !(needsDebug && isOptimized) && !(needsDynamicLibrary && isStatic)
   }
 
-  /// The reason why the scenario cannot run here.
+  /// The reason why the scenario cannot run on this machine.
   ///
   /// Returns nil if the scenario can run.
   var obstacle: String? {
@@ -110,7 +110,7 @@ extension Scenario {
 
   /// Describes the error in the way the run ended.
   ///
-  /// Returns nil if it ended as expected.
+  /// Returns nil if the run ended as expected.
   func complaint(about crash: Crasher.Outcome) throws -> String? {
     let isRight =
       signal.isEmpty ? crash.status.code == exitCode : crash.status.signal == (try Crasher.signalNumber(signal))

@@ -19,7 +19,7 @@ static _Noreturn void be(int socket, const struct sockaddr_un *address, uint32_t
       syscall(SYS_setresuid, uid, uid, uid) != 0 ||
       // 1 as in a program that this user has started, 0 as in a program that has changed its user
       prctl(PR_SET_DUMPABLE, is_restricted ? 0 : 1) != 0 ||
-      // The socket is shared with the parent. Connecting it here therefore connects it there, too.
+      // The socket is shared with the parent. A connect() in the child therefore also connects the parent's descriptor.
       connect(socket, (const struct sockaddr *)address, sizeof *address) != 0)
     code = errno;
   // Closes all other descriptors. Otherwise sockets and pipes of other tests would stay open after their owners close

@@ -30,7 +30,7 @@ static _Noreturn void be(const struct sockaddr_un *address, const int *sockets, 
   char byte;
   for (size_t index = 0; recv(link, &byte, 1, 0) == 1; index++) {
     int code = ENOENT;
-    // The socket is shared with the parent. Connecting it here therefore connects it there, too.
+    // The socket is shared with the parent. A connect() in the child therefore also connects the parent's descriptor.
     if (index < count)
       code = connect(sockets[index], (const struct sockaddr *)address, sizeof *address) == 0 ? 0 : errno;
     if (send(link, &code, sizeof code, MSG_NOSIGNAL) != sizeof code) break;

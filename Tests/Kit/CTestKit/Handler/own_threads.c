@@ -61,8 +61,8 @@ static int wait_in_child(int signal_number, cs_test_wait_call call, const char *
   cs_test_start(directory);
   pthread_sigmask(SIG_BLOCK, &blocked, NULL);
   if (pthread_create(&thread, NULL, wait_for_signal, &waiter) != 0) return 1;
-  // If the signal is sent before the thread waits for it, it stays pending. If the thread did not block the signal, it
-  // would receive it at once.
+  // If the signal is sent before the thread waits for it, the signal stays pending. Without the block, the kernel would
+  // deliver the signal at once.
   kill(getpid(), signal_number);
   pthread_join(thread, NULL);
   return waiter.received == signal_number ? 0 : 2;

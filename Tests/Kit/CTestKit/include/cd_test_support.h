@@ -37,7 +37,7 @@ int cd_test_mount_hanging(const char *directory, cd_test_mount *ret_mount);
 // Makes the file system stop answering.
 void cd_test_hang(const cd_test_mount *mount);
 
-// Unmounts the file system. Requests that are waiting then fail.
+// Unmounts the file system. Requests that wait for an answer fail.
 void cd_test_unmount(const char *directory, const cd_test_mount *mount);
 
 // Returns the kernel's dump setting of this process (PR_GET_DUMPABLE).

@@ -96,10 +96,12 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
                               // by SIGSEGV
 } cs_test_way;
 
-// Returns whether children may start threads. The thread sanitizer ends a child of a threaded process that starts one.
+// Returns whether children may start threads. The thread sanitizer ends a forked child of a threaded process if the
+// child starts a thread.
 bool cs_test_can_run(void);
 
-// Returns whether new threads get alternate stacks. They get none under sanitizers that intercept pthread_create.
+// Returns whether new threads get alternate stacks. New threads get no alternate stacks under sanitizers that intercept
+// pthread_create.
 bool cs_test_gives_stacks(void);
 
 // Runs a way in a child process. Returns the child's wait status, or -1 if the child was killed after 20 s.
