@@ -47,8 +47,7 @@ ADDRESS_SPACE_BYTES = 8 << 30
 SURVIVED = 4
 PROBABLE_LIMIT = 0.01
 RECALL_GOAL = 0.85
-# The limits of a slice are weaker than the limits of a full run. A slice contains few crashes, and one crash can change
-# a share by several percent.
+# A slice has less strict limits, because it contains few crashes. One crash can change a share by several percent.
 SLICE_PROBABLE_LIMIT = 0.03
 SLICE_RECALL_GOAL = 0.5
 CONTROL_STATES = ("fresh", "churned", "freed", "patterned", "registers")

@@ -77,7 +77,9 @@ private func greet(_ input: [UInt8]) {
   awaitAnswer(socket, patience_ms: 60_000)
 }
 
-/// Creates an empty ring of the right size, or an image that follows the ring.
+/// Creates an empty ring of the right size for index 0.
+///
+/// For any other index, creates the file of an image, whose descriptor follows the ring's in the hello.
 private func ring(isSealed: Bool, index: Int) -> Int32 {
   var number: Int32 = -1
   precondition(cd_memory_create(index == 0 ? MemoryLayout<cs_ring>.size : 4096, &number) == 0)
@@ -90,7 +92,7 @@ private func ring(isSealed: Bool, index: Int) -> Int32 {
 private nonisolated(unsafe) var calls = 0
 /// The CPU time that crashd may use for a call, for each KiB of the call's bytes.
 ///
-/// This limit applies to hostile clients. It is ten times the CPU time of a normal call under the sanitizer.
+/// The fuzzer plays a hostile client. The limit is ten times the CPU time of a normal call under the sanitizer.
 private let callLimit_ns: UInt64 = 50_000_000
 
 /// Checks the CPU time of a call, which does not depend on the machine's load.

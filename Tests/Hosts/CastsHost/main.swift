@@ -1,6 +1,6 @@
 // casts-host: a program with the casts hook (`CrashShieldCasts`). Tests/Unit/HookTests runs it, because the test
-// process does not have this hook. Usage: casts-host given NUMBER | refused NUMBER | fraction | threads NUMBER | works
-// | objects | within | status
+// process does not have this hook.
+// Usage: casts-host given NUMBER | refused NUMBER | fraction | threads NUMBER | works | objects | within | status
 import CrashShield
 import CrashShieldGuards
 import CrashShieldCasts

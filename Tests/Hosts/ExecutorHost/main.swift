@@ -35,7 +35,7 @@ func elsewhere(_ body: @escaping @Sendable () -> Void) {
 }
 
 func setMode(_ word: String) {
-  // This line is written before the process ends.
+  // The callback writes its line before the fault ends the process.
   Shield.onIncident { tell("met \($0.kind) \($0.mode) \($0.count)") }
   if word == "plain" {
     Hooks.clear()
@@ -69,7 +69,7 @@ case "correct":
   Correct.begin()
   dispatchMain()
 case "served":
-  // After that, the main queue is not bound to a thread. Any thread may therefore run its work.
+  // After dispatchMain(), the main queue is not bound to a thread. Any thread may therefore run the main queue's work.
   setMode(words[2])
   let fault = Fault.all.first { $0.name == words[1] }
   DispatchQueue.main.async {

@@ -54,7 +54,7 @@ static void use_family(size_t size) {
   char *text = strdup("text");
   REQUIRE(text != NULL && strcmp(text, "text") == 0);
   free(text);
-  // An object of the listed class.
+  // An object of the class for which this program requests guard slots (`cs_pages_list` in main).
   const void *volatile *object = malloc(BYTES);
   REQUIRE(object != NULL);
   object[0] = metadata;

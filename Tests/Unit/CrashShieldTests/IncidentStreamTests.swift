@@ -85,7 +85,7 @@ struct IncidentStreamTests {
       let sites: Range<UInt> = 1..<101
       let slow = Shield.incidents.makeAsyncIterator()
       var fast = Shield.incidents.makeAsyncIterator()
-      // 100 incidents are sent at each of four powers of ten.
+      // The counts of the 100 incidents reach four powers of ten. At each of them, all 100 incidents are sent.
       for times in [1, 9, 90, 900] {
         meetFaults(sites, times: times)
         for _ in sites { _ = await fast.next() }

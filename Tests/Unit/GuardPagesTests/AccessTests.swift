@@ -56,7 +56,9 @@ struct AccessTests {
     withExtendedLifetime(depth) {}
   }
 
-  /// The highest number of frames that have the same continuation, as its entry address plus 1.
+  /// Returns how often the most frequent continuation is in the frames.
+  ///
+  /// The frame of a continuation is its entry address plus 1, and is therefore odd.
   private static func waiters(in frames: [UInt]) -> Int {
     Dictionary(grouping: frames.filter { $0 % 2 == 1 }) { $0 }.values.map(\.count).max() ?? 0
   }

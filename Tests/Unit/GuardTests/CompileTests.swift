@@ -6,7 +6,7 @@ import Testing
 struct CompileTests {
   /// The compiler refuses each line, with the error that is stated next to the line.
   ///
-  /// It accepts the lines before these.
+  /// The compiler accepts the declarations in `common`, which precede each line.
   private static let refused: [(line: String, error: String)] = [
     // T29: a transition queue belongs to the main actor.
     ("nonisolated func fromElsewhere(_ queue: TransitionQueue<Window>) { queue.push(Page()) }", "main actor"),

@@ -112,7 +112,9 @@ private actor Counter {
   }
 }
 
-/// An executor that can only check whether it is the current one, by ending the process if it is not.
+/// An executor that cannot report whether it is current.
+///
+/// Its check ends the process if it is not the current executor.
 private class Silent: SerialExecutor, @unchecked Sendable {
   // The key is set once, before any other code can use it.
   fileprivate static let key = DispatchSpecificKey<Bool>()

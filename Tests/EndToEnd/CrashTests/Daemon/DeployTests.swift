@@ -5,8 +5,8 @@ import Testing
 
 /// Tests of a program whose file is replaced or deleted before crashd starts.
 ///
-/// After the replacement, crashd can read the running program's file only through the descriptor that the process
-/// sends.
+/// After the replacement or deletion, crashd can read the running program's file only through the descriptor that the
+/// process sends.
 @Suite
 struct DeployTests {
   @Test("the report of a crash after a deploy has the lines of the running build", arguments: ["replaced", "deleted"])

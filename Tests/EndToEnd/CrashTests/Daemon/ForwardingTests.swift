@@ -143,7 +143,9 @@ struct ForwardingTests {
     try await daemon.stop()
   }
 
-  /// Waits until the metrics file counts an acknowledgement. crashd replaces the metrics file by a rename each second.
+  /// Waits until the metrics file counts an acknowledgement.
+  ///
+  /// crashd replaces the metrics file by a rename each second.
   private func awaitCount(in metrics: String, below directory: String) async throws {
     let renames = try FileDescriptor(inotify_init1(Int32(IN_CLOEXEC)), from: "inotify_init1")
     // The watch starts before the first read, and therefore misses no rename.

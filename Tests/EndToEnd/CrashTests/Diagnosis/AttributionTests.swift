@@ -6,7 +6,9 @@ import Testing
 /// Tests of crashes whose source location is wrong or absent in swiftc's debug information.
 @Suite
 struct AttributionTests {
-  /// The crashes. The report of each crash must have the given function and the source line with the given mark.
+  /// The crashes of the program.
+  ///
+  /// The report of each crash must have the given function and the source line with the given mark.
   private static let crashes: [(argument: String, function: String, mark: String)] = [
     ("half", "unwrapHalf", "half"), ("found", "unwrapFound", "found"), ("element", "unwrapElement", "element"),
     ("color", "unwrapColor", "color"), ("index", "element", "index"), ("implicit", "Screen.width", "implicit"),

@@ -44,7 +44,7 @@ static void *fault_and_leave(void *unused) {
   return unused;
 }
 
-// The watchdog withdraws the records of threads that have ended, and checks all records in each round. After two
+// Each time the watchdog wakes, it checks all records, and withdraws the records of threads that have ended. After two
 // withdrawals the watchdog has therefore also checked the record of this thread, which is in slot 0.
 static void leave_or_end(int signal_number) {
   if (is_leaver) siglongjmp(before_fault, signal_number);

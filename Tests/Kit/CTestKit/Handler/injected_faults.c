@@ -171,7 +171,7 @@ static void repair_late(int signal_number, siginfo_t *information, void *context
   (void)signal_number;
   (void)context;
   const uintptr_t page = (uintptr_t)information->si_addr & ~(uintptr_t)4095;
-  wait_for_watcher(2); // once after the start, and once after the crash
+  wait_for_watcher(2); // one sleep after the start, and one after the crash
   mprotect((void *)page, 4096, PROT_READ | PROT_WRITE);
 }
 

@@ -369,7 +369,7 @@ static void count_call(void *context, cs_shim_status status, const char *text) {
   __atomic_add_fetch((int *)context, 1, __ATOMIC_SEQ_CST);
 }
 
-// The first start fails before it creates the thread of the connection. This thread reports the status instead.
+// The first start fails before it creates the connection's thread. This test's thread therefore reports the statuses.
 static int retry_callbacks(void) {
   int counts[2] = {0};
   cs_shim_failure failure = {0};

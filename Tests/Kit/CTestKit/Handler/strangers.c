@@ -34,8 +34,8 @@ typedef struct hello {
   uint32_t count;
 } hello;
 
-// Waits for a connection and its first message. Returns the connection, or -1 if there is no connection. `ret_hello`
-// may have no contents.
+// Waits for a connection and its first message. Returns the connection, or -1 if there is no connection. If no hello
+// with descriptors arrives, `ret_hello` contains zeros.
 static int take_hello(int listener, hello *ret_hello) {
   cs_attach_hello message_bytes;
   _Alignas(struct cmsghdr) char control[CMSG_SPACE(253 * sizeof(int))];

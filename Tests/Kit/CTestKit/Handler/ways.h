@@ -19,13 +19,14 @@ void cs_test_steal_descriptors(void);
 // Lowers RLIMIT_FSIZE below the size of a ring.
 void cs_test_limit_file_size(void);
 
-// Runs a cs_test_way of hosts.c, in which the program is unusual. Returns -1 if `way` is not one of these.
+// Runs a cs_test_way of hosts.c, in which the program is unusual. Returns -1 if hosts.c does not implement `way`.
 int cs_test_host_way_run(cs_test_way way, const char *directory);
 
-// Runs a cs_test_way of signals.c, in which the program has signal handlers. Returns -1 if `way` is not one of these.
+// Runs a cs_test_way of signals.c, in which the program has signal handlers. Returns -1 if signals.c does not implement
+// `way`.
 int cs_test_signals_run(cs_test_way way, const char *directory);
 
-// Runs a cs_test_way of forks.c: forked children or early starts. Returns -1 if `way` is not one of these.
+// Runs a cs_test_way of forks.c: forked children or early starts. Returns -1 if forks.c does not implement `way`.
 int cs_test_forks_run(cs_test_way way, const char *directory);
 
 // Runs CS_TEST_REPLACED_LIBRARY.

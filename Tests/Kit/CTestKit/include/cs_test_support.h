@@ -165,7 +165,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_chance_way : ui
 int cs_test_run_chance(cs_test_chance_way way, const char *directory);
 
 // Runs a program that repeats a trap whose handler returns, for longer than LOOP_NS. The program exits with 0 if the
-// ring then contains no crash.
+// ring contains no crash at the end.
 int cs_test_run_traps(const char *directory);
 
 // Runs a program without /proc: the handler of SIGSEGV at 0x38 ends the process with status 3. Before that the watchdog
@@ -220,7 +220,7 @@ bool cs_test_can_unshare(void);
 
 // Like cs_test_run(), but this process plays crashd: it accepts the connection, receives the ring and replies. Returns
 // 0 if the process followed the protocol of cs_attach.h, and if the ring contained the crash after the wake-up byte.
-// Otherwise returns the line number of the condition that does not hold. The program must be one that waits until it is
+// Otherwise returns the line number of the condition that does not hold. `way` must be a program that waits until it is
 // attached.
 int cs_test_run_attached(cs_test_way way, const char *directory, int *ret_wait_status);
 
@@ -237,7 +237,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_incident_way : 
   CS_TEST_INCIDENT_NO_QUEUE,   // one incident while the kernel can queue no signal, and more incidents afterwards
 } cs_test_incident_way;
 
-// Runs a child that records incidents in this way. This process plays crashd. Returns 0, or the line number of the
+// Runs a child that records incidents as `way` states. This process plays crashd. Returns 0, or the line number of the
 // condition that does not hold.
 int cs_test_run_incidents(cs_test_incident_way way, const char *directory, int *ret_wait_status);
 
@@ -348,7 +348,8 @@ void cs_test_unwind_both(uint64_t *ret_shim, size_t *ret_shim_count, uint64_t *r
 // byte changed to each value. The page after the image's bytes is unmapped. Returns how many of the `ret_tried` images
 // were accepted.
 uint32_t cs_test_hostile_frame_information(uint32_t *ret_tried);
-// Calls the reader with the valid image, unchanged.
+// Calls the reader of call frame information with the same valid image, unchanged. Returns whether the reader accepts
+// it.
 bool cs_test_good_frame_information(void);
 
 // Returns the size of the thread-local storage that this program, including the shim, needs in each thread.

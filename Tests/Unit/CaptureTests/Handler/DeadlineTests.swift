@@ -6,7 +6,7 @@ import Testing
 
 /// Suites whose processes keep both processors busy.
 ///
-/// They run one after the other.
+/// The suites run one after the other.
 @Suite("A crash while other threads are busy", .serialized)
 struct BusyTests {}
 

@@ -112,7 +112,8 @@ struct TextTests {
       guard start().0 == .CS_SHIM_OK, let ring = unsafe ring() else { exit(1) }
       let value = String(repeating: "ä", count: 300) + "x"
       guard !annotate("long", "x" + value) else { exit(2) }
-      // The ring stays mapped, and this thread is its only writer. The value has 1 + 2 × 219 = 439 of 440 bytes.
+      // The ring stays mapped, and this thread is its only writer. The value is cut to 1 + 2 × 219 = 439 bytes, because
+      // the next character of 2 bytes would exceed the limit of 440 bytes.
       exit(unsafe ring.pointee.annotations.0.value_bytes == 439 ? 0 : 3)
     }
   }

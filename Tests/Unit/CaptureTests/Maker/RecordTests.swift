@@ -93,7 +93,8 @@ struct RecordTests {
       let range = memory.start..<memory.start + UInt64(memory.bytes.count)
       #expect(record.registers.contains { range.contains($0) && !stack.contains($0) })
     }
-    // The two addresses are equal if the allocator does not use brk. The allocator of a sanitizer does not.
+    // The start and the end of the heap are equal if the allocator does not use brk(2). A sanitizer's allocator does
+    // not use it.
     #expect(contents.memory.heapStart ?? 0 <= record.heapEnd)
   }
 }

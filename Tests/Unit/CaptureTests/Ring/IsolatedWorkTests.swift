@@ -241,7 +241,7 @@ private func isEndedFromWithin() -> Bool {
 /// In an async function, Swift resolves `Shield.isolated` to the asynchronous overload, even for synchronous work.
 private func emptyShelf() async throws { _ = try await Shield.isolated { shelf(0) } }
 
-/// The place at which a thread currently is.
+/// Whether a thread is inside a system call.
 private enum ThreadPlace {
   case inside(number: Int, arguments: ArraySlice<Substring>)
   /// The thread runs, or waits in the kernel outside a system call.
@@ -254,7 +254,7 @@ private func systemCall(of thread: Int32) throws -> ThreadPlace {
   return .inside(number: number, arguments: words.dropFirst())
 }
 
-/// The number of the system call on x86-64.
+/// The number of the system call futex on x86-64.
 ///
 /// Swift does not import this constant.
 private let SYS_futex_ = 202

@@ -116,7 +116,7 @@ struct ControlTests {
       Shield.setImplicitMode(.off, for: .range)
       check(Shield.mode(for: .index) == .absorb && Shield.implicitMode(for: .range) == .absorb)
 
-      // The next round contains other kinds of guards.
+      // The next round contains no mode for the earlier kinds of guards, and a mode for another kind.
       daemon.send(.guards([9: 2], round: 2))
       check(daemon.answers(1) == [.done(1)])
       check(Shield.mode(for: .cast) == .observe)
@@ -135,12 +135,13 @@ struct ControlTests {
       wrong.forEach(daemon.send)
       check(daemon.answers(4).allSatisfy { $0 == .init(1, 0) })
       check(Shield.mode(for: .index) == .off && Shield.mode(for: .cast) == .observe)
-      // A round without guard modes removes them, and so does a crashd without settings.
+      // A round without guard modes removes the overrides of guard modes. A new crashd that sends no settings also
+      // removes them.
       daemon.send(.sweep(round: 2))
       check(daemon.answers(1) == [.done(0)] && Shield.mode(for: .cast) == .observe)
       daemon.send(.sweep(round: 4))
       check(daemon.answers(1) == [.done(0)] && Shield.mode(for: .cast) == .absorb)
-      // crashd never sends round 0. The message still applies, until the connection ends.
+      // crashd never sends round 0. The modes in a message of round 0 still apply until the connection ends.
       daemon.send(.guards([9: 1], round: 0))
       check(daemon.answers(1) == [.done(1)] && Shield.mode(for: .cast) == .off)
       daemon.hangUp()

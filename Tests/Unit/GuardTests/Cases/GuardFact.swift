@@ -25,7 +25,7 @@ struct GuardFact: Sendable {
 
 /// Each edge case runs in its own process.
 ///
-/// All records of the process therefore belong to it.
+/// All records of the process therefore belong to this edge case.
 @Suite
 struct GuardFactTests {
   @Test(

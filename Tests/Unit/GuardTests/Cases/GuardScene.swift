@@ -15,7 +15,7 @@ struct GuardScene: Sendable {
   var plain: String
   /// The reason why `off` and `observe` do not end the process.
   ///
-  /// The value is nil if they end it.
+  /// The value is nil if these modes end the process.
   var reason: String?
   /// Other tests of the guard.
   ///
@@ -154,7 +154,8 @@ private func onThread(_ body: @escaping @Sendable () -> Void) async {
 
 /// Runs a timer of a deallocated target.
 ///
-/// A second timer on the same queue ticks until the fault is recorded. With `off` it ticks many times.
+/// A second timer on the same queue ticks until the fault is recorded. With `off` no fault is recorded, and the second
+/// timer ticks 20 times.
 private func timerOfGone() async -> Bool {
   let queue = DispatchQueue(label: "ticks")
   let timer = ShieldedTimer(every: .milliseconds(1), target: Target(), on: queue) { _ in }
