@@ -23,7 +23,7 @@ struct AccessTests {
         check(stack.frames.count >= 4 && stack.thread == incident.use.thread && stack.thread != nil)
       }
       check(incident.release.frames != incident.allocation.frames)
-      // The access is counted once, because the page is open afterwards.
+      // The access is counted once, because the first access opens the page.
       check(unsafe dead._withUnsafeGuaranteedRef { $0.number } == 7 && GuardPages.statistics.incidents == 1)
       Glibc.exit(right)
     }
@@ -48,7 +48,7 @@ struct AccessTests {
 
   private final class Box { var session: Session? }
 
-  /// Calls the body while this many calls of this function wait.
+  /// Calls the body while `depth` nested calls of this function await their callee.
   @inline(never)
   private static func waiting(_ depth: Int, _ body: () async -> Void) async {
     if depth == 0 { return await body() }

@@ -8,8 +8,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-// Closes all other descriptors. Otherwise sockets and pipes of other tests would stay open after their owners close
-// them.
+// Closes all descriptors except the sockets and the link. Otherwise sockets and pipes of other tests would stay open
+// after their owners close them.
 static void close_others(const int *sockets, size_t count, int link) {
   int last = link;
   for (size_t index = 0; index < count; index++)

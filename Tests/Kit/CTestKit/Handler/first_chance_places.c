@@ -35,7 +35,7 @@ static bool is_pending_beside(void) {
 
 static void *fault_and_leave(void *unused) {
   sigset_t own;
-  // The new thread inherits the signal mask of the handler that created it.
+  // The new thread inherits the signal mask of the handler that created it, in which SIGSEGV is blocked.
   sigemptyset(&own);
   sigaddset(&own, SIGSEGV);
   pthread_sigmask(SIG_UNBLOCK, &own, NULL);
@@ -81,7 +81,7 @@ static time_t seconds(void) {
   return now.tv_sec;
 }
 
-// The records of the earlier calls have been withdrawn. The record of this call is pending.
+// The records of earlier calls of the handler have been withdrawn. The record of this call is pending.
 static void end_late(int signal_number) {
   uint32_t crashes = 0;
   (void)signal_number;

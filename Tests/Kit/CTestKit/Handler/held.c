@@ -1,5 +1,5 @@
-// A thread whose system call a crash has interrupted, and which is held while a handler of the program handles the
-// crash.
+// A crash interrupts the system call of another thread. The shield then holds that thread while a handler of the
+// program handles the crash.
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>

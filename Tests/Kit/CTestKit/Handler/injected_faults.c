@@ -21,7 +21,7 @@
 #include "cs_testing.h"
 #include "ways.h"
 
-// Only a failing test reaches this line.
+// NEVER_MS is a timeout that only a failing test reaches.
 #define NEVER_MS      60000
 #define AT_ONCE_MS    10
 #define NAP_NS        20000000

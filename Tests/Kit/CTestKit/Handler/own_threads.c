@@ -147,7 +147,8 @@ static int wait_beside_callback(void) {
   return waiter.received == SIGABRT ? 0 : 2;
 }
 
-// The first thread unblocks the signal only after the shield's thread has blocked it to pass it on.
+// The first thread unblocks the signal only after the shield's thread has blocked the signal to pass it on to the
+// program.
 static int die_beside_callback(const char *directory) {
   char spool[256];
   uint64_t open_signals = 0;

@@ -80,7 +80,7 @@ struct FrameTests {
     }
   }
 
-  /// Calls the body while this many calls of this function wait.
+  /// Calls the body while `depth` nested calls of this function await their callee.
   @inline(never)
   private static func waiting<Result>(_ depth: Int, _ body: () async -> Result) async -> Result {
     if depth == 0 { return await body() }

@@ -62,7 +62,7 @@ private func way(_ address: UInt, thread: Int) -> Int {
   Int(((address / 16 &+ UInt(thread)) &* 0x9E37_79B9_7F4A_7C15) >> 62)
 }
 
-/// The return addresses that occur in the stack of one way only.
+/// The return addresses that occur only in the stacks of one of the four ways.
 private struct Marks {
   /// The return addresses of each way.
   struct Ways {
