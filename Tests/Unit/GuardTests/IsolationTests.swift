@@ -133,7 +133,7 @@ private class Silent: SerialExecutor, @unchecked Sendable {
   func isIsolatingCurrentContext() -> Bool? { nil }
 }
 
-/// An executor that can report whether it is the current one.
+/// An executor that can report whether it is the current executor.
 private final class Telling: Silent, @unchecked Sendable {
   override func isIsolatingCurrentContext() -> Bool? { DispatchQueue.getSpecific(key: Self.key) == true }
 }

@@ -126,8 +126,8 @@ struct ForwardingTests {
       daemon = try await PrivateDaemon.start(in: place, options: ["--config", config])
       let second = try await crash(in: daemon)
       let third = try await collector.accept()
-      // An addition to a report is a new event, and crashd may therefore send further events. None of these may be an
-      // event that the collector has already acknowledged.
+      // An addition to a report is a new event, and crashd may therefore send other events first. crashd must not send
+      // an event that the collector has already acknowledged.
       var next = again
       while next.report.process.pid != Int(second) {
         next = try await third.line()
@@ -135,8 +135,8 @@ struct ForwardingTests {
         third.acknowledge(next)
       }
     } catch {
-      // This stop may fail, because the daemon may have been reaped already. In that case the test throws the earlier
-      // error.
+      // kill() may fail, because the daemon may have been reaped already. The test throws the earlier error in any
+      // case.
       try? await daemon.kill()
       throw error
     }

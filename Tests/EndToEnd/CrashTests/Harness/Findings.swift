@@ -100,7 +100,7 @@ extension Scenario {
   /// Whether the report's frames must equal gdb's frames.
   var isComparable: Bool { isReported && withoutDebugger == nil && gap?.threads.contains(threads[0]) != true }
 
-  /// Whether a known gap exists: the report on this kind of thread lacks something.
+  /// Whether the scenario's report has a known gap on this kind of thread.
   func hasGap(on thread: CrashRun.Thread) -> Bool { gap?.threads.contains(thread) == true }
 
   /// Kills a child process that outlives its parent on purpose.

@@ -94,7 +94,7 @@ final class PrivateDaemon: Sendable {
 
   /// Stops the daemon by SIGTERM, as systemd does.
   ///
-  /// Throws if its exit status is not 0.
+  /// Throws if the daemon's exit status is not 0.
   func stop() async throws {
     process.signal(SIGTERM)
     let status = try await process.wait()

@@ -89,10 +89,11 @@ struct MemoryTests {
     #expect(scrubbed(word(address), mapped: address) == word(address))
     #expect(scrubbed(word(reference), mapped: address) == word(reference))
     #expect(scrubbed(word(address), held: address) == word(address))
-    // Scrubbing keeps addresses in the guard page below a stack, but not in the page before it.
+    // Scrubbing keeps addresses in the page below mapped memory, which may be a stack's guard page, but not addresses
+    // two pages below.
     #expect(scrubbed(word(address), mapped: address + 4_096) == word(address))
     #expect(scrubbed(word(address), mapped: address + 8_192) == blank)
-    // Scrubbing overwrites the text before and after an address in a guard page, and keeps the address.
+    // Scrubbing overwrites the text before and after an address that a register contains, and keeps the address.
     let around = Array("before: ".utf8) + word(address) + Array("and after".utf8)
     let result = scrubbed(around, held: address)
     #expect(Array(result[8..<16]) == word(address))

@@ -6,7 +6,7 @@ import Testing
 
 /// Starts the shim in this process.
 ///
-/// The process runs a single exit test.
+/// The caller must be an exit test, because a process can start the shim only once.
 private func start(socket: String = "/tmp/cs-no-daemon/attach") -> (cs_shim_error, cs_shim_failure) {
   var failure = cs_shim_failure()
   // The path's C string is valid during the call, and the call copies the path.

@@ -63,7 +63,7 @@ struct RecordTests {
     let record = try #require(try capture("task-named").records.first)
     let task = try #require(record.task)
     #expect(task.name == "restock the shelves")
-    // Without a waiter of higher priority, the priority would be 0x09. The waiter of this task raises the priority.
+    // The task's own priority is 0x09. A task of higher priority that waits for this task may have raised the priority.
     #expect([0x09, 0x15, 0x19].contains(task.priority))
     #expect(task.id > 0)
   }
