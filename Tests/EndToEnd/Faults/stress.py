@@ -302,7 +302,7 @@ def idle(binaries: pathlib.Path, folder: pathlib.Path, rings: list, arguments: a
     # The unwind cross-checks keep the rings of the crashes open until the cross-checks have ended.
     service.settled(daemon)
     left = daemon.descriptors() - before
-    # The store keeps the descriptors of its database readers open.
+    # The limit of 16 allows for the descriptors of the store's database readers, which stay open.
     Checks.check("crashd closes the descriptors of ended processes", left <= 16, f"{left} more than before")
     Checks.check("crashd stops with status 0", daemon.stop() == 0)
 

@@ -117,7 +117,7 @@ FAULT void jump_to_data(void) {
   heap_jump((uint64_t)(uintptr_t)code);
 }
 
-// Calls a function pointer in a live node that is wrong, while a register points to the freed block before that node.
+// Calls a wrong function pointer in a live node, while a register points to the freed block before that node.
 FAULT void call_beside_freed(void) {
   struct node *freed = make_node();
   struct node *node = make_node();

@@ -99,7 +99,7 @@ func random(_ limit: Int) -> Int { Int(heap_random() % UInt64(limit)) }
 
 /// Returns one of many live objects.
 ///
-/// Its memory may have belonged to a freed object before.
+/// The object's memory may have belonged to a freed object before.
 @inline(never) func living() -> Account {
   let accounts = (0..<200).map { Account(number: $0) }
   let account = accounts[random(200)]

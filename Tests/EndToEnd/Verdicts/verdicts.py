@@ -75,7 +75,7 @@ class Case:
     name: str
     state: str
     is_freed: bool
-    # The freed objects enter the quarantine and are evicted before they are used.
+    # Whether the freed objects enter the quarantine, and are evicted before they are used.
     has_quarantine: bool = False
 
 
@@ -124,7 +124,7 @@ class Daemon:
         self.follower = subprocess.Popen(
             [binaries / "crashctl", "varlink", "call", "--more", "--json=short", "--socket",
              folder / "run" / "io.crashshield.Crashd", "Subscribe"], stdout=subprocess.PIPE, text=True)
-        # The subscriber receives every crash that happens after this line. Without this wait it could miss the first
+        # After this line the subscriber receives every crash. Without the wait, the subscriber could miss the first
         # crashes.
         ready = self.follower.stdout.readline()
         if not json.loads(ready or "{}").get("ready"):

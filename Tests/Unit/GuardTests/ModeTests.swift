@@ -23,7 +23,7 @@ struct ModeTests {
       for _ in 0..<2 {
         DispatchQueue.global().async(group: group) {
           while !isDone.load(ordering: .acquiring) {
-            // `notes` has no unguarded operation. The program therefore continues in every mode.
+            // handleFault() runs no unguarded operation. The program therefore continues in every mode.
             if Shield.handleFault(.gate, at: ShieldSite(line: 1), { "one" }) {
               absorbed.add(1, ordering: .relaxed)
             }

@@ -91,7 +91,7 @@ struct IsolatedWorkTests {
       let errors = Atomic<Int>(0)
       let gathered = Atomic<Int>(0)
       let threads = 12
-      // Each isolated call blocks one thread, which waits for it.
+      // Each isolated call blocks its calling thread until the work ends, and therefore needs its own thread.
       let waiting = (0..<threads).map { _ in
         Thread {
           do {

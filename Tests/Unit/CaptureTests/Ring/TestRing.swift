@@ -114,7 +114,7 @@ extension TestRing {
 
   /// Adds an annotation.
   ///
-  /// By default its sequence number marks it as completely written.
+  /// By default the sequence number marks the annotation as completely written.
   func addAnnotation(_ index: Int, _ key: String, _ value: String, sequence: UInt32 = 2) {
     let base = Self.annotation(index)
     set(\cs_ring_annotation.sequence, at: base, sequence)
