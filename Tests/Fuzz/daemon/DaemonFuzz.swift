@@ -54,7 +54,9 @@ private func start() -> Directories {
 
 // MARK: The attach socket
 
-/// Sends a hello; the second byte selects the number of descriptors and whether the message begins like a hello.
+/// Sends a hello.
+///
+/// The input's second byte selects the number of descriptors, and whether the message begins like a hello.
 private func greet(_ input: [UInt8]) {
   guard let shape = input.first else { return }
   var message = Array(input.dropFirst())

@@ -94,7 +94,7 @@ struct MatrixTests {
 
   /// Crashes each program once.
   ///
-  /// After this crash crashd has the program's symbols in its cache, and no cell has to wait for them.
+  /// After these crashes, crashd has the programs' symbols in its cache, and no cell has to wait for them.
   private func warmUp(_ builds: [MatrixBuild], _ daemon: PrivateDaemon) async throws {
     for build in builds {
       let crash = try await Crasher.run(

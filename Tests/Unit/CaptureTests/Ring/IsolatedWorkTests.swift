@@ -13,7 +13,7 @@ import Testing
 struct IsolatedWorkTests {
   private static let calls = 300
   private static let traps = 30
-  // The message of this trap is longer than one read of the message buffer returns.
+  // The number of traps whose messages are each longer than one read of the message buffer returns.
   private static let longTraps = 12
 
   @Test("300 isolated calls with 30 traps give 30 errors and 270 results; a trap beyond the budget ends the process")
