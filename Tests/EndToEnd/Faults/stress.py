@@ -43,7 +43,7 @@ PATIENCE_S = 600
 IDLE_MIB, BUSY_MIB = 40, 150
 DESCRIPTORS_A_PROCESS = 3
 YEAR_S = 365 * 24 * 3600
-# From cs_ring.h.
+# These constants are copied from cs_ring.h.
 IMAGE_COUNT_OFFSET, HEADER_BYTES = 56, 4096
 CLIENTS = 4
 # These constants are CLONE_NEWNS from <sched.h>, and MS_REC, MS_PRIVATE and MNT_DETACH from <sys/mount.h>.

@@ -1,6 +1,6 @@
 // Crashes under -fsanitize=realtime, which ends the program if the signal handler allocates, locks or blocks, even
-// inside of libc. If it is built with no_malloc.c, it crashes under an allocator that ends the program if the handler
-// allocates. scripts/check/realtime builds and runs both programs.
+// inside of libc. If this program is built with no_malloc.c, it crashes under an allocator that ends the program if the
+// handler allocates. scripts/check/realtime builds and runs both programs.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
-// host EXPECTED: a program with guard slots and, in some runs, with another allocator. It writes why guard slots are
-// off. The reason must contain EXPECTED; `-` means that guard slots must be on. The program calls each function of the
-// malloc family, in threads and in a forked child. Some memory is allocated by one function and freed by another.
-// scripts/check/pages builds and runs it.
+// host EXPECTED: a program with guard slots and, in some runs, with another allocator. The program writes why guard
+// slots are off. The reason must contain EXPECTED; `-` means that guard slots must be on. The program calls each
+// function of the malloc family, in threads and in a forked child. Some memory is allocated by one function and freed
+// by another. scripts/check/pages builds and runs it.
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>

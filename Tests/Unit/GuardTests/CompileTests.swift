@@ -19,7 +19,7 @@ struct CompileTests {
     ("func intoSet(_ items: NSMutableSet) { items.add(nil) }", "nil"),
     ("func asPrefix(_ text: String) { _ = text.hasPrefix(nil) }", "nil"),
     ("func asKey(_ defaults: UserDefaults) { _ = defaults.object(forKey: nil) }", "nil"),
-    // The receiver has no such method, and no such key path.
+    // The receiver does not have the method that is called, or the property of the key path.
     ("func message(_ page: Page) { page.doesNotExist(1, 100) }", "no member"),
     ("func path(_ registry: ObserverRegistry<Page>) { registry.notify(\\.nothing, 1) }", "no member"),
   ]

@@ -9,8 +9,8 @@ import Testing
 ///
 /// Only `make matrix` enables this suite, because it takes minutes.
 ///
-/// `CRASHSHIELD_MATRIX` names the file for the table. `CRASHSHIELD_MATRIX_ONLY` is a list of words. If it is set, only
-/// scenarios whose name contains one of the words are run.
+/// `CRASHSHIELD_MATRIX` names the file for the table. `CRASHSHIELD_MATRIX_ONLY` is a list of words. If this list is
+/// set, only scenarios whose name contains one of the words are run.
 @Suite(.enabled(if: Environment.value(of: "CRASHSHIELD_MATRIX") != nil))
 struct MatrixTests {
   /// The scenarios that are not in this matrix, each with the tests that cover it, or with the reason why no test

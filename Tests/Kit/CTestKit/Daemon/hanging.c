@@ -1,4 +1,4 @@
-// A FUSE file system that answers requests until a test makes it hang. It implements the FUSE protocol without a
+// A FUSE file system that answers requests until a test makes it hang. This file implements the FUSE protocol without a
 // library.
 #include "cd_test_support.h"
 

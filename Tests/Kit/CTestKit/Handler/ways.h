@@ -50,7 +50,8 @@ int cs_test_reattach_run(cs_test_own_way way, const char *directory);
 // Faults on `count` threads at once.
 void cs_test_crash_on_threads(uint32_t count);
 
-// Moves this process into its own namespaces. Changes of its mounts then have no effect on other processes.
+// Moves this process into its own namespaces. Afterwards, changes of this process's mounts have no effect on other
+// processes.
 void cs_test_leave_namespaces(int which);
 
 // Hides /proc. Precondition: cs_test_leave_namespaces().

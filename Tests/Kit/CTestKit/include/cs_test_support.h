@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 // What a child process does with the shim. Each value is one test program, and its comment also states the expected
-// exit. Each program starts the shim with the socket DIRECTORY/attach and the spool DIRECTORY/spool.
+// exit. Each program starts the shim with the socket DIRECTORY/attach and the spool DIRECTORY/spool. "Ours" is the
+// shield's handler. The program installs an earlier handler before the start, and a later handler after the start.
 typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t {
   CS_TEST_SEGV,
   CS_TEST_BUS,

@@ -116,7 +116,7 @@ struct ControlTests {
       Shield.setImplicitMode(.off, for: .range)
       check(Shield.mode(for: .index) == .absorb && Shield.implicitMode(for: .range) == .absorb)
 
-      // The next round contains no mode for the earlier kinds of guards, and a mode for another kind.
+      // This round sets no mode for the kinds of guards in the earlier round, and sets a mode for another kind.
       daemon.send(.guards([9: 2], round: 2))
       check(daemon.answers(1) == [.done(1)])
       check(Shield.mode(for: .cast) == .observe)

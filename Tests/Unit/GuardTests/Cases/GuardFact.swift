@@ -7,7 +7,7 @@ private let right: Int32 = 42
 
 /// The result of a guard at an edge case.
 ///
-/// It consists of the value and the number of recorded faults.
+/// The result consists of the value and the number of recorded faults.
 struct GuardFact: Sendable {
   var name: String
   /// The total number of recorded faults.

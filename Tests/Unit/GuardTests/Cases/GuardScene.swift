@@ -10,7 +10,7 @@ struct GuardScene: Sendable {
   var name: String
   /// A description of the fault.
   var fault: String
-  /// The resulting value in `absorb`, and also without the guard if the program then continues.
+  /// The resulting value in `absorb`, and also without the guard if the program continues after the fault.
   var absorbed: String
   var plain: String
   /// The reason why `off` and `observe` do not end the process.
