@@ -197,8 +197,8 @@ struct NoMemoryTests {
     let spool = place.runtime + "/spool"
     #expect(try entries(of: spool).filter { $0.hasSuffix(".ring") }.count == 1)
     #expect(try files(with: host.secret, in: spool) == 0)
-    // The settings of the next crashd contain no no-memory rule. The report has no memory nevertheless, and the record
-    // names the operator's setting as the reason.
+    // The settings of the next crashd do not contain a no-memory rule. The report has no memory nevertheless, and the
+    // record names the operator's setting as the reason.
     try await withDaemon("", in: place) { daemon, _ in
       let found = try await findings(of: host, in: daemon)
       #expect(found.files == 0 && found.stacks == 0 && !found.dump)

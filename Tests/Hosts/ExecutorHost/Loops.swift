@@ -31,7 +31,7 @@ final class Loop: SerialExecutor {
 
 /// A loop that cannot report whether it is the current executor, like the loop of SwiftNIO 2.
 ///
-/// Its check traps if it is not the current executor.
+/// The loop's check traps if the loop is not the current executor.
 final class CheckingLoop: SerialExecutor {
   let loop = Loop()
 

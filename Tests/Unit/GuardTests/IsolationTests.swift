@@ -114,7 +114,7 @@ private actor Counter {
 
 /// An executor that cannot report whether it is current.
 ///
-/// Its check ends the process if it is not the current executor.
+/// The executor's check ends the process if the executor is not current.
 private class Silent: SerialExecutor, @unchecked Sendable {
   // The key is set once, before any other code can use it.
   fileprivate static let key = DispatchSpecificKey<Bool>()

@@ -6,7 +6,7 @@ import Testing
 
 /// Tests the requests of crashd over a real socket.
 ///
-/// The test process takes the part of crashd.
+/// The test process plays crashd at the other end of the socket.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct ControlTests {
   private static let session = "CrashShieldTests.Session"

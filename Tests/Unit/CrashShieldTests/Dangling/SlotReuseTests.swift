@@ -75,7 +75,7 @@ private struct Marks {
       check(own.allSatisfy { !$0.isEmpty })
     }
 
-    /// Whether the stack belongs to the way for this thread and address, and has at least nine frames.
+    /// Whether the stack is that of the way for this thread and address, and has at least nine frames.
     func fit(_ stack: DanglingIncident.Stack, address: UInt) -> Bool {
       guard let thread = stack.thread, stack.frames.count > 8 else { return false }
       let expected = way(address, thread: thread)

@@ -33,8 +33,8 @@ struct GuardCase: Sendable, CustomTestStringConvertible {
 
   /// How the process must end.
   ///
-  /// If Foundation reads past the attributes of a string, the memory there determines whether the process ends by a
-  /// memory fault or by a trap. A sanitizer may have filled this memory.
+  /// If Foundation reads past the attributes of a string, the memory behind the attributes determines whether the
+  /// process ends by a memory fault or by a trap. A sanitizer may have filled this memory.
   var end: ExitTest.Condition {
     if signal == SIGSEGV && kind == .foundationRange { return .failure }
     return signal.map { .signal($0) } ?? .success

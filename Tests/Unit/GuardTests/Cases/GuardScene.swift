@@ -27,7 +27,7 @@ struct GuardScene: Sendable {
   var unguarded: (@Sendable () async -> Void)?
   /// Runs the fault with the guard.
   ///
-  /// Returns whether the result is the documented one in the current mode.
+  /// Returns whether the result is the documented value in the current mode.
   var guarded: @Sendable () async -> Bool
 
   /// Creates a scene from a case of GuardTests.
