@@ -9,9 +9,9 @@ import Testing
 /// Tests of use-after-frees in guard slots, from the page fault to crashd's report.
 @Suite("Guard slots, end to end", .sharedDaemon)
 struct GuardSlotTests {
-  /// A read of a field.
+  /// The argument of dangling-maker for a read of a freed object's field.
   ///
-  /// Only a page fault can detect this access.
+  /// Only a page fault can detect this read.
   private static let kind = "field-read"
   private static let victim = "dangling_maker.Session"
 

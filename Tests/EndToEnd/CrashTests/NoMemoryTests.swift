@@ -10,9 +10,9 @@ import Testing
 struct NoMemoryTests {
   /// A shim-host process that has read a secret into its memory.
   private struct Host {
-    /// A random value of this run.
+    /// The secret, a random string that differs in each run.
     ///
-    /// No file of the program or of the test contains it.
+    /// No file of the program or of the test contains the secret.
     let secret = "orchid-" + (0..<24).map { _ in String(UInt8.random(in: 97...122), radix: 16) }.joined() + "-tulip"
     var process: ChildProcess
     private var ends: FileDescriptor
@@ -57,8 +57,8 @@ struct NoMemoryTests {
 
   /// Counts the files below a directory that contain a part of the secret.
   ///
-  /// The count includes files that contain only the beginning or the end of the secret, because a database page may
-  /// split it.
+  /// The count includes files that contain only the beginning or the end of the secret, because the secret may be split
+  /// between two database pages.
   private func files(with secret: String, in directory: String) throws -> Int {
     let (head, tail) = (Array(secret.utf8.prefix(20)), Array(secret.utf8.suffix(20)))
     var count = 0
@@ -197,8 +197,8 @@ struct NoMemoryTests {
     let spool = place.runtime + "/spool"
     #expect(try entries(of: spool).filter { $0.hasSuffix(".ring") }.count == 1)
     #expect(try files(with: host.secret, in: spool) == 0)
-    // The settings of the next crashd contain no no-memory rule. The report has no memory nevertheless, and the record
-    // names the operator's setting as the reason.
+    // The settings of the next crashd do not contain a no-memory rule. The report has no memory nevertheless, and the
+    // record names the operator's setting as the reason.
     try await withDaemon("", in: place) { daemon, _ in
       let found = try await findings(of: host, in: daemon)
       #expect(found.files == 0 && found.stacks == 0 && !found.dump)

@@ -38,12 +38,13 @@ import tempfile
 import threading
 import time
 
-# Only a failing run reaches this limit.
+# The time limit in seconds for each wait. Only a failing run reaches the limit.
 PATIENCE_S = 120
-# No new process starts while more crashes than this are undelivered. This limits the time that the last deliveries
-# take.
+# The maximum number of undelivered crashes. While there are more, no new process starts. The maximum limits the time
+# that the last deliveries take.
 UNDER_WAY = 40
-# A process that waits for this reason starts after this time nevertheless, because undelivered crashes may be lost.
+# The maximum time in seconds by which undelivered crashes delay the start of a process. A lost crash stays undelivered
+# forever.
 HOLD_S = 2
 SCENARIOS = {"array-index": signal.SIGILL, "force-unwrap": signal.SIGILL, "null-write": signal.SIGSEGV,
              "abort": signal.SIGABRT, "raise": signal.SIGSEGV, "divide-by-zero": signal.SIGILL}

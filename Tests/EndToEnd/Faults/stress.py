@@ -43,7 +43,7 @@ PATIENCE_S = 600
 IDLE_MIB, BUSY_MIB = 40, 150
 DESCRIPTORS_A_PROCESS = 3
 YEAR_S = 365 * 24 * 3600
-# From cs_ring.h.
+# These constants are copied from cs_ring.h.
 IMAGE_COUNT_OFFSET, HEADER_BYTES = 56, 4096
 CLIENTS = 4
 # These constants are CLONE_NEWNS from <sched.h>, and MS_REC, MS_PRIVATE and MNT_DETACH from <sys/mount.h>.
@@ -302,7 +302,7 @@ def idle(binaries: pathlib.Path, folder: pathlib.Path, rings: list, arguments: a
     # The unwind cross-checks keep the rings of the crashes open until the cross-checks have ended.
     service.settled(daemon)
     left = daemon.descriptors() - before
-    # The store keeps the descriptors of its database readers open.
+    # The limit of 16 allows for the descriptors of the store's database readers, which stay open.
     Checks.check("crashd closes the descriptors of ended processes", left <= 16, f"{left} more than before")
     Checks.check("crashd stops with status 0", daemon.stop() == 0)
 

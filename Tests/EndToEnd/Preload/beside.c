@@ -1,4 +1,4 @@
-// `beside WAY`: a thread crashes while the main thread waits in the function of this name in faults_waits.c.
+// `beside WAY`: a thread crashes while the main thread waits in a system call. faults_waits.c lists the WAYs to wait.
 #include <string.h>
 
 #include "cs_faults.h"

@@ -1,6 +1,6 @@
 // Crashes under -fsanitize=realtime, which ends the program if the signal handler allocates, locks or blocks, even
-// inside of libc. If it is built with no_malloc.c, it crashes under an allocator that ends the program if the handler
-// allocates. scripts/check/realtime builds and runs both programs.
+// inside of libc. If this program is built with no_malloc.c, it crashes under an allocator that ends the program if the
+// handler allocates. scripts/check/realtime builds and runs both programs.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -176,7 +176,8 @@ int main(int count, char **arguments) {
   if (strcmp(way, "double-free") == 0) free_twice();
   if (strcmp(way, "raise") == 0) raise(SIGBUS);
   if (strcmp(way, "trap") == 0) __asm__ volatile("int3");
-  // If the process ends by SIGBUS, the trap was contained, because a trap that is not contained ends it by SIGILL.
+  // If the process ends by SIGBUS, the trap was contained, because a trap that is not contained ends the process by
+  // SIGILL.
   if (strcmp(way, "contained") == 0 && cs_shim_contained_run(trap, NULL) == CS_SHIM_CONTAINED_TRAPPED) raise(SIGBUS);
   if (strcmp(way, "twice") == 0) {
     cs_testing_inject(CS_INJECT_CRASH, CS_INJECT_REGISTERS);

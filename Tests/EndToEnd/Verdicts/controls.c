@@ -117,7 +117,7 @@ FAULT void jump_to_data(void) {
   heap_jump((uint64_t)(uintptr_t)code);
 }
 
-// Calls a function pointer in a live node that is wrong, while a register points to the freed block before that node.
+// Calls a wrong function pointer in a live node, while a register points to the freed block before that node.
 FAULT void call_beside_freed(void) {
   struct node *freed = make_node();
   struct node *node = make_node();
@@ -189,7 +189,7 @@ FAULT void null_at_join(void) {
   heap_opaque(next->more + (uint64_t)(uintptr_t)link);
 }
 
-// Follows a pointer of a node that a string that was too long has overwritten.
+// Follows a pointer in a node. A string that is too long for its block has overwritten this pointer.
 FAULT void overrun_pointer(void) {
   struct node *node = make_node();
   snprintf((char *)&node->number, 24, "%s", "/api/v1/customers/1234");
@@ -244,7 +244,7 @@ FAULT void truncated_file(void) {
   char *bytes = mmap(NULL, 4096, PROT_READ, MAP_SHARED, file, 0);
   if (ftruncate(file, 0) == 0) heap_read((uint64_t)(uintptr_t)bytes);
 }
-// Uses an uninitialized block. The program follows a word that the allocator or a previous owner left there.
+// Uses an uninitialized block. The program follows a word that the allocator or a previous owner has left in the block.
 struct entry {
   struct entry *next;
   void (*visit)(struct entry *);

@@ -16,7 +16,7 @@ class Account {
   func balance() -> Int { number * 3 }
 }
 
-/// A class whose size few other classes have.
+/// A class of an unusual instance size.
 class SavingsAccount: Account {
   var years = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20)
 
@@ -99,7 +99,7 @@ func random(_ limit: Int) -> Int { Int(heap_random() % UInt64(limit)) }
 
 /// Returns one of many live objects.
 ///
-/// Its memory may have belonged to a freed object before.
+/// The object's memory may have belonged to a freed object before.
 @inline(never) func living() -> Account {
   let accounts = (0..<200).map { Account(number: $0) }
   let account = accounts[random(200)]
@@ -233,7 +233,7 @@ struct Entry {
 
 /// Passes the address of a value on the stack.
 ///
-/// The callee uses it as an object.
+/// The callee uses the value as an object.
 @inline(never) func withLocal(_ use: (UInt64) -> Void) {
   var order = hidden(Order())
   withUnsafeMutablePointer(to: &order) { use(UInt64(UInt(bitPattern: $0))) }

@@ -93,7 +93,8 @@ final class Probe {
   return unsafe reference
 }
 
-/// Releases a heap object whose class is not one of the program: the context of a closure or the storage of an array.
+/// Releases a heap object whose class does not belong to the program: the context of a closure or the storage of an
+/// array.
 @inline(never) func freeStorage<Value>(of value: Value, word: Int) {
   unsafe withUnsafeBytes(of: value) { bytes in
     let address = unsafe bytes.load(fromByteOffset: 8 * word, as: UInt.self)

@@ -29,9 +29,9 @@ void heap_make_room(const char *age, const void *block);
 // nothing. With "reused" it allocates blocks of the same size. With "aged" it allocates and frees other blocks.
 void heap_age(const char *age, size_t size);
 
-// Protects a class if the preloaded library has the quarantine (quarantine.c). Objects of the class then stay allocated
-// after their last release. `probe` is the metadata of a class that this process will not protect, `instance` is an
-// object of that class, and `size` is the object's size in bytes.
+// Protects a class if the preloaded library has the quarantine (quarantine.c). The quarantine keeps objects of a
+// protected class allocated after their last release. `probe` is the metadata of a class that this process will not
+// protect, `instance` is an object of that class, and `size` is the object's size in bytes.
 void heap_protect(const void *metadata, const void *probe, const void *instance, uint64_t size);
 
 // Evicts all objects from the quarantine. Only their freed-object records remain. Returns whether the preloaded library

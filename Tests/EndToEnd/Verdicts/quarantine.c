@@ -1,5 +1,5 @@
 // Connects the quarantine with the handler in one preloaded library, for programs that were not built with the shield.
-// The record of a crash then contains freed-object records of evicted objects.
+// With this library, the record of a crash contains freed-object records of evicted objects.
 #include "cs_quarantine.h"
 
 #include <stdio.h>

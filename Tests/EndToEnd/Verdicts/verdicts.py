@@ -47,7 +47,7 @@ ADDRESS_SPACE_BYTES = 8 << 30
 SURVIVED = 4
 PROBABLE_LIMIT = 0.01
 RECALL_GOAL = 0.85
-# A slice contains so few crashes that one crash changes the shares by several percent.
+# A slice has less strict limits, because it contains few crashes. One crash can change a share by several percent.
 SLICE_PROBABLE_LIMIT = 0.03
 SLICE_RECALL_GOAL = 0.5
 CONTROL_STATES = ("fresh", "churned", "freed", "patterned", "registers")
@@ -75,7 +75,7 @@ class Case:
     name: str
     state: str
     is_freed: bool
-    # The freed objects enter the quarantine and are evicted before they are used.
+    # Whether the freed objects enter the quarantine, and are evicted before they are used.
     has_quarantine: bool = False
 
 
@@ -114,7 +114,8 @@ class Daemon:
         notify.bind(str(folder / "notify"))
         notify.settimeout(PATIENCE_S)
         self.process = subprocess.Popen(
-            # crashd waits for symbols here. A report is therefore complete when it arrives, even on a busy machine.
+            # With this setting crashd waits for symbols before it sends a report. A report is therefore complete when
+            # it arrives, even on a busy machine.
             [binaries / "crashd", "--runtime-directory", folder / "run", "--state-directory", folder / "state",
              "--set", "limits.symbol-wait=600s"],
             env=os.environ | {"NOTIFY_SOCKET": str(folder / "notify")}, stderr=open(folder / "crashd.log", "w"))
@@ -123,7 +124,7 @@ class Daemon:
         self.follower = subprocess.Popen(
             [binaries / "crashctl", "varlink", "call", "--more", "--json=short", "--socket",
              folder / "run" / "io.crashshield.Crashd", "Subscribe"], stdout=subprocess.PIPE, text=True)
-        # The subscriber receives every crash that happens after this line. Without this wait it could miss the first
+        # After this line the subscriber receives every crash. Without the wait, the subscriber could miss the first
         # crashes.
         ready = self.follower.stdout.readline()
         if not json.loads(ready or "{}").get("ready"):
@@ -178,7 +179,7 @@ def build(folder: pathlib.Path, is_slice: bool) -> dict[str, dict[str, pathlib.P
                 if language != "swift":
                     continue
                 # The quarantine finds the runtime's functions only in the dynamic Swift library. The second build takes
-                # a long time. A slice of the crashes therefore leaves it out.
+                # a long time. A slice of the crashes therefore omits the second build.
                 if "-static-stdlib" in command:
                     if is_slice:
                         continue
@@ -245,7 +246,8 @@ def crash(daemon: Daemon, libraries: dict[bool, pathlib.Path], case: Case) -> Ve
         "SWIFT_BACKTRACE": "enable=no", "CRASHSHIELD_SOCKET": daemon.attach,
         "LD_PRELOAD": str(libraries[case.has_quarantine])}
     with tempfile.TemporaryDirectory() as folder:
-        # The program gets a new session, because processes that the scenario leaves behind must be killed with it.
+        # The program gets a new session, because processes that the scenario leaves behind must be killed with the
+        # program.
         child = subprocess.Popen(
             case.command, env=variables, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=limit_memory)

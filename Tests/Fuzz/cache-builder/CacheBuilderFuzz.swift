@@ -6,9 +6,9 @@ import Glibc
 
 @testable import CrashSymbols
 
-/// Unnamed files, which all inputs use in turn.
+/// Unnamed files that the inputs overwrite one after another.
 ///
-/// There are several, because a cache stays mapped while the next one is made.
+/// There are several files, because a cache stays mapped while the next cache is made.
 private let image = makeFile()
 private let outputs = (makeFile(), makeFile())
 
@@ -53,7 +53,7 @@ private func build(_ addresses: [UInt64]?, _ output: Int32) -> SymbolCache? {
       let frames = cache.frames(at: address)
       precondition(frames.count <= SymbolCacheFormat.chainLimit)
       precondition(frames.isEmpty || frames.last?.isInline == false)
-      // crashd demangles these names. The builder must therefore have left out names that a demangler cannot process in
+      // crashd demangles these names. The builder must therefore have omitted names that a demangler cannot process in
       // bounded time and memory.
       for frame in frames where !frame.mangled.isEmpty { precondition(Demangler.isReasonable(frame.mangled)) }
     }

@@ -5,7 +5,9 @@ import Glibc
 
 @testable import CrashSymbols
 
-/// An unnamed file that all inputs use in turn, because a cache is used only while its input is tested.
+/// An unnamed file that each input overwrites.
+///
+/// One file is enough, because a cache is used only while its input is tested.
 private let file = makeFile()
 
 private func makeFile() -> Int32 {

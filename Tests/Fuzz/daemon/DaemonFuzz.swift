@@ -54,12 +54,14 @@ private func start() -> Directories {
 
 // MARK: The attach socket
 
-/// Sends a hello; the second byte selects the number of descriptors and whether the message begins like a hello.
+/// Sends a hello.
+///
+/// The input's second byte selects the number of descriptors, and whether the message begins like a hello.
 private func greet(_ input: [UInt8]) {
   guard let shape = input.first else { return }
   var message = Array(input.dropFirst())
   if shape & 0x80 == 0 {
-    // This header is written by the target, because crashd would refuse a random message at its first words.
+    // The target writes this header, because crashd would refuse a message whose first words are random.
     message += [UInt8](repeating: 0, count: max(0, MemoryLayout<cs_attach_hello>.size - message.count))
     message = Array(message.prefix(MemoryLayout<cs_attach_hello>.size))
     put(attachMagic, at: 0, &message)
@@ -77,7 +79,9 @@ private func greet(_ input: [UInt8]) {
   awaitAnswer(socket, patience_ms: 60_000)
 }
 
-/// Creates an empty ring of the right size, or an image that follows the ring.
+/// Creates an empty ring of the right size for index 0.
+///
+/// For any other index, creates the file of an image, whose descriptor follows the ring's in the hello.
 private func ring(isSealed: Bool, index: Int) -> Int32 {
   var number: Int32 = -1
   precondition(cd_memory_create(index == 0 ? MemoryLayout<cs_ring>.size : 4096, &number) == 0)
@@ -90,7 +94,7 @@ private func ring(isSealed: Bool, index: Int) -> Int32 {
 private nonisolated(unsafe) var calls = 0
 /// The CPU time that crashd may use for a call, for each KiB of the call's bytes.
 ///
-/// This limit applies to hostile clients. It is ten times the CPU time of a normal call under the sanitizer.
+/// The fuzzer plays a hostile client. The limit is ten times the CPU time of a normal call under the sanitizer.
 private let callLimit_ns: UInt64 = 50_000_000
 
 /// Checks the CPU time of a call, which does not depend on the machine's load.

@@ -98,8 +98,8 @@ private func part(_ kind: UInt8, index: Int) -> (range: Range<Int>, slot: Int?, 
     (start..<start + size, slot, thread)
   }
   switch kind % 12 {
-  // Starts after magic, version, architecture and size, because few inputs are enough to cover the checks of these
-  // fields.
+  // The range starts after magic, version, architecture and size, because few inputs are enough to cover the checks of
+  // these fields.
   case 0: return part(24, 512)
   case 1: return part(TestRing.image(index), MemoryLayout<cs_ring_image>.size)
   case 2: return part(TestRing.annotation(index % 64), MemoryLayout<cs_ring_annotation>.size)

@@ -27,7 +27,7 @@ static void describe(int fd, uint64_t pc) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t count) {
-  // The address is at the start of the input. A mutation can therefore change it.
+  // The address is at the start of the input. A mutation of the input can therefore change the address.
   uint64_t pc;
   if (count < sizeof pc) return 0;
   memcpy(&pc, data, sizeof pc);

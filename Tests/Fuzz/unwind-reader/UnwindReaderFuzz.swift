@@ -5,7 +5,7 @@ import CShimRing
 import CrashSymbols
 import Glibc
 
-/// An unnamed file that all images use in turn.
+/// An unnamed file that each image overwrites.
 private let file = makeFile()
 
 private func makeFile() -> Int32 {
@@ -39,8 +39,8 @@ private func unwindWithTables(of image: [UInt8]) {
       preconditionFailure("the extracted tables are unreadable")
     }
     precondition(header.encoded == Array(tables.prefix(UnwindTablesHeader.size)))
-    // The first entry follows the header of 12 bytes. It begins with the start of a function, relative to the table's
-    // address.
+    // The first entry follows the header of 12 bytes. This entry begins with the start of a function, relative to the
+    // table's address.
     let index = tables[UnwindTablesHeader.size...].dropFirst(12).prefix(4)
     let start = index.reversed().reduce(0) { $0 << 8 | UInt32($1) }
     let pc = header.index.address &+ UInt64(bitPattern: Int64(Int32(bitPattern: start)))

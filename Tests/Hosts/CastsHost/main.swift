@@ -1,6 +1,6 @@
 // casts-host: a program with the casts hook (`CrashShieldCasts`). Tests/Unit/HookTests runs it, because the test
-// process has no such hook. Usage: casts-host given NUMBER | refused NUMBER | fraction | threads NUMBER | works |
-// objects | within | status
+// process does not have this hook.
+// Usage: casts-host given NUMBER | refused NUMBER | fraction | threads NUMBER | works | objects | within | status
 import CrashShield
 import CrashShieldGuards
 import CrashShieldCasts
@@ -47,7 +47,8 @@ case "works":
 case "objects":
   tell(Objects.complaint() ?? "right")
 case "within":
-  // A cast that fails inside the callback for another failed cast is not handled by the hook, but by the runtime.
+  // The hook does not handle a cast that fails inside the callback for another failed cast. The runtime handles the
+  // inner cast.
   Shield.onIncident { _ in tell("within \(CastsFault.given[1].fault.body())") }
   tell("value \(CastsFault.given[0].fault.body())")
 default:

@@ -30,7 +30,8 @@ static bool stat_path(void) {
   return stat("/etc/passwd", &status) == 0;
 }
 
-// The system call that fstat() makes, but with a path. A filter cannot inspect whether the path is empty.
+// fstat() makes this system call with an empty path, and here the path is not empty. A seccomp filter cannot read the
+// path.
 static bool stat_path_at(void) {
   struct stat status;
   return syscall(SYS_newfstatat, 0, "/etc/passwd", &status, AT_EMPTY_PATH) == 0;

@@ -25,7 +25,7 @@ enum Correct {
     await Fault.counter.verify()
     await teller.verify()
     await Fault.silent.verify()
-    // Runs without a task. Only the executor can then answer the check.
+    // Runs without a task, and only the executor can therefore answer the check.
     await later({ DispatchQueue.main.async(execute: $0) }, assumeMain)
     await later(
       { body in DispatchQueue.main.async { DispatchQueue(label: "in main").sync(execute: body) } }, requireMain)

@@ -35,7 +35,8 @@ actor Teller {
   func verify() { requireTeller(self) }
 }
 
-/// An actor on an executor that can only check whether it is the current one, and trap if it is not.
+/// An actor on an executor that cannot report whether it is current. It can only trap if it is not the current
+/// executor.
 actor Silent {
   nonisolated let executor = CheckingLoop()
 
@@ -141,7 +142,7 @@ struct Fault: Sendable {
 extension Fault {
   /// Failing checks at different source locations.
   ///
-  /// A loop calls all of them from one call site.
+  /// A loop calls all these checks from one call site.
   static let places: [@Sendable () -> Void] = [
     { MainActor.preconditionIsolated() },
     { requireMain() },

@@ -6,7 +6,7 @@ enum Hooks {
 
   /// Clears the hooks.
   ///
-  /// The runtime then works as without the shield.
+  /// After this call the runtime works as without the shield.
   static func clear() {
     for name in names {
       // The hook variables belong to the runtime. The write is safe, because no other thread runs yet.

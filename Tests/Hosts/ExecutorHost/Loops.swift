@@ -29,7 +29,9 @@ final class Loop: SerialExecutor {
   func checkIsolated() { precondition(isInLoop, "not in the loop") }
 }
 
-/// A loop that can only check whether it is the current executor, and trap, like the loop of SwiftNIO 2.
+/// A loop that cannot report whether it is the current executor, like the loop of SwiftNIO 2.
+///
+/// The loop's check traps if the loop is not the current executor.
 final class CheckingLoop: SerialExecutor {
   let loop = Loop()
 

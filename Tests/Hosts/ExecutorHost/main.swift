@@ -35,7 +35,7 @@ func elsewhere(_ body: @escaping @Sendable () -> Void) {
 }
 
 func setMode(_ word: String) {
-  // This line is written before the process ends.
+  // The callback writes its line before the fault ends the process.
   Shield.onIncident { tell("met \($0.kind) \($0.mode) \($0.count)") }
   if word == "plain" {
     Hooks.clear()
@@ -69,7 +69,7 @@ case "correct":
   Correct.begin()
   dispatchMain()
 case "served":
-  // After that, the main queue is not bound to a thread. Any thread may therefore run its work.
+  // After dispatchMain(), the main queue is not bound to a thread. Any thread may therefore run the main queue's work.
   setMode(words[2])
   let fault = Fault.all.first { $0.name == words[1] }
   DispatchQueue.main.async {
@@ -101,7 +101,8 @@ case "places":
   elsewhere { for _ in 0..<3 { for body in Fault.places { body() } } }
   tellRecords()
 case "chained":
-  // The executor cannot report whether it is the current one. The runtime therefore calls its check.
+  // The executor cannot report whether it is the current executor. The runtime therefore calls the executor's own
+  // check.
   let done = DispatchSemaphore(value: 0)
   Fault.silent.executor.loop.execute {
     requireSilent(Fault.silent)

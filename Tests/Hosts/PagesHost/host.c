@@ -1,7 +1,7 @@
-// host EXPECTED: a program with guard slots and, in some runs, with another allocator. It writes why guard slots are
-// off. The reason must contain EXPECTED; `-` means that guard slots must be on. The program calls each function of the
-// malloc family, in threads and in a forked child. Some memory is allocated by one function and freed by another.
-// scripts/check/pages builds and runs it.
+// host EXPECTED: a program with guard slots and, in some runs, with another allocator. The program writes why guard
+// slots are off. The reason must contain EXPECTED; `-` means that guard slots must be on. The program calls each
+// function of the malloc family, in threads and in a forked child. Some memory is allocated by one function and freed
+// by another. scripts/check/pages builds and runs it.
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -54,7 +54,7 @@ static void use_family(size_t size) {
   char *text = strdup("text");
   REQUIRE(text != NULL && strcmp(text, "text") == 0);
   free(text);
-  // An object of the listed class.
+  // An object of the class for which this program requests guard slots (`cs_pages_list` in main).
   const void *volatile *object = malloc(BYTES);
   REQUIRE(object != NULL);
   object[0] = metadata;

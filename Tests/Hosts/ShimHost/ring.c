@@ -1,9 +1,9 @@
 // Starts four threads that write records into a ring with the functions of the signal handler, until a signal kills
 // them. The content of a record is computed from its ticket. A reader can therefore detect a record that two writers
-// mixed. The ring's descriptor is printed first.
-// With `together` they write as many records as there are slots. A fifth thread reads these records at the same
-// addresses, and the thread sanitizer observes both sides. In this mode no slot is written twice. A reader that copies
-// bytes during a write, and then discards the copy, would be a data race by design.
+// mixed. The ring's descriptor is printed first. With `together` the threads write as many records as there are slots.
+// A fifth thread reads these records at the same addresses, and the thread sanitizer observes both sides. In this mode
+// no slot is written twice. A reader that copies bytes during a write, and then discards the copy, would be a data race
+// by design.
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -65,7 +65,7 @@ static void write_one(void) {
 
 static pid_t parent;
 
-// Ends when the test ends, even if the test was killed.
+// Writes records until the test, which is the parent process, has ended. This also works if the test is killed.
 static void *write_for_ever(void *unused) {
   while (getppid() == parent)
     write_one();

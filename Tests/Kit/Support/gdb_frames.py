@@ -64,7 +64,7 @@ def start():
             gdb.execute("run", to_string=True)
             return
         except gdb.error as error:
-            # At this point gdb still has the previous process.
+            # `run` can fail because gdb still has the previous process.
             print("frames: run", error)
             if attempt + 1 == START_LIMIT:
                 raise

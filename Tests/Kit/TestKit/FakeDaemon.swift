@@ -38,7 +38,7 @@ public final class FakeDaemon: Sendable {
   /// Must be called exactly once.
   public func stop() {
     shutdown(listener, Int32(SHUT_RDWR))
-    // If the directory cannot be removed, it is left behind without an error.
+    // If the directory cannot be removed, it is left behind, and the error is only printed.
     do { try FileManager.default.removeItem(atPath: directory) } catch { print("leaving \(directory): \(error)") }
   }
 }

@@ -2,7 +2,7 @@
 public import CrashReport
 
 extension OpenEnum where Self: ExpressibleByStringLiteral {
-  /// Creates the value for any word, also an unknown one.
+  /// Creates the value for any word, even for an unknown word.
   public init(stringLiteral word: String) { self.init(word) }
 }
 

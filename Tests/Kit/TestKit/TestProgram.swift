@@ -5,7 +5,7 @@ public import Foundation
 public enum TestProgram: Sendable {
   /// The directory of this test program.
   ///
-  /// It also contains the products under test.
+  /// The directory also contains the products under test.
   public static let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     .deletingLastPathComponent()
 

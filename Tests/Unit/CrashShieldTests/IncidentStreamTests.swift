@@ -67,7 +67,8 @@ struct IncidentStreamTests {
       meetFaults(1..<2)
       #expect(await iterator.next()?.count == 1)
       meetFaults(1..<2, times: 8)
-      // The arrival of this incident shows that a batch with nine occurrences has passed.
+      // The arrival of this incident shows that the batch with the first incident's nine occurrences has been
+      // delivered.
       meetFaults(2..<3)
       #expect(await iterator.next()?.line == 2)
       meetFaults(1..<2)
@@ -85,7 +86,7 @@ struct IncidentStreamTests {
       let sites: Range<UInt> = 1..<101
       let slow = Shield.incidents.makeAsyncIterator()
       var fast = Shield.incidents.makeAsyncIterator()
-      // 100 incidents are sent at each of four powers of ten.
+      // The counts of the 100 incidents reach four powers of ten. At each of them, all 100 incidents are sent.
       for times in [1, 9, 90, 900] {
         meetFaults(sites, times: times)
         for _ in sites { _ = await fast.next() }
@@ -121,7 +122,8 @@ struct IncidentStreamTests {
   func inlineExecutor() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       start()
-      // The task runs on this thread until it waits for an incident. After that, the delivery resumes it.
+      // The task runs on this thread until it waits for an incident. Later, the thread that delivers an incident
+      // resumes the task.
       let reading = Task(executorPreference: InlineExecutor()) {
         var lines: [Int?] = []
         for _ in 0..<2 {

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests crashd's messages about the last crash over a real socket.
 ///
-/// The test process takes the part of crashd.
+/// The test process plays crashd at the other end of the socket.
 @Suite("Shield.lastCrash")
 struct LastCrashTests {
   private static let crash = ControlMessage.lastCrash(

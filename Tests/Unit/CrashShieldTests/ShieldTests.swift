@@ -3,10 +3,12 @@ import Glibc
 import Synchronization
 import Testing
 
-/// A process starts the shield once. Each test that starts it therefore runs in its own process.
-// The default handle searches all linked libraries. The result is nil if the name does not exist.
+// dlsym() with the default handle (nil) searches all loaded libraries. It returns nil if the name does not exist.
 private let isUnderThreadSanitizer = unsafe dlsym(nil, "__tsan_init") != nil
 
+/// Tests the start of the shield, its tags and its breadcrumbs.
+///
+/// Each test that starts the shield runs in its own process, because a process starts the shield only once.
 @Suite
 struct ShieldTests {
   /// An exit status that means "the child reached its end and all checks passed".

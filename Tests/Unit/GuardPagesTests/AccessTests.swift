@@ -23,7 +23,7 @@ struct AccessTests {
         check(stack.frames.count >= 4 && stack.thread == incident.use.thread && stack.thread != nil)
       }
       check(incident.release.frames != incident.allocation.frames)
-      // The access is counted once, because the page is open afterwards.
+      // The access is counted once, because the first access opens the page.
       check(unsafe dead._withUnsafeGuaranteedRef { $0.number } == 7 && GuardPages.statistics.incidents == 1)
       Glibc.exit(right)
     }
@@ -48,7 +48,7 @@ struct AccessTests {
 
   private final class Box { var session: Session? }
 
-  /// Calls the body while this many calls of this function wait.
+  /// Calls the body while `depth` nested calls of this function await their callee.
   @inline(never)
   private static func waiting(_ depth: Int, _ body: () async -> Void) async {
     if depth == 0 { return await body() }
@@ -56,7 +56,9 @@ struct AccessTests {
     withExtendedLifetime(depth) {}
   }
 
-  /// The highest number of frames that have the same continuation, as its entry address plus 1.
+  /// Returns how often the most frequent continuation is in the frames.
+  ///
+  /// The frame of a continuation is its entry address plus 1, and is therefore odd.
   private static func waiters(in frames: [UInt]) -> Int {
     Dictionary(grouping: frames.filter { $0 % 2 == 1 }) { $0 }.values.map(\.count).max() ?? 0
   }

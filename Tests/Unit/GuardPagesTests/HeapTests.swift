@@ -25,8 +25,8 @@ struct HeapTests {
       check(incidents[1].kind == .invalidFree && incidents[1].offset == 16 && incidents[1].age == nil)
       check(incidents[1].className == "GuardPagesTests.Session" && !incidents[1].allocation.frames.isEmpty)
       check(incidents[2].kind == .invalidFree)
-      // A block of another type is also in a slot. Accesses to this block are not checked after its free, but its frees
-      // are checked.
+      // A block that is not an object is also in a slot, because it has the guarded size. Accesses to this block are
+      // not checked after its free, but its frees are checked.
       guard let block = unsafe malloc(Self.size) else { Glibc.exit(1) }
       unsafe free(block)
       unsafe free(block)
@@ -135,7 +135,7 @@ struct HeapTests {
       errno = 77
       unsafe free(malloc(Self.size))
       check(errno == 77 && GuardPages.incidents().isEmpty)
-      // The block of this call is a freed slot. The call is recorded and returns new memory.
+      // The block that is passed to this call is a freed slot. The call is recorded and returns new memory.
       guard let stale = unsafe malloc(Self.size) else { Glibc.exit(1) }
       unsafe free(stale)
       guard let fresh = unsafe realloc(stale, 80) else { Glibc.exit(1) }

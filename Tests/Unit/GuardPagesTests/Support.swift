@@ -23,7 +23,7 @@ final class Twin {
   var third = 3
 }
 
-/// An object whose size differs from every other class here.
+/// An object whose size differs from the sizes of all other classes in this file.
 final class Wide {
   var numbers: (Int, Int, Int, Int, Int, Int, Int, Int, Int) = (1, 2, 3, 4, 5, 6, 7, 8, 9)
 }
@@ -87,7 +87,7 @@ func held<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
 
 /// Returns an address for `free`.
 ///
-/// It is not the start of an object, unless `offset` is 0.
+/// The address is the start of an object only if `offset` is 0.
 func address(_ pointer: UnsafeMutableRawPointer, plus offset: Int = 0) -> UnsafeMutableRawPointer {
   unsafe pointer + offset
 }

@@ -11,7 +11,7 @@ struct CastTests {
   private class Animal {}
   private final class Cat: Animal {}
 
-  /// The casts whose results differ between a value and an optional of it.
+  /// Returns the casts whose results differ between a value and an optional that contains the value.
   private static func differences(_ value: Any) -> [String] {
     let optional: Any? = value
     let isSame = [

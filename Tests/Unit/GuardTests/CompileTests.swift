@@ -6,7 +6,7 @@ import Testing
 struct CompileTests {
   /// The compiler refuses each line, with the error that is stated next to the line.
   ///
-  /// It accepts the lines before these.
+  /// The compiler accepts the declarations in `common`, which precede each line.
   private static let refused: [(line: String, error: String)] = [
     // T29: a transition queue belongs to the main actor.
     ("nonisolated func fromElsewhere(_ queue: TransitionQueue<Window>) { queue.push(Page()) }", "main actor"),
@@ -19,7 +19,7 @@ struct CompileTests {
     ("func intoSet(_ items: NSMutableSet) { items.add(nil) }", "nil"),
     ("func asPrefix(_ text: String) { _ = text.hasPrefix(nil) }", "nil"),
     ("func asKey(_ defaults: UserDefaults) { _ = defaults.object(forKey: nil) }", "nil"),
-    // The receiver has no such method, and no such key path.
+    // The receiver does not have the method that is called, or the property of the key path.
     ("func message(_ page: Page) { page.doesNotExist(1, 100) }", "no member"),
     ("func path(_ registry: ObserverRegistry<Page>) { registry.notify(\\.nothing, 1) }", "no member"),
   ]

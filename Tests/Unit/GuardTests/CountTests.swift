@@ -91,7 +91,7 @@ struct CountTests {
       nonisolated(unsafe) var timers: [ShieldedTimer] = []
       DispatchQueue.concurrentPerform(iterations: 4) { _ in
         let own = (0..<25).map { _ in
-          // If this thread stalls, the first tick still finds its target.
+          // If this thread stalls, the first tick may still find its target. A later tick then ends the timer.
           ShieldedTimer(every: .milliseconds(1), target: Target(), line: 7) { _ in }
         }
         // The queue runs one closure at a time, and only these closures access the array.

@@ -95,8 +95,8 @@ struct GuardTests {
 
 /// Prepares a deliberate crash.
 ///
-/// The process then writes no core file and no report of Swift's backtracer, and ends in the same way under a
-/// sanitizer.
+/// After this call the process writes no core file and no report of Swift's backtracer, and ends in the same way under
+/// a sanitizer.
 func beginCrash() {
   for number in [SIGILL, SIGABRT, SIGSEGV] { signal(number, SIG_DFL) }
   var none = rlimit(rlim_cur: 0, rlim_max: 0)

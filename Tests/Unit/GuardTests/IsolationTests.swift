@@ -112,7 +112,9 @@ private actor Counter {
   }
 }
 
-/// An executor that can only check whether it is the current one, by ending the process if it is not.
+/// An executor that cannot report whether it is current.
+///
+/// The executor's check ends the process if the executor is not current.
 private class Silent: SerialExecutor, @unchecked Sendable {
   // The key is set once, before any other code can use it.
   fileprivate static let key = DispatchSpecificKey<Bool>()
@@ -131,7 +133,7 @@ private class Silent: SerialExecutor, @unchecked Sendable {
   func isIsolatingCurrentContext() -> Bool? { nil }
 }
 
-/// An executor that can report whether it is the current one.
+/// An executor that can report whether it is the current executor.
 private final class Telling: Silent, @unchecked Sendable {
   override func isIsolatingCurrentContext() -> Bool? { DispatchQueue.getSpecific(key: Self.key) == true }
 }

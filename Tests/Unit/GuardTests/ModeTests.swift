@@ -23,7 +23,7 @@ struct ModeTests {
       for _ in 0..<2 {
         DispatchQueue.global().async(group: group) {
           while !isDone.load(ordering: .acquiring) {
-            // `notes` has no unguarded operation. The program therefore continues in every mode.
+            // handleFault() runs no unguarded operation. The program therefore continues in every mode.
             if Shield.handleFault(.gate, at: ShieldSite(line: 1), { "one" }) {
               absorbed.add(1, ordering: .relaxed)
             }
@@ -44,8 +44,8 @@ struct ModeTests {
   @Test("guards of each kind on their own threads record each fault once during mode changes")
   func togglingGuards() async {
     await #expect(processExitsWith: .exitCode(right)) {
-      // The queue runs one closure at a time, which protects the state. ThreadSanitizer does not recognize the lock of
-      // a Mutex (Tests/tsan-suppressions).
+      // The queue runs one closure at a time, which protects the state. A Mutex is not used, because ThreadSanitizer
+      // does not recognize its lock (Tests/tsan-suppressions).
       let sums = DispatchQueue(label: "sums")
       nonisolated(unsafe) var expected: [ShieldKind: Int] = [:]
       DispatchQueue.concurrentPerform(iterations: 4) { thread in

@@ -4,7 +4,7 @@ import CrashShieldFoundation
 import Foundation
 import Testing
 
-/// The counterparts of faults that other shields hook, and that no other test of this package covers.
+/// Tests the counterparts of faults that other shields hook, if no other test of this package covers them.
 ///
 /// docs/guards-suites.md maps these faults to the tests.
 ///

@@ -37,7 +37,8 @@ struct ServiceModeTests {
       let gone = DispatchSemaphore(value: 0)
       Task {
         _ = try? await withShieldedContinuation(of: Int.self, line: 7) { continuation in
-          // The continuation is deallocated on that queue, together with its last copy.
+          // The last copy of the continuation is released on the queue `last`, and the continuation is deallocated
+          // there.
           DispatchQueue(label: "last").async {
             withExtendedLifetime(continuation) {}
             DispatchQueue.global().async { gone.signal() }

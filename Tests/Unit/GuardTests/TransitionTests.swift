@@ -380,7 +380,7 @@ struct TransitionTests {
     }
   }
 
-  /// The reasons that were recorded for the queues of these lines.
+  /// The reasons of the transition incidents that were recorded for call sites on these lines.
   private func reasons(from first: Int, to last: Int) -> [String] {
     Shield.guardIncidents.filter {
       $0.kind == .transition && $0.fileID == #fileID && (first...last).contains(Int($0.line))

@@ -173,7 +173,7 @@ private struct Model {
   var name = "zs"
 }
 
-/// Only the one thread of its test calls and reads it.
+/// Conforms to Sendable without a lock, because only the thread of one test uses the object.
 private final class Calls: @unchecked Sendable {
   var count = 0
 }

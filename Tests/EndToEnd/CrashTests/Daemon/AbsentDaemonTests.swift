@@ -7,7 +7,7 @@ import Testing
 
 /// Tests of crashes in restricted processes while crashd is not running.
 ///
-/// Each ring is spooled, or crashd counts the loss.
+/// Each process writes its ring to the spool, or crashd counts the loss when it starts.
 @Suite(.enabled("only root can restrict a process in these ways") { geteuid() == 0 })
 struct AbsentDaemonTests {
   @Test(
@@ -61,7 +61,7 @@ struct AbsentDaemonTests {
     let place = try PrivateDaemon.Place()
     let spool = try Self.makeSpool(place)
     let small = try place.root.directory("small")
-    // Mounts a small file system in a new mount namespace. The mount ends with the shell.
+    // Mounts a small file system in a new mount namespace. The kernel removes the mount when the shell ends.
     let script = #"""
       mount -t tmpfs -o size=64k,nr_inodes=16 small "$1" || exit 1
       if [ "$4" = full ]; then cat /dev/zero >"$1/filler" 2>/dev/null; else mount -o remount,ro "$1" || exit 2; fi

@@ -5,7 +5,8 @@ import Testing
 
 /// Tests of a program whose file is replaced or deleted before crashd starts.
 ///
-/// crashd can then read the program's file only through the descriptor that the process sends.
+/// After the replacement or deletion, crashd can read the running program's file only through the descriptor that the
+/// process sends.
 @Suite
 struct DeployTests {
   @Test("the report of a crash after a deploy has the lines of the running build", arguments: ["replaced", "deleted"])
@@ -59,7 +60,7 @@ struct DeployTests {
 
   private static func compile(newLines: Int, to output: String, in directory: TestDirectory) async throws {
     let source = directory.path + "/shop.c"
-    // The lines are inserted before the function and inside of it.
+    // A build with new lines has additional lines before the function and inside the function.
     let lines = (0..<newLines).map { "int stock_\($0);\n" }.joined()
     let text = """
       #include <stdio.h>

@@ -35,7 +35,7 @@ struct EarlyStartTests {
 
   /// Returns the path of the toolchain's swift-backtrace.
   ///
-  /// A program with a static Swift library cannot find the program without this path.
+  /// A program with a static Swift library cannot find swift-backtrace without this path.
   private func backtracerPath() throws -> String {
     for directory in Environment.value(of: "PATH")?.split(separator: ":") ?? [] {
       var target = [CChar](repeating: 0, count: Int(PATH_MAX))
@@ -44,7 +44,7 @@ struct EarlyStartTests {
       let swift = String(decoding: target.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
       let path = swift.split(separator: "/").dropLast(2).map { "/" + $0 }.joined()
       let backtracer = path + "/libexec/swift/linux/swift-backtrace"
-      // The string is valid, because it is used only during the call.
+      // Swift keeps the C string valid during the call, and access() does not keep the pointer.
       if unsafe access(backtracer, X_OK) == 0 { return backtracer }
     }
     throw SystemError("no swift-backtrace beside the 'swift' of PATH", ENOENT)

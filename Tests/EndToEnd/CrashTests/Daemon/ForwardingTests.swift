@@ -103,8 +103,8 @@ struct ForwardingTests {
     var daemon = try await PrivateDaemon.start(in: place, options: ["--config", config])
     do {
       let first = try await crash(in: daemon)
-      // The connection stays open until its crashd process has ended. Otherwise the same crashd process would connect
-      // again, and the next accept() would return that connection.
+      // The test keeps the connection open until the crashd process that made it has ended. Otherwise the same crashd
+      // process would connect again, and the next accept() would return that connection.
       let connection = try await collector.accept()
       let line = try await connection.line()
       #expect(line.report.process.pid == Int(first) && line.report.id == line.id)
@@ -126,7 +126,8 @@ struct ForwardingTests {
       daemon = try await PrivateDaemon.start(in: place, options: ["--config", config])
       let second = try await crash(in: daemon)
       let third = try await collector.accept()
-      // A later addition to a report is a new event. No event may be one that the collector has already acknowledged.
+      // An addition to a report is a new event, and crashd may therefore send other events first. crashd must not send
+      // an event that the collector has already acknowledged.
       var next = again
       while next.report.process.pid != Int(second) {
         next = try await third.line()
@@ -134,15 +135,17 @@ struct ForwardingTests {
         third.acknowledge(next)
       }
     } catch {
-      // This stop may fail, because the daemon may have been reaped already. In that case the test throws the earlier
-      // error.
+      // kill() may fail, because the daemon may have been reaped already. The test throws the earlier error in any
+      // case.
       try? await daemon.kill()
       throw error
     }
     try await daemon.stop()
   }
 
-  /// Waits until crashd has counted an acknowledgement in its metrics file, which it renames each second.
+  /// Waits until the metrics file counts an acknowledgement.
+  ///
+  /// crashd replaces the metrics file by a rename each second.
   private func awaitCount(in metrics: String, below directory: String) async throws {
     let renames = try FileDescriptor(inotify_init1(Int32(IN_CLOEXEC)), from: "inotify_init1")
     // The watch starts before the first read, and therefore misses no rename.

@@ -51,7 +51,8 @@ struct LossTests {
     let after = try await blocking { try second.client.list() }
     #expect(after.map(\.id) == before.map(\.id))
     var (same, kept) = (try await blocking { try second.client.report().report }, try #require(before.first))
-    // The unwind cross-check may have ended after the report was first read, and may have changed it.
+    // The unwind cross-check may have ended after the report was first read. The comparison therefore ignores its
+    // result.
     (same.unwinding, kept.unwinding) = (nil, nil)
     #expect(same == kept && before.count == 1)
     try await second.stop()
@@ -82,7 +83,7 @@ struct LossTests {
       var victims: [Victim] = []
       for name in ["array-index", "null-write", "abort"] { victims.append(try await Victim.start(name, in: daemon)) }
       for victim in victims { victim.goOn() }
-      // When crashd is killed, each crash may be in its ring, in the socket or in the store.
+      // When crashd is killed, each crash may be in the ring of its process, in the socket or in the store.
       try await daemon.kill()
       for victim in victims {
         #expect([SIGILL, SIGSEGV, SIGABRT].contains(try await victim.process.wait().signal))

@@ -6,13 +6,15 @@ import Testing
 /// Tests of crashes whose source location is wrong or absent in swiftc's debug information.
 @Suite
 struct AttributionTests {
-  /// The crashes, each with its function and the mark of its line in the report.
+  /// The crashes of the program.
+  ///
+  /// The report of each crash must have the given function and the source line with the given mark.
   private static let crashes: [(argument: String, function: String, mark: String)] = [
     ("half", "unwrapHalf", "half"), ("found", "unwrapFound", "found"), ("element", "unwrapElement", "element"),
     ("color", "unwrapColor", "color"), ("index", "element", "index"), ("implicit", "Screen.width", "implicit"),
     ("several", "several", "several"), ("convenience", "init(text:)", "convenience"),
     ("respond", "respond", "respond"), ("leak-index", "element", "index"),
-    // In these crashes the `!` is on a line below its call.
+    // In these crashes the `!` is on a line below the call whose result the `!` unwraps.
     ("half-below", "unwrapHalfBelow", "half-below"), ("found-below", "unwrapFoundBelow", "found-below"),
     ("element-below", "unwrapElementBelow", "element-below"), ("color-below", "unwrapColorBelow", "color-below"),
     ("closure-below", "closure #1 in unwrapInClosure", "closure-below"),
@@ -40,7 +42,7 @@ struct AttributionTests {
       "/usr/bin/env",
       [
         "swiftc", "-g", "-swift-version", "6", "-parse-as-library", "-module-name", "shop", optimization,
-        // SwiftPM passes the same option to the compiler.
+        // SwiftPM passes this option, too.
         "-Xcc", "-fno-omit-frame-pointer", Self.source, "-o", program,
       ], in: directory)
     try await PrivateDaemon.run { daemon in

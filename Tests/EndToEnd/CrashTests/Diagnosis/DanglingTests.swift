@@ -150,7 +150,8 @@ struct DanglingTests {
     let incident = try #require(incidents.first { $0.process.pid == Int(pid) })
     #expect(incident.subject == Self.victim && incident.mode == "zero")
     #expect(incident.object?.release.contains { $0.function.contains("faultUseAfterFreeCall") } == true)
-    // Five crashes are above the usual rate of a program without history.
+    // crashd compares the crashes with the usual rate of the program. Five crashes exceed this rate, because the
+    // program has not crashed before.
     let decision = try #require(events.first { $0.decision.action == .switched }?.decision)
     #expect(decision.from == .base && decision.to == .raised && decision.text.contains("use-after-free crashes"))
     let policy = try #require(policies.first)

@@ -20,7 +20,7 @@ final class ChildProcess: Sendable {
     var coreLimit = CoreLimit.none
     /// The limit of open descriptors.
     ///
-    /// The value nil inherits the test's limit.
+    /// If the value is nil, the child inherits the test's limit.
     var descriptorLimit: Int?
     /// Standard input.
     ///
@@ -67,7 +67,8 @@ final class ChildProcess: Sendable {
     unsafe posix_spawn_file_actions_addopen(
       &actions, STDERR_FILENO, options.errorPath, O_WRONLY | O_CREAT | O_APPEND, 0o600)
 
-    // The signal mask is set to empty, because the test's own thread may block signals, and a child would inherit this.
+    // The signal mask is set to empty, because the test's own thread may block signals, and a child would inherit the
+    // mask.
     var attributes = posix_spawnattr_t()
     unsafe posix_spawnattr_init(&attributes)
     defer { unsafe posix_spawnattr_destroy(&attributes) }
@@ -97,12 +98,12 @@ final class ChildProcess: Sendable {
 
   /// Whether the child has ended.
   ///
-  /// It may not have been reaped yet.
+  /// A child that has ended may still have to be reaped.
   var hasEnded: Bool {
     status.withLock { status in
       if status != nil { return true }
       var information = unsafe siginfo_t()
-      // waitid writes one siginfo_t. With WNOHANG this stays zero while the child runs.
+      // waitid writes one siginfo_t. With WNOHANG the siginfo_t stays zero while the child runs.
       return unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOHANG | WNOWAIT) == 0
         && information.si_signo == SIGCHLD
     }
@@ -110,8 +111,8 @@ final class ChildProcess: Sendable {
 
   /// Waits until the child has ended and reaps it.
   ///
-  /// Kills the child and throws after `slices` time slices. Calls `isHopeless` in each slice, and does the same if it
-  /// returns true.
+  /// Kills the child and throws after `slices` time slices. Calls `isHopeless` in each slice, and also kills the child
+  /// and throws if `isHopeless` returns true.
   @discardableResult
   func wait(
     slices: Int = Patience.slices, isHopeless: @escaping @Sendable () -> Bool = { false }
@@ -148,8 +149,8 @@ final class ChildProcess: Sendable {
   }
 
   private func reap() throws -> ExitStatus {
-    // First waits without reaping. The pid can then not be reused before the lock is held, and `signal` cannot reach
-    // another process.
+    // First waits without reaping, because the kernel cannot reuse the pid of an unreaped child. The child is reaped
+    // under the lock, and `signal` can therefore not reach another process.
     var information = unsafe siginfo_t()
     while unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0 {
       guard errno == EINTR else { throw SystemError("waitid", errno) }

@@ -33,8 +33,8 @@ enum Debugger {
 
   /// Runs a program several times in one gdb session, because gdb takes a long time to read the program's symbols.
   ///
-  /// gdb 13 sometimes waits forever for a process that has ended, or fails with an internal error. A new gdb session
-  /// then repeats the runs for which gdb has not answered yet.
+  /// gdb 13 sometimes waits forever for a process that has ended, or fails with an internal error. In both cases, a new
+  /// gdb session repeats the runs for which gdb has not answered yet.
   static func unwind(_ runs: [String], of program: String, under daemon: PrivateDaemon) async throws -> [Truth] {
     var truths: [Truth] = []
     var failures = 0

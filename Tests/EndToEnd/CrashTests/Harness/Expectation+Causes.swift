@@ -53,7 +53,7 @@ extension Expectation {
       return swiftFailures.contains(cause.key) && scenario.reportedSignal == "SIGILL" ? swiftFailures : [cause.key]
     }
     if scenario.reportedSignal == "SIGILL" { return swiftFailures }
-    // The other scenarios crash by an access through a null pointer, each in its own function.
+    // All other scenarios crash by an access through a null pointer, each in its own function.
     return ["null-pointer"]
   }
 }

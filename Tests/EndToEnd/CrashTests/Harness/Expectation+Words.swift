@@ -64,7 +64,7 @@ extension Expectation {
 
   /// Scenarios whose message begins with file and line in debug builds and in optimized builds.
   ///
-  /// The other scenarios have no message in an optimized program.
+  /// All other scenarios have no message in an optimized program.
   static let placedAlways = [
     "fatal-error", "fatal-error-long", "forced-try", "warned-before-fatal-error", "line-zero-several",
   ]

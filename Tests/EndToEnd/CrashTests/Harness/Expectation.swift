@@ -18,13 +18,9 @@ struct Expectation {
   var losses: [String: Int]
   /// The minimum number of threads.
   var threadCount: Int
-  /// The expected reason why a thread does not answer the sweep.
-  ///
-  /// The value is nil if the scenario does not determine it.
+  /// The expected reason why a thread does not answer the sweep, or nil if the scenario does not determine the reason.
   var silence: CrashReport.Silence?
-  /// The expected name of the crashing thread's task.
-  ///
-  /// The value is nil if the scenario does not determine it.
+  /// The expected name of the crashing thread's task, or nil if the scenario does not determine the name.
   var taskName: String?
 
   enum Sender {

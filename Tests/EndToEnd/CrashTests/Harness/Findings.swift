@@ -89,7 +89,7 @@ extension Scenario {
     !(needsDebug && isOptimized) && !(needsDynamicLibrary && isStatic)
   }
 
-  /// The reason why the scenario cannot run here.
+  /// The reason why the scenario cannot run on this machine.
   ///
   /// Returns nil if the scenario can run.
   var obstacle: String? {
@@ -100,7 +100,7 @@ extension Scenario {
   /// Whether the report's frames must equal gdb's frames.
   var isComparable: Bool { isReported && withoutDebugger == nil && gap?.threads.contains(threads[0]) != true }
 
-  /// Whether a known gap exists: the report on this kind of thread lacks something.
+  /// Whether the scenario's report has a known gap on this kind of thread.
   func hasGap(on thread: CrashRun.Thread) -> Bool { gap?.threads.contains(thread) == true }
 
   /// Kills a child process that outlives its parent on purpose.
@@ -110,7 +110,7 @@ extension Scenario {
 
   /// Describes the error in the way the run ended.
   ///
-  /// Returns nil if it ended as expected.
+  /// Returns nil if the run ended as expected.
   func complaint(about crash: Crasher.Outcome) throws -> String? {
     let isRight =
       signal.isEmpty ? crash.status.code == exitCode : crash.status.signal == (try Crasher.signalNumber(signal))

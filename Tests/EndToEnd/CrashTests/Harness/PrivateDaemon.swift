@@ -8,7 +8,7 @@ import TestKit
 final class PrivateDaemon: Sendable {
   /// The daemon's directories.
   ///
-  /// They outlive the daemon. Another daemon can therefore start in them.
+  /// The directories remain when the daemon ends. Another daemon can therefore use them.
   let place: Place
   let process: ChildProcess
 
@@ -28,8 +28,8 @@ final class PrivateDaemon: Sendable {
 
     /// The environment of a process with the shield.
     ///
-    /// It names the daemon's socket, and has timeouts of the sweep and the handler that are long enough for a machine
-    /// that stalls.
+    /// The environment names the daemon's socket. Its timeouts for the sweep and the handler are long enough for a
+    /// machine that stalls.
     var environment: [String: String] {
       [
         "CRASHSHIELD_SOCKET": runtime + "/attach", "CRASHSHIELD_SWEEP_MS": "800",
@@ -94,7 +94,7 @@ final class PrivateDaemon: Sendable {
 
   /// Stops the daemon by SIGTERM, as systemd does.
   ///
-  /// Throws if its exit status is not 0.
+  /// Throws if the daemon's exit status is not 0.
   func stop() async throws {
     process.signal(SIGTERM)
     let status = try await process.wait()
@@ -115,7 +115,7 @@ final class PrivateDaemon: Sendable {
     let pid = process.pid
     try await blocking {
       var information = unsafe siginfo_t()
-      // waitid writes one siginfo_t. It returns when the last thread has stopped.
+      // waitid writes one siginfo_t. waitid returns when the last thread has stopped.
       while unsafe waitid(P_PID, id_t(pid), &information, WSTOPPED) != 0 {
         guard errno == EINTR else { throw SystemError("waitid", errno) }
       }

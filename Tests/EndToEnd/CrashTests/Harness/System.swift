@@ -90,7 +90,9 @@ final class FileDescriptor: Sendable {
     try Self.awaitInput(of: number, unless: isInVain)
   }
 
-  /// Waits in the same way on a descriptor that other code owns and closes.
+  /// Waits for data or for the close of the other end.
+  ///
+  /// Other code owns and closes the descriptor.
   static func awaitInput(of number: Int32, unless isInVain: () -> Bool) throws {
     try Patience.wait(for: "nothing came") { slice -> Void? in
       var wanted = pollfd(fd: number, events: Int16(POLLIN), revents: 0)

@@ -32,8 +32,8 @@ enum MatrixBinary: String, CaseIterable {
     case .replaced, .deleted:
       reports = try await crash(program, in: directory, under: daemon, &cell)
     case .debugLink, .noDebugInformation:
-      // This daemon has never read the unchanged program, which has the same build id. It therefore has no cached
-      // symbols for it.
+      // This daemon has never read the unchanged program, which has the same build id. The daemon therefore has no
+      // cached symbols for this build id.
       let fresh = try await PrivateDaemon.start()
       reports = try await crash(program, in: directory, under: fresh, &cell)
       try await fresh.stop()

@@ -4,7 +4,7 @@ import Glibc
 
 /// One scenario on one kind of thread in one build.
 ///
-/// This is one cell of the matrix.
+/// The matrix has one cell for each of these combinations.
 struct MatrixCell {
   /// The checks of a cell, in the order of the table's columns.
   enum Check: String, CaseIterable {

@@ -9,11 +9,12 @@ import Testing
 ///
 /// Only `make matrix` enables this suite, because it takes minutes.
 ///
-/// `CRASHSHIELD_MATRIX` names the file for the table. `CRASHSHIELD_MATRIX_ONLY` is a list of words. If it is set, only
-/// scenarios whose name contains one of the words are run.
+/// `CRASHSHIELD_MATRIX` names the file for the table. `CRASHSHIELD_MATRIX_ONLY` is a list of words. If this list is
+/// set, only scenarios whose name contains one of the words are run.
 @Suite(.enabled(if: Environment.value(of: "CRASHSHIELD_MATRIX") != nil))
 struct MatrixTests {
-  /// The scenarios that are not in this matrix, each with the tests that cover it or with the reason.
+  /// The scenarios that are not in this matrix, each with the tests that cover it, or with the reason why no test
+  /// covers it.
   private static let elsewhere = [
     ("shift", "Swift's shifts do not trap"),
     (
@@ -93,7 +94,7 @@ struct MatrixTests {
 
   /// Crashes each program once.
   ///
-  /// crashd then has its symbols, and no cell has to wait for them.
+  /// After these crashes, crashd has the programs' symbols in its cache, and no cell has to wait for them.
   private func warmUp(_ builds: [MatrixBuild], _ daemon: PrivateDaemon) async throws {
     for build in builds {
       let crash = try await Crasher.run(

@@ -37,7 +37,7 @@ public enum Shield {
   public static func setTag(_ key: String, to value: String) {}
   /// Makes a call that the optimizer cannot remove.
   ///
-  /// The preceding call therefore does not become a tail call.
+  /// The caller's preceding call therefore does not become a tail call.
   public static func addBreadcrumb(_ message: String) { _ = getpid() }
   public static func isolated(_ body: () -> Void) throws(Containment) { body() }
   public static func isolated(_ body: () async -> Void) async throws(Containment) { await body() }

@@ -1,4 +1,4 @@
-// A FUSE file system that answers requests until a test makes it hang. It implements the FUSE protocol without a
+// A FUSE file system that answers requests until a test makes it hang. This file implements the FUSE protocol without a
 // library.
 #include "cd_test_support.h"
 
@@ -71,8 +71,8 @@ static void close_between(int first, int last) {
   if (first <= last) syscall(SYS_close_range, (unsigned)first, (unsigned)last, 0u);
 }
 
-// Closes all other descriptors. Otherwise sockets and pipes of other tests would stay open after their owners close
-// them.
+// Closes all descriptors except the two given. Otherwise sockets and pipes of other tests would stay open after their
+// owners close them.
 static void keep_two(int one, int other) {
   const int low = one < other ? one : other;
   const int high = one < other ? other : one;

@@ -17,13 +17,13 @@ static _Noreturn void be(int socket, const struct sockaddr_un *address, uint32_t
   // glibc's functions would change the credentials of all threads. The system calls change only the calling thread.
   if (syscall(SYS_setgroups, group_count, groups) != 0 || syscall(SYS_setresgid, gid, gid, gid) != 0 ||
       syscall(SYS_setresuid, uid, uid, uid) != 0 ||
-      // 1 as in a program that this user has started, 0 as in a program that has changed its user
+      // The value is 1 in a program that this user has started, and 0 in a program that has changed its user.
       prctl(PR_SET_DUMPABLE, is_restricted ? 0 : 1) != 0 ||
-      // The socket is shared with the parent. Connecting it here therefore connects it there, too.
+      // The socket is shared with the parent. A connect() in the child therefore also connects the parent's descriptor.
       connect(socket, (const struct sockaddr *)address, sizeof *address) != 0)
     code = errno;
-  // Closes all other descriptors. Otherwise sockets and pipes of other tests would stay open after their owners close
-  // them.
+  // Makes the link descriptor 0, and closes all other descriptors. Otherwise sockets and pipes of other tests would
+  // stay open after their owners close them.
   if (dup2(link, 0) != 0 || syscall(SYS_close_range, 1, ~0U, 0) != 0) code = errno;
   if (write(0, &code, sizeof code) != sizeof code || code != 0) _exit(1);
   char byte;

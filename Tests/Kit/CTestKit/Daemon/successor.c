@@ -8,8 +8,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-// Closes all other descriptors. Otherwise sockets and pipes of other tests would stay open after their owners close
-// them.
+// Closes all descriptors except the sockets and the link. Otherwise sockets and pipes of other tests would stay open
+// after their owners close them.
 static void close_others(const int *sockets, size_t count, int link) {
   int last = link;
   for (size_t index = 0; index < count; index++)
@@ -30,7 +30,7 @@ static _Noreturn void be(const struct sockaddr_un *address, const int *sockets, 
   char byte;
   for (size_t index = 0; recv(link, &byte, 1, 0) == 1; index++) {
     int code = ENOENT;
-    // The socket is shared with the parent. Connecting it here therefore connects it there, too.
+    // The socket is shared with the parent. A connect() in the child therefore also connects the parent's descriptor.
     if (index < count)
       code = connect(sockets[index], (const struct sockaddr *)address, sizeof *address) == 0 ? 0 : errno;
     if (send(link, &code, sizeof code, MSG_NOSIGNAL) != sizeof code) break;

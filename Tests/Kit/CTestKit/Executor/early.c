@@ -29,7 +29,7 @@ uint32_t cs_test_early_checked(void) {
   return atomic_load(&checked);
 }
 
-// The linker defines this symbol: the ELF header of the program.
+// The linker defines this symbol at the ELF header of the program.
 extern const char __ehdr_start __attribute__((visibility("hidden")));
 
 uintptr_t cs_test_program_start(void) {

@@ -39,7 +39,7 @@ static void repair(int signal_number, siginfo_t *information, void *context) {
   (void)context;
   const uintptr_t page = (uintptr_t)information->si_addr & ~(uintptr_t)(PAGE_BYTES - 1);
   const bool is_ours = page == (uintptr_t)pages[0] || page == (uintptr_t)pages[1];
-  // Any other fault ends the process.
+  // A fault at any other address gets the default action, which ends the process.
   if (!is_ours || mprotect((void *)page, PAGE_BYTES, PROT_READ | PROT_WRITE) != 0) signal(signal_number, SIG_DFL);
 }
 
@@ -98,7 +98,8 @@ static void do_nothing(int signal_number) {
 static struct sigaction shield;
 static int later_calls;
 
-// Compilers emit this kind of tail call for a handler whose last action is to call the next handler.
+// Calls the next handler by a tail call. Compilers emit a tail call for a handler whose last action is to call the next
+// handler.
 static void jump_on(int signal_number, siginfo_t *information, void *context) {
   if (++later_calls > 2 * FAULT_COUNT) _exit(17);
   __attribute__((musttail)) return shield.sa_sigaction(signal_number, information, context);

@@ -35,7 +35,7 @@ static bool is_pending_beside(void) {
 
 static void *fault_and_leave(void *unused) {
   sigset_t own;
-  // The new thread inherits the signal mask of the handler that created it.
+  // The new thread inherits the signal mask of the handler that created it, in which SIGSEGV is blocked.
   sigemptyset(&own);
   sigaddset(&own, SIGSEGV);
   pthread_sigmask(SIG_UNBLOCK, &own, NULL);
@@ -44,7 +44,7 @@ static void *fault_and_leave(void *unused) {
   return unused;
 }
 
-// The watchdog withdraws the records of threads that have ended, and checks all records in each round. After two
+// Each time the watchdog wakes, it checks all records, and withdraws the records of threads that have ended. After two
 // withdrawals the watchdog has therefore also checked the record of this thread, which is in slot 0.
 static void leave_or_end(int signal_number) {
   if (is_leaver) siglongjmp(before_fault, signal_number);
@@ -81,7 +81,7 @@ static time_t seconds(void) {
   return now.tv_sec;
 }
 
-// The records of the earlier calls have been withdrawn. The record of this call is pending.
+// The records of earlier calls of the handler have been withdrawn. The record of this call is pending.
 static void end_late(int signal_number) {
   uint32_t crashes = 0;
   (void)signal_number;

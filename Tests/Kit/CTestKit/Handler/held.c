@@ -1,5 +1,5 @@
-// A thread whose system call a crash has interrupted, and which is held while a handler of the program handles the
-// crash.
+// A crash interrupts the system call of another thread. The shield then holds that thread while a handler of the
+// program handles the crash.
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -81,7 +81,8 @@ static int is_signalled_on_own_stack(const char *directory) {
   return is_on_own_stack ? 0 : 2;
 }
 
-// If the halt sent a signal to the thread now, the default action of SIGPROF would end this process.
+// Tests that the halt sends no signal after the sweep has restored SIGPROF. A signal would end this process by
+// SIGPROF's default action.
 static int is_not_reminded(const char *directory) {
   cs_test_start(directory);
   if (!cs_sweep_take_signal()) return 1;

@@ -21,7 +21,7 @@
 #include "cs_testing.h"
 #include "ways.h"
 
-// dl_iterate_phdr reports the executable first.
+// Reads only the first image, because dl_iterate_phdr reports the executable first.
 static int note_thread_locals(struct dl_phdr_info *info, size_t size, void *context) {
   (void)size;
   size_t *bytes = context;
@@ -88,7 +88,7 @@ static int reuses_connection(const char *directory) {
 static void retry_without_descriptors(const char *directory) {
   cs_test_start(directory);
   cs_test_use_up_descriptors();
-  cs_attach_client_connect(); // only the shield's idle thread makes this call
+  cs_attach_client_connect(); // outside this test, only the shield's idle thread calls this function
   cs_test_use_up_descriptors();
 }
 
@@ -145,7 +145,8 @@ static int reads_on(const char *directory, void (*handler)(int)) {
 
 static void (*former)(int);
 
-// The system call has only two arguments, and the other two argument registers have undefined values.
+// Passes only the signal's number to the former handler. The other two argument registers contain arbitrary values, in
+// this test 1.
 static void chain(int signal) {
   ((void (*)(int, uintptr_t, uintptr_t))(void *)former)(signal, 1, 1);
 }

@@ -109,7 +109,7 @@ static int child(cs_test_incident_way way, const char *directory, const pipes *p
   case CS_TEST_INCIDENT_NO_QUEUE:
     return record_without_queue(pipes);
   }
-  // The process ends after the test has read all incidents as crashd.
+  // The process ends when the test, which plays crashd, has read all incidents.
   REQUIRE(read(pipes->asked[0], &byte, 1) == 1);
   return 0;
 }

@@ -21,7 +21,7 @@
 #include "cs_testing.h"
 #include "ways.h"
 
-// Only a failing test reaches this line.
+// NEVER_MS is a timeout that only a failing test reaches.
 #define NEVER_MS      60000
 #define AT_ONCE_MS    10
 #define NAP_NS        20000000
@@ -84,7 +84,7 @@ static void chain(int signal_number, siginfo_t *information, void *context) {
   former.sa_sigaction(signal_number, information, context);
 }
 
-// Lets the crashed thread continue after the watchdog has committed its record.
+// Lets the crashed thread continue after the watchdog has committed the thread's record.
 static void *let_go_late(void *unused) {
   const cs_ring *ring = cs_testing_ring();
   const struct timespec nap = {.tv_nsec = 1000000};
@@ -171,7 +171,7 @@ static void repair_late(int signal_number, siginfo_t *information, void *context
   (void)signal_number;
   (void)context;
   const uintptr_t page = (uintptr_t)information->si_addr & ~(uintptr_t)4095;
-  wait_for_watcher(2); // once after the start, and once after the crash
+  wait_for_watcher(2); // one sleep after the start, and one after the crash
   mprotect((void *)page, 4096, PROT_READ | PROT_WRITE);
 }
 

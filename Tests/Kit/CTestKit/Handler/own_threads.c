@@ -61,8 +61,8 @@ static int wait_in_child(int signal_number, cs_test_wait_call call, const char *
   cs_test_start(directory);
   pthread_sigmask(SIG_BLOCK, &blocked, NULL);
   if (pthread_create(&thread, NULL, wait_for_signal, &waiter) != 0) return 1;
-  // If the signal is sent before the thread waits for it, it stays pending. If the thread did not block the signal, it
-  // would receive it at once.
+  // If the signal is sent before the thread waits for it, the signal stays pending. Without the block, the kernel would
+  // deliver the signal at once.
   kill(getpid(), signal_number);
   pthread_join(thread, NULL);
   return waiter.received == signal_number ? 0 : 2;
@@ -147,7 +147,8 @@ static int wait_beside_callback(void) {
   return waiter.received == SIGABRT ? 0 : 2;
 }
 
-// The first thread unblocks the signal only after the shield's thread has blocked it to pass it on.
+// The first thread unblocks the signal only after the shield's thread has blocked the signal to pass it on to the
+// program.
 static int die_beside_callback(const char *directory) {
   char spool[256];
   uint64_t open_signals = 0;
@@ -369,7 +370,7 @@ static void count_call(void *context, cs_shim_status status, const char *text) {
   __atomic_add_fetch((int *)context, 1, __ATOMIC_SEQ_CST);
 }
 
-// The first start fails before it creates the thread of the connection. This thread reports the status instead.
+// The first start fails before it creates the connection's thread. This test's thread therefore reports the statuses.
 static int retry_callbacks(void) {
   int counts[2] = {0};
   cs_shim_failure failure = {0};

@@ -1,4 +1,4 @@
-// Processes whose crashd restarts, or refuses them. The process plays crashd itself.
+// Processes whose crashd restarts, or refuses them. A thread of the process itself plays crashd.
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -99,7 +99,7 @@ static ssize_t receive(int socket_number, struct msghdr *message) {
   return recvmsg(socket_number, message, MSG_CMSG_CLOEXEC);
 }
 
-// Returns the line number of the first condition that does not hold.
+// Returns the line number from the calling function if the condition does not hold.
 #define REQUIRE(condition)                                                                                             \
   do {                                                                                                                 \
     if (!(condition)) return __LINE__;                                                                                 \

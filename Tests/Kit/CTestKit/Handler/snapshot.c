@@ -37,7 +37,8 @@ static int snapshot_in_callback(const void *left, const void *right, void *conte
   static const int registers[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
                                   REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
   ucontext_t here = {0};
-  // The function is called here, because the frames of AddressSanitizer's fake stack cannot be compared.
+  // cs_testing_unwind_here() is called in this function, because the frames of AddressSanitizer's fake stack cannot be
+  // compared.
   snapshot->frame_count = cs_testing_unwind_here(snapshot->frames, CS_TEST_SNAPSHOT_FRAME_LIMIT);
   if (getcontext(&here) != 0) return 0;
   for (size_t i = 0; i < sizeof registers / sizeof registers[0]; i++)

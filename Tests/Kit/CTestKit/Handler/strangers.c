@@ -23,7 +23,7 @@
 #define STRANGER    65534
 #define PATIENCE_MS 300000
 
-// Returns the line number of the first condition that does not hold.
+// Returns the line number from the calling function if the condition does not hold.
 #define REQUIRE(condition)                                                                                             \
   do {                                                                                                                 \
     if (!(condition)) return __LINE__;                                                                                 \
@@ -34,8 +34,8 @@ typedef struct hello {
   uint32_t count;
 } hello;
 
-// Waits for a connection and its first message. Returns the connection, or -1 if there is no connection. `ret_hello`
-// may have no contents.
+// Waits for a connection and its first message. Returns the connection, or -1 if there is no connection. If no hello
+// with descriptors arrives, `ret_hello` contains zeros.
 static int take_hello(int listener, hello *ret_hello) {
   cs_attach_hello message_bytes;
   _Alignas(struct cmsghdr) char control[CMSG_SPACE(253 * sizeof(int))];
@@ -71,7 +71,7 @@ static bool is_file(int descriptor, const char *path) {
          here.st_ino == there.st_ino;
 }
 
-// Returns whether the descriptor is one of the files from index 1 on.
+// Returns whether the descriptor refers to one of the files, starting at index 1.
 static bool is_among(int descriptor, const struct stat *files, uint32_t count) {
   struct stat here = {0};
   if (fstat(descriptor, &here) != 0) return false;
@@ -91,7 +91,7 @@ static bool copy_file(const char *from, const char *to) {
   return is_copied;
 }
 
-// Overwrites the image table as a hostile peer would if it could write.
+// Overwrites the ring's image table, as a hostile peer would do if it could write to the ring.
 static void overwrite_images(const char *path) {
   cs_ring *ring = (cs_ring *)(uintptr_t)cs_testing_ring();
   for (uint32_t index = 0; index < ring->header.image_count; index++) {

@@ -111,7 +111,7 @@ static int stacks_taken_back(const char *directory) {
     if (!run_thread(routines[index], &stack, 0) || stack == NULL) return 10 + index;
     if (is_mapped(stack)) return 20 + index;
   }
-  own_stack[0] = 1; // the memory still belongs to the program
+  own_stack[0] = 1; // this write faults if the shield has unmapped the program's own alternate stack
   return 0;
 }
 

@@ -19,13 +19,14 @@ void cs_test_steal_descriptors(void);
 // Lowers RLIMIT_FSIZE below the size of a ring.
 void cs_test_limit_file_size(void);
 
-// Runs a cs_test_way of hosts.c, in which the program is unusual. Returns -1 if `way` is not one of these.
+// Runs a cs_test_way of hosts.c, in which the program is unusual. Returns -1 if hosts.c does not implement `way`.
 int cs_test_host_way_run(cs_test_way way, const char *directory);
 
-// Runs a cs_test_way of signals.c, in which the program has signal handlers. Returns -1 if `way` is not one of these.
+// Runs a cs_test_way of signals.c, in which the program has signal handlers. Returns -1 if signals.c does not implement
+// `way`.
 int cs_test_signals_run(cs_test_way way, const char *directory);
 
-// Runs a cs_test_way of forks.c: forked children or early starts. Returns -1 if `way` is not one of these.
+// Runs a cs_test_way of forks.c: forked children or early starts. Returns -1 if forks.c does not implement `way`.
 int cs_test_forks_run(cs_test_way way, const char *directory);
 
 // Runs CS_TEST_REPLACED_LIBRARY.
@@ -49,7 +50,8 @@ int cs_test_reattach_run(cs_test_own_way way, const char *directory);
 // Faults on `count` threads at once.
 void cs_test_crash_on_threads(uint32_t count);
 
-// Moves this process into its own namespaces. Changes of its mounts then have no effect on other processes.
+// Moves this process into its own namespaces. Afterwards, changes of this process's mounts have no effect on other
+// processes.
 void cs_test_leave_namespaces(int which);
 
 // Hides /proc. Precondition: cs_test_leave_namespaces().

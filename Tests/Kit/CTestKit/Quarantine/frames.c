@@ -20,7 +20,7 @@ void cs_test_red_frames(cs_quarantine_stack *ret_anew, cs_quarantine_stack *ret_
   ASAN_UNPOISON_MEMORY_REGION(frame, 2 * sizeof(void *));
 }
 
-// Ends by a tail call. It therefore has no frame while the called function runs.
+// Ends in a tail call. This function therefore has no frame while the called function runs.
 __attribute__((noinline)) static void inner(cs_quarantine_stack *ret_stack) {
   cs_quarantine_here(ret_stack);
   // Prevents a tail call. This function therefore has a frame during the call.

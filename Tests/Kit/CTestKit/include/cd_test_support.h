@@ -1,4 +1,4 @@
-// Processes that connect to crashd in tests. Peers of other users need root.
+// Processes that connect to crashd in tests. Connecting as another user needs root.
 #ifndef CD_TEST_SUPPORT_H
 #define CD_TEST_SUPPORT_H
 
@@ -18,8 +18,8 @@ int cd_test_connect_as(int socket, const char *path, uint32_t uid, uint32_t gid,
 void cd_test_peer_end(int link, int32_t child);
 
 // Starts a child that connects sockets of the caller, one at a time. For crashd, this child is the process at the other
-// end of all these sockets. The child exits when the caller closes the link, or the caller kills it. The caller then
-// has to wait for the child. Returns 0 or an errno value.
+// end of all these sockets. The child exits when the caller closes the link, or the caller kills it. After the exit,
+// the caller has to wait for the child. Returns 0 or an errno value.
 int cd_test_successor_start(const char *path, const int *sockets, size_t count, int *ret_link, int32_t *ret_child);
 
 // Makes the child connect the next socket.
@@ -37,7 +37,7 @@ int cd_test_mount_hanging(const char *directory, cd_test_mount *ret_mount);
 // Makes the file system stop answering.
 void cd_test_hang(const cd_test_mount *mount);
 
-// Unmounts the file system. Requests that are waiting then fail.
+// Unmounts the file system. Requests that wait for an answer fail.
 void cd_test_unmount(const char *directory, const cd_test_mount *mount);
 
 // Returns the kernel's dump setting of this process (PR_GET_DUMPABLE).

@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 // What a child process does with the shim. Each value is one test program, and its comment also states the expected
-// exit. Each program starts the shim with the socket DIRECTORY/attach and the spool DIRECTORY/spool.
+// exit. Each program starts the shim with the socket DIRECTORY/attach and the spool DIRECTORY/spool. "Ours" is the
+// shield's handler. The program installs an earlier handler before the start, and a later handler after the start.
 typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t {
   CS_TEST_SEGV,
   CS_TEST_BUS,
@@ -17,7 +18,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_FPE,
   CS_TEST_SYS,
   CS_TEST_ONCE_ATTACHED,   // SIGSEGV, after crashd has accepted the process
-  CS_TEST_ATTACHED_CLOSED, // as above, but the program has closed all descriptors above 2
+  CS_TEST_ATTACHED_CLOSED, // as ONCE_ATTACHED, but the program has closed all descriptors above 2
   CS_TEST_SENT,            // kill(getpid(), SIGSEGV)
   CS_TEST_STACK_OVERFLOW,
   CS_TEST_BAD_CALL,
@@ -39,18 +40,18 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_CHILD_STARTS,       // a child starts the shield, then crashes; exits 0 if it ended by its signal
   CS_TEST_VFORKED_CHILD,      // a vfork child crashes; exits 0 if it ended by its signal and wrote nothing
   CS_TEST_FILE_SIZE_LIMIT,    // RLIMIT_FSIZE is below the size of a spool file, then a crash
-  CS_TEST_STARTS_LIMITED,     // RLIMIT_FSIZE is below that size at the start; exits 0 if the start failed with EFBIG
+  CS_TEST_STARTS_LIMITED,     // as FILE_SIZE_LIMIT, but before the start; exits 0 if the start failed with EFBIG
   CS_TEST_REUSED_CONNECTION, // when crashd hangs up, the program has its own socket at the connection's number; exits 0
                              // if the data of that socket are untouched
   CS_TEST_RETRIED_WITHOUT_DESCRIPTORS, // no crashd; the program uses up all descriptors after the idle thread's retry
   CS_TEST_IGNORED_WHILE_READING,       // an ignored signal is sent during a read(); exits 0 if the read continues
-  CS_TEST_HANDLED_WHILE_READING,       // as above, with an earlier handler that has SA_RESTART
+  CS_TEST_HANDLED_WHILE_READING,       // as IGNORED_WHILE_READING, with an earlier handler that has SA_RESTART
   CS_TEST_CHAINED_ABORT,               // abort(); a later handler calls ours with only the signal's number
   CS_TEST_CHAINED_FAULT,               // a fault; a later handler calls ours with only the signal's number
   CS_TEST_REPLACED_LIBRARY, // a library is replaced and opened again after the start, then the program crashes; exits 0
                             // if the record has the new build id
   CS_TEST_INTERRUPTED_PAUSE,  // signals arrive during the idle thread's pause; exits 0 if it continues to wait
-  CS_TEST_HANDLERS_REPLACED,  // other handlers replace ours; exits 0 if the shield reports that
+  CS_TEST_HANDLERS_REPLACED,  // other handlers replace ours; exits 0 if the shield reports them
   CS_TEST_HANDLER_GIVEN_BACK, // an earlier handler handled a sent signal; exits 0 if its action is restored and our
                               // handler is not reported as replaced
   CS_TEST_HANDLER_RESET, // a later handler with SA_RESETHAND calls ours and then jumps out; exits 0 if the crashing
@@ -63,17 +64,17 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_GRANDCHILD,               // a grandchild starts the shield like its grandparent; its parent does not
   CS_TEST_CHILD_OF_NOBODY,          // no start before the fork; exits 0 if the child's start returns the error
   CS_TEST_EARLY,                    // SIGSEGV after the first part of a start
-  CS_TEST_EARLY_THEN_START,         // SIGSEGV after both parts; exits with a distinct number if a part failed
+  CS_TEST_EARLY_THEN_START,         // as EARLY, after both parts; exits with a distinct number if a part failed
   // Threads: threads.c. Programs that do not crash exit with 0 on success, else with a number that identifies the
   // failed check.
   CS_TEST_THREAD_OVERFLOW,
   CS_TEST_SMALL_THREAD_OVERFLOW, // a stack overflow on a stack of 32 KiB
   CS_TEST_DESTRUCTOR_OVERFLOW,   // a stack overflow in the destructor of the program's own thread-specific data
   CS_TEST_OWN_STACK_OVERFLOW,    // a stack overflow on a thread that has set up its own alternate stack
-  CS_TEST_NO_STACKS_OVERFLOW,    // with CRASHSHIELD_ALTSTACKS=0
+  CS_TEST_NO_STACKS_OVERFLOW,    // a stack overflow with CRASHSHIELD_ALTSTACKS=0
   CS_TEST_STACKS_GIVEN,          // no alternate stack before the start, one after it, none in a forked child
-  CS_TEST_STACKS_TAKEN_BACK, // a thread returns, exits, is cancelled, or has its own alternate stack; its mapping must
-                             // be freed
+  CS_TEST_STACKS_TAKEN_BACK, // a thread returns, exits, is cancelled, or has its own alternate stack; the mapping of
+                             // the stack that the shield had given the thread must be freed
   CS_TEST_STACK_REFUSED,     // no memory for an alternate stack
   CS_TEST_STACK_CROWDS_OUT,  // memory for either an alternate stack or the thread's own stack
   CS_TEST_THREAD_BESIDE_LOADER_LOCK, // a thread is created while another one is inside a dl_iterate_phdr callback
@@ -96,13 +97,15 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
                               // by SIGSEGV
 } cs_test_way;
 
-// Returns whether children may start threads. The thread sanitizer ends a child of a threaded process that starts one.
+// Returns whether children may start threads. The thread sanitizer ends a forked child of a threaded process if the
+// child starts a thread.
 bool cs_test_can_run(void);
 
-// Returns whether new threads get alternate stacks. They get none under sanitizers that intercept pthread_create.
+// Returns whether new threads get alternate stacks. New threads get no alternate stacks under sanitizers that intercept
+// pthread_create.
 bool cs_test_gives_stacks(void);
 
-// Runs a way in a child process. Returns the child's wait status, or -1 if the child was killed after 20 s.
+// Runs `way` in a child process. Returns the child's wait status, or -1 if the child was killed after 20 s.
 int cs_test_run(cs_test_way way, const char *directory);
 
 // Values other than 0 replace the watchdog's own values; see cs_testing_watch().
@@ -114,8 +117,8 @@ typedef struct cs_test_patience {
 } cs_test_patience;
 
 // Runs a child process that faults on `thread_count` threads at once, and injects a fault (cs_testing.h) into the
-// handler on each of them. The watchdog's times start when all threads have reached the fault. Returns the same values
-// as cs_test_run().
+// handler on each of them. The watchdog's timeouts start when all threads have reached the fault. Returns the same
+// values as cs_test_run().
 int cs_test_run_injected(uint32_t injection, uint32_t places, uint32_t thread_count, cs_test_patience patience,
                          const char *directory);
 
@@ -152,7 +155,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_chance_way : ui
   CS_TEST_CHANCE_SENT_AGAIN,      // as DEFAULT, and the handler sends the signal again; SIGSEGV
   CS_TEST_CHANCE_ENDS,            // the handler ends the process with status 3
   CS_TEST_CHANCE_LATE,            // as ENDS, but after the deadline of 100 ms, when the record has become a crash
-  CS_TEST_CHANCE_ABORTS,          // SIGABRT
+  CS_TEST_CHANCE_ABORTS,          // the handler calls abort(); SIGABRT
   CS_TEST_CHANCE_LOOPS, // the handler returns without a repair each time; the program ends when a crash is in the ring
   CS_TEST_CHANCE_ONCE,  // the handler has SA_RESETHAND; SIGSEGV
   CS_TEST_CHANCE_OWN_STACK, // the handler checks its mask, its stack and its context, and repairs the fault
@@ -163,7 +166,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_chance_way : ui
 int cs_test_run_chance(cs_test_chance_way way, const char *directory);
 
 // Runs a program that repeats a trap whose handler returns, for longer than LOOP_NS. The program exits with 0 if the
-// ring then contains no crash.
+// ring contains no crash at the end.
 int cs_test_run_traps(const char *directory);
 
 // Runs a program without /proc: the handler of SIGSEGV at 0x38 ends the process with status 3. Before that the watchdog
@@ -192,7 +195,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_own_way : uint3
   CS_TEST_OWN_REAPER,    // as CALLBACK, while the quarantine's thread has the signal unblocked
   CS_TEST_OWN_INCIDENTS, // as CALLBACK, while the thread of Shield.incidents has the signal unblocked
   CS_TEST_OWN_PASSED_ON, // SIGABRT arrives while a callback runs and no other thread has it unblocked; the process ends
-                         // by it
+                         // by the signal
   CS_TEST_OWN_CRASHED_CALLBACK, // a callback crashes; the process ends by SIGSEGV
   CS_TEST_OWN_SETXID,  // root keeps its capabilities in the first thread, then changes its user, and then its groups
   CS_TEST_OWN_UNSHARE, // enters a user namespace, then another one
@@ -218,7 +221,7 @@ bool cs_test_can_unshare(void);
 
 // Like cs_test_run(), but this process plays crashd: it accepts the connection, receives the ring and replies. Returns
 // 0 if the process followed the protocol of cs_attach.h, and if the ring contained the crash after the wake-up byte.
-// Otherwise returns the line number of the condition that does not hold. The program must be one that waits until it is
+// Otherwise returns the line number of the condition that does not hold. `way` must be a program that waits until it is
 // attached.
 int cs_test_run_attached(cs_test_way way, const char *directory, int *ret_wait_status);
 
@@ -235,7 +238,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_incident_way : 
   CS_TEST_INCIDENT_NO_QUEUE,   // one incident while the kernel can queue no signal, and more incidents afterwards
 } cs_test_incident_way;
 
-// Runs a child that records incidents in this way. This process plays crashd. Returns 0, or the line number of the
+// Runs a child that records incidents as `way` states. This process plays crashd. Returns 0, or the line number of the
 // condition that does not hold.
 int cs_test_run_incidents(cs_test_incident_way way, const char *directory, int *ret_wait_status);
 
@@ -276,7 +279,7 @@ typedef struct cs_test_spool {
   uint32_t survived;
   uint32_t thread_count;
   uint32_t thread_total;
-  uint32_t thread_whole_count; // the next three fields count the threads by their answer to the sweep
+  uint32_t thread_whole_count; // this and the next two fields count the threads by their answer to the sweep
   uint32_t thread_blocked_count;
   uint32_t thread_none_count;
   uint32_t thread_bad_count; // not committed, or with a wrong checksum
@@ -288,7 +291,7 @@ typedef struct cs_test_spool {
 // Returns false if a spool file is not a ring.
 bool cs_test_read_spool(const char *directory, cs_test_spool *ret_spool);
 
-// Returns whether the spool file contains this string.
+// Returns whether the spool file contains `text`.
 bool cs_test_spool_contains(const char *directory, const char *text);
 
 // Runs a child that has secret strings on its stack, on its heap (a register points at that string) and in its
@@ -305,7 +308,7 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_restriction : u
   CS_TEST_RESTRICTED_DROPPED, // after the start, by setresuid() to uid 65534
 } cs_test_restriction;
 
-// Runs a child that is restricted in this way, with CRASHSHIELD_MEMORY=full.
+// Runs a child that is restricted as `restriction` states, with CRASHSHIELD_MEMORY=full.
 int cs_test_run_restricted(cs_test_restriction restriction, const char *directory);
 
 // The descriptors that crashd received from a process that it disconnected once.
@@ -346,13 +349,14 @@ void cs_test_unwind_both(uint64_t *ret_shim, size_t *ret_shim_count, uint64_t *r
 // byte changed to each value. The page after the image's bytes is unmapped. Returns how many of the `ret_tried` images
 // were accepted.
 uint32_t cs_test_hostile_frame_information(uint32_t *ret_tried);
-// Calls the reader with the valid image, unchanged.
+// Calls the reader of call frame information with the same valid image, unchanged. Returns whether the reader accepts
+// it.
 bool cs_test_good_frame_information(void);
 
 // Returns the size of the thread-local storage that this program, including the shim, needs in each thread.
 size_t cs_test_thread_local_bytes(void);
 
-// Computes the checksum without the processor's CRC instruction.
+// Computes a CRC-32C without the processor's CRC instruction.
 uint32_t cs_test_crc32c_software(uint32_t crc, const void *bytes, size_t size);
 
 #endif

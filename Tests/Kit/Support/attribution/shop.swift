@@ -35,7 +35,7 @@ func find(_ name: String, in prices: [String: Int]) -> Int? { prices[name] }
   Color(rawValue: number)!.rawValue * number  // place: color
 }
 
-// The `!` is on the line below the call that it unwraps.
+// The `!` is on the line below the call whose result it unwraps.
 // swift-format-ignore
 @inline(never) func unwrapHalfBelow(_ number: Int) -> Int {
   let found = half(

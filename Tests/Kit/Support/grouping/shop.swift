@@ -1,5 +1,5 @@
-// Five ordinary crashes of a small program. The functions have no attributes, because these would change how the
-// compiler treats them.
+// Five ordinary crashes of a small program. The functions have no attributes, because attributes would change how the
+// compiler treats the functions.
 import Glibc
 
 struct Item {

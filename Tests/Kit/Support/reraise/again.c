@@ -119,8 +119,8 @@ static void *abort_other(void *thread) {
   return NULL;
 }
 
-// Like survived(), but the signal arrives while the thread accesses pages for the first time. After the first access to
-// a page RF is set, and the exception number is still that of the earlier fault.
+// Like survived(), but the signal arrives while the thread accesses pages for the first time. After the page fault of
+// such an access, the saved context has the flag RF, and still has the exception number of the earlier fault.
 NOINLINE static void touched(void) {
   const struct sigaction action = {.sa_sigaction = skip, .sa_flags = SA_SIGINFO | SA_ONSTACK};
   sigaction(SIGILL, &action, NULL);

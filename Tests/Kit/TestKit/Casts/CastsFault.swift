@@ -11,7 +11,7 @@ public struct CastsFault: Sendable {
   public var kind: ShieldKind
   /// The line of the cast.
   public var line: Int
-  /// The expected result, converted to a string.
+  /// Performs the cast and returns its result as a string.
   public var body: @Sendable () -> String
 
   init(_ name: String, _ kind: ShieldKind = .cast, line: Int = #line, _ body: @escaping @Sendable () -> String) {
@@ -21,7 +21,7 @@ public struct CastsFault: Sendable {
     self.body = body
   }
 
-  /// Casts that have a fallback value, with this value.
+  /// Casts that have a fallback value, each with its fallback value.
   public static let given: [(fault: CastsFault, value: String)] = [
     (
       CastsFault("null for a number", .null) {
@@ -202,7 +202,7 @@ public struct CastsFault: Sendable {
   ]
 }
 
-/// The default that the program gives for a null.
+/// A type for which the program provides the fallback value of a null.
 private struct Plan: ShieldDefault {
   var name = "none"
 

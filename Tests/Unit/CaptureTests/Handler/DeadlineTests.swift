@@ -6,7 +6,7 @@ import Testing
 
 /// Suites whose processes keep both processors busy.
 ///
-/// They run one after the other.
+/// The suites run one after the other.
 @Suite("A crash while other threads are busy", .serialized)
 struct BusyTests {}
 
@@ -16,7 +16,7 @@ extension BusyTests {
 }
 
 extension BusyTests.DeadlineTests {
-  /// The deadlines start when the handler reaches the injected fault.
+  /// The watchdog's timeouts, which start when the handler reaches the injected fault.
   ///
   /// Limits that the test should not reach are set to a minute, because no test may depend on the speed of the machine.
   static let reminded = cs_test_patience(reminder_ms: 10, deadline_ms: 60000, kernel_ms: 0)

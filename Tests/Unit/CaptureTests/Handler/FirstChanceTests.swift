@@ -123,7 +123,8 @@ struct FirstChanceTests {
   func late() throws {
     let outcome = try run(.CS_TEST_CHANCE_LATE)
     #expect(outcome.exitCode == 3)
-    // The handler ends the process when the ring contains the crash. The spool file may have been written before.
+    // The handler ends the process when the ring contains the crash. The spool file may have been written before the
+    // watchdog made the record a crash.
     #expect(outcome.spool.committed_count + outcome.spool.pending_count == 1)
   }
 

@@ -50,7 +50,7 @@ struct MemoryTests {
     #expect(outcome.spool.frame_count > 3)
   }
 
-  /// Scrubs 64 bytes that begin with these; zeros follow them.
+  /// Scrubs a block of 64 bytes: the given bytes, followed by zeros.
   private func scrubbed(_ bytes: [UInt8], mapped: UInt64 = 0, held: UInt64 = 0) -> [UInt8] {
     var memory = bytes + [UInt8](repeating: 0, count: 64 - bytes.count)
     // The function reads and writes 64 bytes, which is the size of `memory`.
@@ -60,7 +60,8 @@ struct MemoryTests {
 
   private func word(_ value: UInt64) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
 
-  // A sanitizer maps so much memory that a text can equal a mapped address. Scrubbing would keep that text.
+  // A sanitizer maps so much memory that the bytes of a text can equal a mapped address. Scrubbing would keep this
+  // text, because it keeps addresses.
   @Test(
     "scrubbing removes texts of four or more bytes, at any alignment", .enabled(if: cs_test_gives_stacks()),
     arguments: ["abcd", "пароль", "密码密码", "a\tb\nc d"])
@@ -88,10 +89,11 @@ struct MemoryTests {
     #expect(scrubbed(word(address), mapped: address) == word(address))
     #expect(scrubbed(word(reference), mapped: address) == word(reference))
     #expect(scrubbed(word(address), held: address) == word(address))
-    // Scrubbing keeps addresses in the guard page below a stack, but not in the page before it.
+    // Scrubbing keeps addresses in the page below mapped memory, which may be a stack's guard page, but not addresses
+    // two pages below.
     #expect(scrubbed(word(address), mapped: address + 4_096) == word(address))
     #expect(scrubbed(word(address), mapped: address + 8_192) == blank)
-    // Scrubbing overwrites the text before and after an address of a guard page, and keeps the address.
+    // Scrubbing overwrites the text before and after an address that a register contains, and keeps the address.
     let around = Array("before: ".utf8) + word(address) + Array("and after".utf8)
     let result = scrubbed(around, held: address)
     #expect(Array(result[8..<16]) == word(address))

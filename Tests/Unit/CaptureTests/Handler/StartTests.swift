@@ -6,7 +6,7 @@ import Testing
 
 /// Starts the shim in this process.
 ///
-/// The process runs a single exit test.
+/// The caller must be an exit test, because a process can start the shim only once.
 private func start(socket: String = "/tmp/cs-no-daemon/attach") -> (cs_shim_error, cs_shim_failure) {
   var failure = cs_shim_failure()
   // The path's C string is valid during the call, and the call copies the path.
@@ -112,7 +112,8 @@ struct TextTests {
       guard start().0 == .CS_SHIM_OK, let ring = unsafe ring() else { exit(1) }
       let value = String(repeating: "ä", count: 300) + "x"
       guard !annotate("long", "x" + value) else { exit(2) }
-      // The ring stays mapped, and this thread is its only writer. The value has 1 + 2 × 219 = 439 of 440 bytes.
+      // The ring stays mapped, and this thread is its only writer. The value is cut to 1 + 2 × 219 = 439 bytes, because
+      // the next character of 2 bytes would exceed the limit of 440 bytes.
       exit(unsafe ring.pointee.annotations.0.value_bytes == 439 ? 0 : 3)
     }
   }

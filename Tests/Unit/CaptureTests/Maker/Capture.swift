@@ -20,7 +20,7 @@ func capture(
     "SWIFT_BACKTRACE": "enable=no", "PATH": "/usr/bin",
     // The limits are long enough for a machine under load.
     "CRASHSHIELD_SWEEP_MS": "800", "CRASHSHIELD_DEADLINE_MS": "60000",
-    // The signal handlers of a sanitizer would end the process with exit().
+    // The sanitizers' signal handlers are disabled, because they would end the process with exit().
     "ASAN_OPTIONS": "handle_segv=0:handle_sigbus=0:handle_abort=0:detect_leaks=0",
     "TSAN_OPTIONS": "handle_segv=0:handle_sigbus=0:handle_abort=0",
   ].merging(environment) { $1 }

@@ -63,7 +63,7 @@ struct RecordTests {
     let record = try #require(try capture("task-named").records.first)
     let task = try #require(record.task)
     #expect(task.name == "restock the shelves")
-    // Without a waiter of higher priority, the priority would be 0x09. The waiter of this task raises the priority.
+    // The task's own priority is 0x09. A task of higher priority that waits for this task may have raised the priority.
     #expect([0x09, 0x15, 0x19].contains(task.priority))
     #expect(task.id > 0)
   }
@@ -93,7 +93,8 @@ struct RecordTests {
       let range = memory.start..<memory.start + UInt64(memory.bytes.count)
       #expect(record.registers.contains { range.contains($0) && !stack.contains($0) })
     }
-    // The two addresses are equal if the allocator does not use brk. The allocator of a sanitizer does not.
+    // The start and the end of the heap are equal if the allocator does not use brk(2). A sanitizer's allocator does
+    // not use it.
     #expect(contents.memory.heapStart ?? 0 <= record.heapEnd)
   }
 }

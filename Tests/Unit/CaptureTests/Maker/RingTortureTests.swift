@@ -117,7 +117,7 @@ private final class RingWriter {
 
   /// Kills the writer, and returns the signal that ended it.
   ///
-  /// Returns 0 if it had already ended without a signal.
+  /// Returns 0 if the writer had already ended without a signal.
   func kill() -> Int32 {
     Glibc.kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()

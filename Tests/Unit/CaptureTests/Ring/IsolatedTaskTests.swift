@@ -110,7 +110,7 @@ struct IsolatedTaskTests {
         let outside = threadNumber()
         return (await Elsewhere.shared.threadNumber(), (outside, threadNumber()))
       }
-      // The work resumes on its own thread, not on the actor's.
+      // The work resumes on its own thread, not on the thread of the actor.
       Glibc.exit(inside != outside.0 && outside.0 == outside.1 ? rightStatus : 1)
     }
   }

@@ -25,8 +25,8 @@ let rightStatus: Int32 = 42
 
 /// Runs work that must end the process.
 ///
-/// An error that leaves the body of an exit test would end the process with SIGILL, as a trap does. The error is
-/// therefore caught here.
+/// An error that leaves the body of an exit test would end the process with SIGILL, as a trap does. This function
+/// therefore catches the error.
 func mustCrash(_ work: () async throws -> Void) async {
   do { try await work() } catch { complain("not crashed: \(error)") }
   complain("not crashed")

@@ -13,7 +13,7 @@ import Testing
 struct IsolatedWorkTests {
   private static let calls = 300
   private static let traps = 30
-  // The message of this trap is longer than one read of the message buffer returns.
+  // The number of traps whose messages are each longer than one read of the message buffer returns.
   private static let longTraps = 12
 
   @Test("300 isolated calls with 30 traps give 30 errors and 270 results; a trap beyond the budget ends the process")
@@ -91,7 +91,7 @@ struct IsolatedWorkTests {
       let errors = Atomic<Int>(0)
       let gathered = Atomic<Int>(0)
       let threads = 12
-      // Each isolated call blocks one thread, which waits for it.
+      // Each isolated call blocks its calling thread until the work ends, and therefore needs its own thread.
       let waiting = (0..<threads).map { _ in
         Thread {
           do {
@@ -241,7 +241,7 @@ private func isEndedFromWithin() -> Bool {
 /// In an async function, Swift resolves `Shield.isolated` to the asynchronous overload, even for synchronous work.
 private func emptyShelf() async throws { _ = try await Shield.isolated { shelf(0) } }
 
-/// The place at which a thread currently is.
+/// Whether a thread is inside a system call.
 private enum ThreadPlace {
   case inside(number: Int, arguments: ArraySlice<Substring>)
   /// The thread runs, or waits in the kernel outside a system call.
@@ -254,7 +254,7 @@ private func systemCall(of thread: Int32) throws -> ThreadPlace {
   return .inside(number: number, arguments: words.dropFirst())
 }
 
-/// The number of the system call on x86-64.
+/// The number of the system call futex on x86-64.
 ///
 /// Swift does not import this constant.
 private let SYS_futex_ = 202

@@ -35,8 +35,8 @@ struct RingMappingTests {
     #expect(contents.records.map(\.message) == ["first", "last"])
     #expect(contents.losses == [:])
     _ = mapping.observations(usedBy: file.descriptor)
-    // Reading a used slot accesses the whole record. In the ring of a process, the five pages of a record are already
-    // used.
+    // Reading a used slot reads the whole record, which has five pages, and allocates these pages in the file. In the
+    // ring of a process, the writer has already allocated them.
     #expect(try file.blocks() - before <= 2 * 5 * 4_096 / 512)
     // Without the descriptor the mapping reads all pages, with the same result.
     #expect(mapping.contents().records.map(\.message) == ["first", "last"])

@@ -114,8 +114,8 @@ struct RingReaderTests {
     ring.set(\cs_ring_record.sequence, at: TestRing.record(1), 1)
     ring.commit(slot: 1)
     #expect(reader.contents().records.map(\.slot) == [1])
-    // A process that had survived that crash ended by a later fault. The survival of a crash is written into the header
-    // only at the next crash.
+    // The process survived the crash in slot 1, and the later fault in slot 0 ended it. The header may not count the
+    // survived crash yet, because the handler updates the count only at the next crash.
     ring.set(\cs_ring_record.sequence, at: TestRing.record(0), 2)
     ring.commit(slot: 0)
     ring.set(\cs_ring_slot.state, at: TestRing.slot(0), 1 << 2 | UInt64(CS_RING_STATE_PENDING))

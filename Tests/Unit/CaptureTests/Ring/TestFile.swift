@@ -26,7 +26,7 @@ struct TestFile {
   /// Creates an empty file that is deleted when it is closed.
   static func disk() throws -> TestFile {
     var path = Array("/tmp/cs-ring-XXXXXX\0".utf8CString)
-    // The array is terminated by a NUL, and mkstemp() changes only its letters.
+    // The array is terminated by a NUL, and mkstemp() changes only the letters X at its end.
     let descriptor = try unsafe checked(mkstemp(&path))
     _ = try unsafe checked(unlink(path))
     return TestFile(descriptor: descriptor)

@@ -114,7 +114,7 @@ extension TestRing {
 
   /// Adds an annotation.
   ///
-  /// By default its sequence number marks it as completely written.
+  /// By default the sequence number marks the annotation as completely written.
   func addAnnotation(_ index: Int, _ key: String, _ value: String, sequence: UInt32 = 2) {
     let base = Self.annotation(index)
     set(\cs_ring_annotation.sequence, at: base, sequence)
@@ -145,7 +145,7 @@ extension TestRing {
     set(\cs_ring_self_test.failures, at: base, failures)
   }
 
-  /// Adds a breadcrumb as its writer does, overwriting the breadcrumb with the ticket 128 lower.
+  /// Adds a breadcrumb as its writer does, overwriting the breadcrumb whose ticket is lower by 128.
   func addBreadcrumb(ticket: UInt64, _ text: String, level: UInt8 = 0, category: String = "", metadata: String = "") {
     let base = Self.breadcrumb(Int(ticket % UInt64(CS_RING_BREADCRUMB_LIMIT)))
     set(\cs_ring_breadcrumb.sequence, at: base, ticket + 1)
@@ -159,7 +159,7 @@ extension TestRing {
 
   /// Adds an incident of the quarantine with access kind call.
   ///
-  /// With a free stack, the incident also has the data of the object.
+  /// If `free` is not empty, the incident also has the data of the object.
   func addIncident(
     _ index: Int, key: UInt64, subject: String, first_ns: UInt64, use: [UInt64], free: [UInt64] = []
   ) {
@@ -249,7 +249,7 @@ extension TestRing {
 
   static func threadRecord(_ index: Int) -> Int { thread(index) + fieldOffset(\cs_ring_thread.record) }
 
-  /// Writes a thread that has answered, or did not answer, into its entry.
+  /// Writes the entry of a swept thread, which has answered the sweep or has not answered it.
   func addThread(
     _ index: Int, tid: Int32, name: String = "", answer: cs_ring_answer = .CS_RING_ANSWER_WHOLE,
     runState: Character? = nil, frames: [cs_ring_frame] = []

@@ -90,7 +90,7 @@ struct BoundTests {
     await #expect(processExitsWith: .exitCode(right)) { [number] in
       Shield.setDanglingBudget(bytes: 64 << 20)
       try Shield.protect(Tailed.self, policy: DanglingPolicy.allCases[number], limit: 50)
-      // The number is so large that in the end each slot of the sampled part holds a new object.
+      // With this number of objects, each slot of the sampled part has a new object at the end.
       func passes(_ elements: Int) {
         for _ in 0..<10_000 {
           _ = unsafe dangling { Tailed.create(minimumCapacity: elements) { _ in (1, 2) } }
@@ -103,7 +103,8 @@ struct BoundTests {
       passes(4)
       Shield.drainQuarantine()
       check(Shield.danglingBytes == 0)
-      // The objects are larger than the unit in which sizes are charged. The objects of the second part are smaller.
+      // The objects of the first call are larger than the unit in which sizes are charged. The objects of the second
+      // call are smaller than this unit.
       passes(50_000)
       check(Shield.danglingBytes > 50 * 400_000 && Shield.danglingBytes < 60 * 420_000)
       passes(4)
@@ -163,7 +164,7 @@ struct BoundTests {
       _ = unsafe dangling { Session() }
       drop()
       check(Shield.danglingStatistics(of: Session.self)?.evicted == 1 && Shield.danglingIncidents().isEmpty)
-      // The second retained object is not released in time.
+      // The second retained object is still retained when the quarantine has to evict it.
       let other = unsafe dangling { Session() }
       drop()
       _ = unsafe other.retain()

@@ -209,7 +209,7 @@ struct ClassTests {
   }
 }
 
-/// A class whose deinit creates a smaller object of the class.
+/// A class whose deinit creates another object of this class, until `size` is 0.
 private final class Matryoshka {
   let size: Int
   init(size: Int) { self.size = size }
@@ -219,9 +219,10 @@ private final class Matryoshka {
   }
 }
 
-/// Releases the object in this function.
+/// Releases an object that another function has created.
 ///
-/// An object that is created by another function is on the heap.
+/// The object is on the heap, because the compiler may place an object on the stack only in the function that creates
+/// it.
 @inline(never)
 private func letGo(_ object: consuming Session) { withExtendedLifetime(object) {} }
 
@@ -232,7 +233,7 @@ private final class Lazarus {
   deinit { unsafe saved = self }
 }
 
-/// An object that only its creating function references.
+/// A class whose objects are referenced only by the function that creates them.
 private final class Local {
   let value: Int
   init(_ value: Int) { self.value = value }

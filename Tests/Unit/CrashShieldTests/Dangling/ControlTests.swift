@@ -6,7 +6,7 @@ import Testing
 
 /// Tests the requests of crashd over a real socket.
 ///
-/// The test process takes the part of crashd.
+/// The test process plays crashd at the other end of the socket.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct ControlTests {
   private static let session = "CrashShieldTests.Session"
@@ -116,7 +116,7 @@ struct ControlTests {
       Shield.setImplicitMode(.off, for: .range)
       check(Shield.mode(for: .index) == .absorb && Shield.implicitMode(for: .range) == .absorb)
 
-      // The next round contains other kinds of guards.
+      // This round sets no mode for the kinds of guards in the earlier round, and sets a mode for another kind.
       daemon.send(.guards([9: 2], round: 2))
       check(daemon.answers(1) == [.done(1)])
       check(Shield.mode(for: .cast) == .observe)
@@ -135,12 +135,13 @@ struct ControlTests {
       wrong.forEach(daemon.send)
       check(daemon.answers(4).allSatisfy { $0 == .init(1, 0) })
       check(Shield.mode(for: .index) == .off && Shield.mode(for: .cast) == .observe)
-      // A round without guard modes removes them, and so does a crashd without settings.
+      // A round without guard modes removes the overrides of guard modes. A new crashd that sends no settings also
+      // removes them.
       daemon.send(.sweep(round: 2))
       check(daemon.answers(1) == [.done(0)] && Shield.mode(for: .cast) == .observe)
       daemon.send(.sweep(round: 4))
       check(daemon.answers(1) == [.done(0)] && Shield.mode(for: .cast) == .absorb)
-      // crashd never sends round 0. The message still applies, until the connection ends.
+      // crashd never sends round 0. The modes in a message of round 0 still apply until the connection ends.
       daemon.send(.guards([9: 1], round: 0))
       check(daemon.answers(1) == [.done(1)] && Shield.mode(for: .cast) == .off)
       daemon.hangUp()

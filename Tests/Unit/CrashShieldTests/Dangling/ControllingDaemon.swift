@@ -27,7 +27,9 @@ final class ControllingDaemon {
     check(UnixAddress(path: path)?.bind(listener) == 0 && listen(listener, 4) == 0)
   }
 
-  /// Starts the shield (with nil: waits for its reconnect), accepts it, and sends these messages.
+  /// Starts the shield, accepts its connection, and sends the messages.
+  ///
+  /// If `attached` is nil, waits for a reconnect of the shield instead of starting it.
   func attach(_ attached: Attached?, _ messages: [ControlMessage], allowsRemoteControl: Bool? = nil) {
     if let attached {
       var configuration = Shield.Configuration(socket: path, spool: "/nonexistent/spool") { attached.note($0) }
@@ -104,7 +106,9 @@ struct ControlMessage {
     message(4, words([budget, 0, flags, round, 16, 0]))
   }
 
-  /// A message with modes by the numbers of guard kinds: 0 unset, 1 off, 2 observe, 3 absorb.
+  /// A message with the modes of guard kinds, by the kind's number.
+  ///
+  /// The modes are 0 (unset), 1 (off), 2 (observe) and 3 (absorb).
   static func guards(_ modes: [Int: UInt8], implicit: [Int: UInt8] = [:], round: UInt32) -> ControlMessage {
     func bytes(_ modes: [Int: UInt8]) -> [UInt8] { (0..<64).map { modes[$0] ?? 0 } }
     return message(5, words([round, 0]) + bytes(modes) + bytes(implicit))

@@ -19,7 +19,8 @@ struct EmptyValueTests {
         check(fields.text == "" && fields.text.utf8.count == 0 && fields.text + "more" == "more")
         check(fields.number == 0 && fields.ratio == 0 && !fields.isOn && fields.friend == nil && fields.note == nil)
         check(fields.state.queue.isEmpty && fields.state.names.isEmpty && fields.state.number == 0)
-        // These objects are still referenced elsewhere, and therefore valid.
+        // These fields have no empty value and still reference their objects. Other references keep these objects
+        // valid.
         check(fields.shared.number == 7 && fields.state.shared.number == 7 && fields.greeting.greet() == 7)
         check(fields.choice == .none)
       }

@@ -36,7 +36,8 @@ struct FrameTests {
     // The function has run, but no return address on the stack points into it.
     #expect(frames.count > 3 && !frames.contains { $0 >= hidden && $0 < hidden + 16 })
     #expect(named.filter { $0 == hidden + 1 }.count == 1)
-    // The added frame is between the function that it jumped to and the function that called it.
+    // The added frame is the function with the tail call. It is between the frame of the called function and the frame
+    // of the caller.
     let place = named.firstIndex(of: hidden + 1) ?? 0
     #expect(place > 0 && Array(named[..<place]) == Array(frames[..<place]))
     #expect(named.dropFirst(place + 1).first == frames[place])
@@ -79,7 +80,7 @@ struct FrameTests {
     }
   }
 
-  /// Calls the body while this many calls of this function wait.
+  /// Calls the body while `depth` nested calls of this function await their callee.
   @inline(never)
   private static func waiting<Result>(_ depth: Int, _ body: () async -> Result) async -> Result {
     if depth == 0 { return await body() }
@@ -88,7 +89,9 @@ struct FrameTests {
     return result
   }
 
-  /// The highest number of frames that have the same continuation, as its entry address plus 1.
+  /// Returns how often the most frequent continuation is in the frames.
+  ///
+  /// The frame of a continuation is its entry address plus 1, and is therefore odd.
   private static func waiters(in frames: [some FixedWidthInteger]) -> Int {
     Dictionary(grouping: frames.filter { $0 % 2 == 1 }) { $0 }.values.map(\.count).max() ?? 0
   }

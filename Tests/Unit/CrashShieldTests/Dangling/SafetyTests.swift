@@ -163,7 +163,7 @@ struct SafetyTests {
         unsafe almost.copyMemory(from: metadata - 16, byteCount: 80)
         unsafe (almost + 16 + 24).storeBytes(of: 0, as: UInt32.self)
         while !isDone.load(ordering: .sequentiallyConsistent) {
-          // The page contains an object, and the object's metadata is on the same page. Then the page is made
+          // The page contains an object, and the object's metadata is on the same page. The test then makes the page
           // inaccessible.
           unsafe mprotect(page, size, PROT_READ | PROT_WRITE)
           unsafe (page + 1024 - 16).copyMemory(from: almost, byteCount: 80)

@@ -62,7 +62,7 @@ private func way(_ address: UInt, thread: Int) -> Int {
   Int(((address / 16 &+ UInt(thread)) &* 0x9E37_79B9_7F4A_7C15) >> 62)
 }
 
-/// The return addresses that occur in the stack of one way only.
+/// The return addresses that occur only in the stacks of one of the four ways.
 private struct Marks {
   /// The return addresses of each way.
   struct Ways {
@@ -75,7 +75,7 @@ private struct Marks {
       check(own.allSatisfy { !$0.isEmpty })
     }
 
-    /// Whether the stack belongs to the way for this thread and address, and has at least nine frames.
+    /// Whether the stack is that of the way for this thread and address, and has at least nine frames.
     func fit(_ stack: DanglingIncident.Stack, address: UInt) -> Bool {
       guard let thread = stack.thread, stack.frames.count > 8 else { return false }
       let expected = way(address, thread: thread)

@@ -72,7 +72,7 @@ func dangling<Object: AnyObject>(_ make: () -> Object) -> Unmanaged<Object> {
 
 /// Ends the caller's use of its reference.
 ///
-/// After that, only `kept` references the object.
+/// After the call, only `kept` references the object.
 @inline(never)
 private func release(_ object: AnyObject) { unsafe kept.append(object) }
 

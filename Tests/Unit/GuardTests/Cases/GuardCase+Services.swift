@@ -17,7 +17,7 @@ extension GuardCase {
     GuardCase(
       "a handle to a deallocated object", .handle, SIGSEGV, isPerformed: false, plain: { readGoneContext() }
     ) {
-      // The number is not the address of an object.
+      // The context is the number of a handle, and not the address of an object.
       unsafe ShieldHandle.resolve(goneHandle().context, as: Place.self) == nil
     },
     GuardCase("an observer added twice", .observation, nil, plain: {}) {

@@ -13,15 +13,15 @@ struct GuardCase: Sendable, CustomTestStringConvertible {
   var signal: Int32?
   /// Whether `off` and `observe` perform the faulting operation.
   ///
-  /// The value is false if the guard cannot perform it.
+  /// The value is false if the guard cannot perform the operation.
   var isPerformed: Bool
   /// The fault without a guard.
   var plain: @Sendable () -> Void
   /// The fault with the guard.
   ///
-  /// Returns whether the result is the documented one.
+  /// Returns whether the result is the documented value.
   var guarded: @Sendable () -> Bool
-  /// The file of the case.
+  /// The source file of the case.
   ///
   /// The call of the guard is on the line of this case, or on the following lines up to the next case.
   var fileID: String
@@ -33,8 +33,8 @@ struct GuardCase: Sendable, CustomTestStringConvertible {
 
   /// How the process must end.
   ///
-  /// If Foundation reads past the attributes of a string, the memory there determines whether the process ends by a
-  /// memory fault or by a trap. A sanitizer may have filled this memory.
+  /// If Foundation reads past the attributes of a string, the memory behind the attributes determines whether the
+  /// process ends by a memory fault or by a trap. A sanitizer may have filled this memory.
   var end: ExitTest.Condition {
     if signal == SIGSEGV && kind == .foundationRange { return .failure }
     return signal.map { .signal($0) } ?? .success

@@ -7,7 +7,7 @@ private let right: Int32 = 42
 
 /// The result of a guard at an edge case.
 ///
-/// It consists of the value and the number of recorded faults.
+/// The result consists of the value and the number of recorded faults.
 struct GuardFact: Sendable {
   var name: String
   /// The total number of recorded faults.
@@ -25,7 +25,7 @@ struct GuardFact: Sendable {
 
 /// Each edge case runs in its own process.
 ///
-/// All records of the process therefore belong to it.
+/// All records of the process therefore belong to this edge case.
 @Suite
 struct GuardFactTests {
   @Test(

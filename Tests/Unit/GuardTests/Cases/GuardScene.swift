@@ -10,12 +10,12 @@ struct GuardScene: Sendable {
   var name: String
   /// A description of the fault.
   var fault: String
-  /// The resulting value in `absorb`, and also without the guard if the program then continues.
+  /// The resulting value in `absorb`, and also without the guard if the program continues after the fault.
   var absorbed: String
   var plain: String
   /// The reason why `off` and `observe` do not end the process.
   ///
-  /// The value is nil if they end it.
+  /// The value is nil if these modes end the process.
   var reason: String?
   /// Other tests of the guard.
   ///
@@ -27,7 +27,7 @@ struct GuardScene: Sendable {
   var unguarded: (@Sendable () async -> Void)?
   /// Runs the fault with the guard.
   ///
-  /// Returns whether the result is the documented one in the current mode.
+  /// Returns whether the result is the documented value in the current mode.
   var guarded: @Sendable () async -> Bool
 
   /// Creates a scene from a case of GuardTests.
@@ -154,7 +154,8 @@ private func onThread(_ body: @escaping @Sendable () -> Void) async {
 
 /// Runs a timer of a deallocated target.
 ///
-/// A second timer on the same queue ticks until the fault is recorded. With `off` it ticks many times.
+/// A second timer on the same queue ticks until the fault is recorded. With `off` no fault is recorded, and the second
+/// timer ticks 20 times.
 private func timerOfGone() async -> Bool {
   let queue = DispatchQueue(label: "ticks")
   let timer = ShieldedTimer(every: .milliseconds(1), target: Target(), on: queue) { _ in }

@@ -34,7 +34,7 @@ final class ManualDriver: TransitionDriver {
   /// Abandons the last transition without ending it.
   func abandon() { running -= 1 }
 
-  /// Reports the end of a transition by its number, whether it runs or not.
+  /// Reports the end of the transition with the given number, even if the transition does not run.
   func finishAgain(_ number: Int, _ end: TransitionEnd = .completed) { finishers[number](end) }
 
   /// Releases the transitions, but not the closures that end them.

@@ -6,7 +6,7 @@ import Testing
 
 private let right: Int32 = 42
 
-/// Tests the line that a record of a fault leads to.
+/// Tests that the frames of a fault's record lead to the source line of the fault.
 ///
 /// The tests do not run under sanitizers, whose own instructions have other lines.
 @Suite
@@ -34,7 +34,7 @@ private func linesOfFaults(in incidents: [ShieldIncident]) throws -> [Int] {
   let process = Process()
   process.executableURL = URL(fileURLWithPath: "/usr/bin/addr2line")
   process.arguments = ["-e", image.path]
-  // The call is directly before the return address. Frames in other images are ignored.
+  // The call instruction is directly before the return address. Frames in other images are ignored.
   for incident in incidents {
     let frames = incident.frames + Array(repeating: 1, count: limit - incident.frames.count)
     process.arguments? += frames.map { "0x" + String(($0 &- image.start) &- 1, radix: 16) }

@@ -72,7 +72,7 @@ struct ImplicitTests {
       var values = opaque([Valueless()])
       switch number {
       case 0: numbers[opaque(3)] += 1
-      // The body may intend to write more than one element.
+      // This change is only observed, because the body may intend to write more than one element.
       case 1: unsafe withUnsafeMutableBytes(of: &numbers[opaque(-1)]) { unsafe $0[0] = 1 }
       default: values[opaque(0)] = values[opaque(1)]
       }

@@ -2,7 +2,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// Tests the line that a record of a failed cast leads to.
+/// Tests that the frames of a failed cast's record lead to the source line of the cast.
 ///
 /// The tests do not run under sanitizers, whose own instructions have other lines.
 @Suite

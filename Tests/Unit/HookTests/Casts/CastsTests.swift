@@ -4,7 +4,7 @@ import Testing
 
 /// Tests forced casts that fail, in each mode.
 ///
-/// Each cast runs in its own process, which links CrashShieldCasts. The test process does not link it.
+/// Each cast runs in its own process, which links CrashShieldCasts. The test process does not link this library.
 @Suite
 struct CastsTests {
   static let given = Array(CastsFault.given.indices)
@@ -115,8 +115,8 @@ private func expectObserved(_ answer: CastsHost.Answer, _ fault: CastsFault) {
 
 /// Prepares a deliberate crash.
 ///
-/// The process then writes no core file and no report of Swift's backtracer, and ends in the same way under a
-/// sanitizer.
+/// After this call the process writes no core file and no report of Swift's backtracer, and ends in the same way under
+/// a sanitizer.
 func beginCrash() {
   for number in [SIGILL, SIGABRT, SIGSEGV] { signal(number, SIG_DFL) }
   var none = rlimit(rlim_cur: 0, rlim_max: 0)

@@ -52,7 +52,7 @@ struct Failure: Sendable, CustomTestStringConvertible {
       reason: "work of Loop on another executor", line: "@inline(never) func requireTeller("),
   ]
 
-  /// The number of that line in the source file.
+  /// Returns the number of the source line that begins with `line`.
   func number() throws -> Int {
     let source = URL(filePath: #filePath).appending(path: "../../../../Hosts/ExecutorHost/Fault.swift")
       .standardizedFileURL

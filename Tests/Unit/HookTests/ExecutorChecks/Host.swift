@@ -47,7 +47,7 @@ struct Host: Sendable {
     }
   }
 
-  /// The incidents that its handler received immediately, in the form "isolation observe 1".
+  /// The incidents that the process's incident handler received immediately, in the form "isolation observe 1".
   var met: [String] { lines.filter { $0.hasPrefix("met ") }.map { String($0.dropFirst(4)) } }
 }
 
