@@ -1,4 +1,4 @@
-/// Every limit of crashd, named in one place; a limit without a unit is a maximum number.
+/// The limits of crashd. A limit without a unit in its name is a maximum number.
 public struct Limits: Sendable, Equatable {
   /// Attached processes of all users.
   public var processes = 4096
@@ -56,7 +56,7 @@ public struct Limits: Sendable, Equatable {
   /// After the burst, the rings of the user have a lower priority. Announced incidents have an allowance of their own,
   /// and they wait when it is used up.
   public var lookBurst_ms = 200
-  /// The share of time, in percent, that reading the rings of one user may take on average.
+  /// The average share of time, in percent, that reading the rings of one user may take.
   public var lookShare_percent = 25
   /// The maximum time that is charged for one ring, because the measured time may include waiting for symbols.
   public var lookCharge_ms = 100

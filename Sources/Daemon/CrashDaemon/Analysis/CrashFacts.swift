@@ -161,7 +161,7 @@ struct CrashFacts: Sendable {
   /// Whether a non-canonical address may explain a general protection fault; false if all addresses of the operand are
   /// canonical.
   var mayBeNonCanonical: Bool {
-    // A nonzero error code means that the fault concerns a segment or an interrupt.
+    // A nonzero error code means that a segment or an interrupt caused the fault, and not an address.
     guard record.errorCode == 0 else { return false }
     guard let instruction, !instruction.hasUnknownOperand else { return true }
     if instruction.operands.contains(where: { $0.address(record.registers)?.isCanonical != true }) { return true }

@@ -42,8 +42,8 @@ extension AttachLoop {
       switch trials?.begin(kept.name) ?? .look {
       case .look:
         accepted(kept.socket, keptName: kept.name)
-        // `accepted` reads the hello. If reading the hello crashes crashd, `end` is not called, and the count stays in
-        // the file. systemd then passes the connection to the next crashd.
+        // `accepted` reads the hello. If reading the hello crashes crashd, `end` is not called, and the file keeps the
+        // count of attempts. systemd then passes the connection to the next crashd.
         trials?.end(kept.name)
       case .skip: _ = leave(kept)
       case .giveUp:

@@ -44,7 +44,7 @@ struct AttachLoop {
     var trials: (any HelloBook)?
     /// The protection plans that are in force.
     var board = ProtectionBoard()
-    /// The last-crash notices for processes.
+    /// The messages that inform new processes about the last crash of their program.
     var lastCrashes = LastCrashBox()
     /// The settings, which contain the rules about processes whose memory must not be stored.
     var settings = LiveSettings()
@@ -82,7 +82,7 @@ struct AttachLoop {
   private static let acceptsPerTurn = 64
   /// The maximum number of connections that are accepted at once.
   ///
-  /// It is higher than the maximum length of the listener's queue.
+  /// The number is higher than the maximum length of the listener's queue, so each call can empty the queue.
   private static let acceptsAtOnce = 2_048
   private static let pause_ms: Int32 = 100
 
@@ -98,11 +98,11 @@ struct AttachLoop {
   ///
   /// If crashd tried again immediately, the poller would report the same waiting connection repeatedly.
   private var listensAgain_ns: UInt64 = 0
-  /// The version of the board when the loop last sent plans.
+  /// The version of the protection board when the loop last sent plans.
   var boardVersion: UInt64 = 0
   /// The schedule for reading the resource usage of processes.
   var readings = Readings()
-  /// The memory rules that the loop applied last.
+  /// The rules about processes whose memory must not be stored, as the loop last applied them.
   var memoryRules: [MemoryRule] = []
 
   init(_ configuration: Configuration, poller: Poller) throws(SystemError) {
@@ -342,7 +342,7 @@ extension AttachLoop {
       readAtCrash(number)
       announce(process)
     case [UInt8(CS_ATTACH_INCIDENTS)]:
-      // Ordering: the same as in `announce`.
+      // release: pairs with the pipeline, which clears the flag before it reads the incidents.
       if !process.hasNewIncidents.exchange(true, ordering: .acquiringAndReleasing) {
         configuration.events.yield(.recordedIncidents(process))
       }

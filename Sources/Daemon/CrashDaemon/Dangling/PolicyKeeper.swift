@@ -28,7 +28,7 @@ actor PolicyKeeper {
     private(set) var loads: [String: Double] = [:]
     /// Whether the service has changed since crashd last stored it.
     var isDirty = false
-    /// The time up to which the hours of attached processes are counted, in seconds since 1970.
+    /// The time up to which the statistics include the hours of attached processes, in seconds since 1970.
     var counted_s: Double
     /// The time when the budget was last divided among the classes.
     var split_s: Double?

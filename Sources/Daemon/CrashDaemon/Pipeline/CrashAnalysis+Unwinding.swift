@@ -11,7 +11,7 @@ extension CrashAnalysis {
   /// If both unwinders agree, crashd sends no event. If the cross-check improved frames, subscribers receive the report
   /// again.
   func unwindAgain(_ process: AttachedProcess, report id: String) async {
-    // This check precedes the reading of the ring, because during many concurrent crashes most calls get no permit.
+    // Check for a permit before the ring is read, because most calls get no permit during many concurrent crashes.
     guard unwinder.isOpen(for: process.facts.peer.uid),
       let images = SnapshotUnwinder.images(of: read(process, isFinal: true)),
       let outcome = await unwinder.unwind(

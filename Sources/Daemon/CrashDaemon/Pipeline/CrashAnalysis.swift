@@ -80,7 +80,7 @@ struct CrashAnalysis: Sendable {
       losses = contents.losses
     }
 
-    /// Does not compare the stamps, because two readings may find the same contents with different stamps.
+    /// Compares two values without their stamps, because two readings may find the same contents with different stamps.
     static func == (left: Seen, right: Seen) -> Bool {
       left.records == right.records && left.threads == right.threads && left.losses == right.losses
     }

@@ -14,9 +14,9 @@ extension CrashPipeline {
         if rings.beginWaiting(ring, of: limits.account(of: ring.user), limit: limits.incidentWaitsPerUser) {
           group.addTask { await self.readIncidents(of: ring, first: number) }
         } else {
-          // A reading of this ring is already queued and will store these incidents. If the queued reading fails,
-          // `readUnannounced` stores the incidents. Clear the flag, so that the process announces later incidents
-          // again.
+          // Clear the flag without a new reading, because a reading of this ring is already queued and will store these
+          // incidents. If the queued reading fails, `readUnannounced` stores the incidents. After the flag is clear,
+          // crashd accepts the next announcement of the process.
           process.hasNewIncidents.store(false, ordering: .sequentiallyConsistent)
         }
       }
@@ -40,8 +40,8 @@ extension CrashPipeline {
     } catch _ {}
     rings.endWaiting(ring, of: limits.account(of: ring.user))
     guard !Task.isCancelled, let process = attached(with: ring, first: number) else { return }
-    // Ordering: clear the flag before the incidents are read. An incident that is recorded after this sets the flag
-    // again and is announced again.
+    // Ordering: clear the flag before the incidents are read. For an incident that is recorded later, the attach thread
+    // then sets the flag and announces the incident again.
     process.hasNewIncidents.store(false, ordering: .sequentiallyConsistent)
     // Another reading of this ring is queued, and will also read these incidents. Therefore, at most one reading of a
     // ring is queued while another reading of the same ring waits for symbols.

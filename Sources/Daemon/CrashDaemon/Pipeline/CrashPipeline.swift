@@ -40,7 +40,7 @@ final class CrashPipeline: Service {
   let limits: Limits
   /// Protects the state.
   ///
-  /// A task holds this lock only for short work that does not block.
+  /// A task holds this lock only while it does short work that does not block.
   ///
   /// A task that holds this lock may take only the locks of `Outstanding` and `StoreOutage`. The methods of these two
   /// types take no further locks.
@@ -187,8 +187,8 @@ final class CrashPipeline: Service {
     return announcement == .begins
   }
 
-  /// Ordering: `drains` counts while the lock is held, so that a stop of crashd waits for every drain that began
-  /// earlier.
+  /// Ordering: count the new reading in `drains` while the lock is held. A stop of crashd then waits for every reading
+  /// that began earlier.
   private func counted(_ announcement: ProcessLife.Announcement) -> ProcessLife.Announcement {
     if announcement == .begins { drains.begin() }
     return announcement

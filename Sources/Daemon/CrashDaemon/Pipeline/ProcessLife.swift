@@ -15,9 +15,9 @@
 /// | `finishTurn`  | reading → idle           |                           |          |                            |
 /// |               | readingAndDue → queued ¹ |                           |          |                            |
 ///
-/// ¹ The pipeline requests a permit. ² If its socket is closed. ³ With the permit, the ring is read, symbolicated and
-/// committed (`CrashAnalysis.analyse`). ⁴ By the final reading; the ring is not read again. ⁵ If the reading found
-/// something new.
+/// ¹ The pipeline requests a permit. ² If the socket of the process is closed. ³ With the permit, the ring is read,
+/// symbolicated and committed (`CrashAnalysis.analyse`). ⁴ By the final reading; the ring is not read again. ⁵ If the
+/// reading found something new.
 ///
 /// After the final reading of an ended process, the pipeline stores a report if the exit was an unreported exit, and
 /// removes the process.

@@ -64,7 +64,7 @@ actor Reanalysis {
     let new = report
     report.unwinding = old.unwinding
     if report == old, new.unwinding != old.unwinding {
-      // As in `unwindAgain`, crashd sends no event if both unwinders agree.
+      // If both unwinders agree, crashd sends no event to subscribers.
       guard try stored({ () throws(StoreError) in try analysis.store.amend(new, at: before.cursor) }) else {
         throw .changed
       }

@@ -37,7 +37,7 @@ final class RingTable: Sendable {
     var waitingCounts: [UInt32: Int] = [:]
     /// The rings whose last process has ended, oldest first.
     ///
-    /// A ring in this list may have a process again, because another process attached with it.
+    /// A ring in this list may have a process again if another process has attached with the same ring.
     var left: [RingKey] = []
   }
 

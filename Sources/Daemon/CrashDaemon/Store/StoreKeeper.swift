@@ -131,8 +131,8 @@ actor StoreKeeper: Service {
           retry_ms = min(retry_ms * 2, Self.longestRetry_ms)
           break
         }
-        // For example, another report has received the ID in the meantime. Do not try again, because the attempt would
-        // fail again.
+        // The store rejects this report permanently, for example because another report has received the ID. Do not try
+        // again.
         logger.error("cannot store report \(item.report.id): \(error)")
         configuration.analysis.ledger.lose(["store": 1], of: item.owner, process: item.process)
       }
@@ -199,8 +199,8 @@ extension StoreKeeper {
       if error.isCorruption {
         await startAnew(because: error.description)
       } else {
-        // The cause may be a full disk, because removing reports also needs disk space. Another method logs the reports
-        // that wait.
+        // The disk may be full, and removing reports also needs disk space. Another method logs the reports that wait
+        // in memory.
         logger.warning("cannot maintain the store: \(error)")
       }
     }

@@ -68,7 +68,7 @@ final class StoreOutage: Sendable {
     if let failure { note(failure) }
   }
 
-  /// Requests that the store keeper checks the store.
+  /// Asks the store keeper to check the store.
   func wake() { waker.yield() }
 
   /// Returns a stream of all changes after this call.
@@ -122,7 +122,7 @@ final class StoreOutage: Sendable {
 
   /// Records that a file stays in the spool, because the store fails or crashd lacks a resource.
   ///
-  /// The store keeper later requests that the spool is read again.
+  /// The store keeper later asks the pipeline to read the spool again.
   func leaveFile(because error: StoreError? = nil) {
     if let error { note(error) }
     let isFirst = state.withLock { state in

@@ -56,7 +56,7 @@ struct FairQueue<Waiter> {
 
   private struct Account {
     var permits = 0
-    /// The sequence number of the last permit that the account received.
+    /// The sequence number of the last permit that this account received, counted over all accounts.
     var turn: UInt64 = 0
   }
 

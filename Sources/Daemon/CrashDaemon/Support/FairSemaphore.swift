@@ -92,7 +92,7 @@ final class FairSemaphore: Sendable {
     next?(true)
   }
 
-  /// The call wakes at most one waiter, because one permit was returned.
+  /// Wake at most one waiter, because only one permit was returned.
   private func giveBack(_ user: FairUser) {
     let (next, calm): (Callback?, [CheckedContinuation<Void, Never>]) = state.withLock { state in
       state.queue.giveBack(user)

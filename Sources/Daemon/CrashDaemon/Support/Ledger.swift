@@ -24,7 +24,7 @@ final class Ledger: Sendable {
   }
 
   private struct Quiet {
-    /// Each logged line moves this time one second forward.
+    /// The theoretical arrival time of the rate limit: each logged line moves this time one second forward.
     ///
     /// Lines are suppressed while this time is too far in the future; see `admit`.
     var until_ns: UInt64

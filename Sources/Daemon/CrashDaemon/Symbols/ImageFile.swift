@@ -115,7 +115,7 @@ struct ImageFile: Sendable {
     return opened
   }
 
-  /// The directory of the image, as the place for ``ForeignFileWork``.
+  /// The directory of the image, which ``ForeignFileWork`` receives as the place that may block.
   ///
   /// The files of one directory are expected to be on one file system, so if one of them blocks, all of them block.
   var place: String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? path }

@@ -79,8 +79,8 @@ struct UnwindQuestion {
         UnwindRequest.Image(start: image.start, end: image.end, bias: image.bias, tables: place))
     }
     try file.write(request.encoded, at: 0)
-    // The child receives a writable descriptor, so crashd seals the file before this. Therefore, a compromised child
-    // cannot make the file larger.
+    // The child receives a writable descriptor. Therefore, seal the file before the child starts, so that a compromised
+    // child cannot make the file larger.
     try file.seal(staysWritable: false)
     return file
   }

@@ -155,7 +155,7 @@ struct VarlinkServer: Service {
 
   /// Returns the client of a connection.
   ///
-  /// Its access rights are determined once for the whole connection.
+  /// The client's access rights are determined once for the whole connection.
   ///
   /// This method runs on the event loop, so the channel's descriptor cannot be closed during the call. The method
   /// queries the kernel, which does not block the event loop.

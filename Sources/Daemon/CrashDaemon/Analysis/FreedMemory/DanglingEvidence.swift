@@ -9,7 +9,7 @@ struct DanglingEvidence: Sendable, Equatable {
   /// The register that contains a pointer to the block.
   var register: Int
   var state: BlockState
-  /// The part of the sentence that states how the faulting value depends on the block.
+  /// The part of the diagnosis sentence that states how the faulting value depends on the block.
   var tie: String
 
   var text: String { "\(RegisterNames.name(register)) points at \(Address(block)), which is \(state.text), and \(tie)" }
@@ -128,7 +128,7 @@ extension CrashFacts {
       block: block.address, register: Self.swiftSelf, state: block.state, tie: tie)
   }
 
-  /// The part of the sentence about a failed call that passed the object in r13.
+  /// The part of the diagnosis sentence that describes a failed call with the object in r13.
   private var callOfSelf: String? {
     if let target = wildTarget {
       return target >= DiagnosisRule.nullPage ? "the call to \(Address(target)) passed it as self" : nil
@@ -178,8 +178,8 @@ extension CrashFacts {
       // start of a string, or round it down to a multiple of the vector size.
       if value &- key < 256 || key &- value < 64 { return "beside the mark of a freed block" }
     }
-    // Exclude pointers into the heap. In a large heap, a valid pointer may look like a link between freed blocks, or
-    // like a pointer that a retain or release changed.
+    // Exclude values that are valid pointers into the heap. In a large heap, a valid pointer may look like a link
+    // between freed blocks, or like a pointer that a retain or release changed.
     if heap.range.contains(value) || isArena(value) { return nil }
     if heap.isLink(value) || isArenaLink(value), !isUnwritten(value) {
       return "the link from a freed block to the next one"

@@ -6,7 +6,7 @@ import CrashRing
 extension CrashFacts {
   /// The alignment of a heap that glibc creates for a thread, as the exponent of a power of two.
   ///
-  /// The alignment equals the maximum size of this heap (glibc's HEAP_MAX_SIZE).
+  /// The alignment equals the maximum size of a thread's heap (glibc's HEAP_MAX_SIZE).
   private static let arenaBits: UInt64 = 26
 
   /// Whether a value is glibc's link from one freed block in the heap of a thread to the next freed block.

@@ -14,7 +14,7 @@ struct ExpectedClass: Sendable, Equatable {
   var isDerived = false
   /// Whether a variable that contains the object's address has this class.
   ///
-  /// If it is false, the name of the class only occurs in the code of the function.
+  /// If the value is false, the name of the class only occurs in the code of the function.
   var isOfVariable = false
 
   /// The size of the block that glibc allocates for an instance, including the header; 0 if `bytes` is invalid.
