@@ -22,7 +22,8 @@ public struct Limits: Sendable, Equatable {
   public var greeting_ms = 5_000
   /// Wake-ups without a new record, after which crashd ignores all later wake-ups of the same process.
   public var emptyWakes = 100
-  /// How long crashd remembers that it started to symbolicate a list of images, so that it does not start again.
+  /// How long crashd remembers that it requested the symbols of a list of images. During this time, it does not request
+  /// them again.
   public var recentImages_ms = 1_000
   /// The interval at which crashd reads a process's counters of protected classes.
   ///
@@ -39,12 +40,12 @@ public struct Limits: Sendable, Equatable {
 
   /// How long a command that changes a policy waits until the affected processes have applied the change.
   public var control_ms = 2_000
-  /// How long crashd delays the notice of a program's last crash while the report of an earlier process is not stored
-  /// yet.
+  /// How long crashd delays the message to a new process about its program's last crash, while the report of an earlier
+  /// process is not stored yet.
   public var lastCrash_ms = 30_000
-  /// Programs of all users for which crashd keeps dangling statistics.
+  /// Programs of all users for which crashd stores use-after-free statistics.
   public var danglingServices = 1_024
-  /// Programs of one user who is not root for which crashd keeps dangling statistics.
+  /// Programs of one user who is not root for which crashd stores use-after-free statistics.
   public var danglingServicesPerUser = 64
 
   /// Rings that crashd reads, symbolicates and stores concurrently.

@@ -10,7 +10,7 @@ public struct Incident: Sendable, Equatable {
     case guarding
     /// A guard page detected an access out of bounds or after the memory was freed.
     case pages
-    /// A trap ended contained work, but not the process.
+    /// A trap ended contained work (`Shield.isolated`), but not the process.
     case isolated
     /// A source that this version of crashd does not define.
     case other(UInt32)

@@ -1,8 +1,8 @@
 /// The statistics of one class in one build: the counters that crashd increases, and the values that are computed from
 /// them.
 ///
-/// The size of this value in memory does not depend on the number of events. Rates and horizons are values for one
-/// process of the build.
+/// The size of this value in memory does not depend on the number of events. Rates, and horizons (mean times in the
+/// quarantine's queue), are values for one process of the build.
 public struct ClassStatistics: Sendable, Hashable, Codable {
   /// The way in which an access to a deallocated object was detected.
   public enum HitKind: String, Sendable, Hashable, Codable, CaseIterable {

@@ -114,7 +114,7 @@ struct CrashFacts: Sendable {
 
   // The values of si_code that have a sender: SI_USER, SI_QUEUE and SI_TKILL.
   static let senderCodes: Set<Int32> = [0, -1, -6]
-  // The si_code is SI_TIMER; si_pid is then the ID of the timer.
+  // Whether a POSIX timer sent the signal (SI_TIMER). For this si_code, si_pid contains the ID of the timer.
   var isTimer: Bool { record.code == -2 }
 
   /// Whether the program dereferenced a null pointer at a small offset.

@@ -14,9 +14,9 @@ extension CrashPipeline {
         if rings.beginWaiting(ring, of: limits.account(of: ring.user), limit: limits.incidentWaitsPerUser) {
           group.addTask { await self.readIncidents(of: ring, first: number) }
         } else {
-          // Clear the flag without a new reading, because a reading of this ring is already queued and will store these
-          // incidents. If the queued reading fails, `readUnannounced` stores the incidents. After the flag is clear,
-          // crashd accepts the next announcement of the process.
+          // Do not begin a new reading. Either a reading of this ring is already queued, or the account has reached its
+          // limit, and `readUnannounced` stores the incidents. `readUnannounced` also stores them if the queued reading
+          // fails. Clear the flag, so that the process can announce later incidents.
           process.hasNewIncidents.store(false, ordering: .sequentiallyConsistent)
         }
       }

@@ -116,7 +116,7 @@ extension ReportStore {
     return result
   }
 
-  /// How many of the permitted programs and rows a user has.
+  /// The numbers of programs and rows that are charged to a user.
   ///
   /// All owners whose rows are charged to this user are included.
   private struct Use {

@@ -38,7 +38,8 @@ extension ReportStore {
               incident.id, incident.process.ownerKey, incident.process.name, incident.subject,
               incident.source.rawValue, incident.last, json,
             ])
-          // The table has no row with this ID, because replacing the incident's row has deleted this row.
+          // The table `use_after_frees` now has no row with this ID, because replacing the row in `incidents` has
+          // deleted it.
           try UseAfterFree(incident)?.insert(database)
         }
         try Self.evict(

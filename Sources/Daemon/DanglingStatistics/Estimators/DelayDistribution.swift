@@ -34,7 +34,7 @@ public struct DelayDistribution: Sendable, Hashable, Codable {
     for (bin, count) in other.bins { bins[bin] = (bins[bin] ?? WeightedCount()) + count }
   }
 
-  /// The estimated number of all accesses, observed or not, whose delay is within the reach of the explorer.
+  /// The estimated number of all accesses, observed or not, whose delay is at most `Retention.reach_s`.
   public var total: WeightedCount { bins.values.reduce(WeightedCount(), +) }
 
   /// Estimates the number of accesses whose delay is at most `delay_s`.

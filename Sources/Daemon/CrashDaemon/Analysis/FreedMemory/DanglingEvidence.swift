@@ -265,8 +265,9 @@ extension CrashFacts {
 
     /// The smallest value that is accepted as the value of a word of the block.
     ///
-    /// Small numbers are common in memory. Small numbers are accepted only for a reused block, because the first word
-    /// of a reused block may be small. Before the reuse, this word contained the class of the former object.
+    /// Small numbers are common in memory, so a match is usually not evidence. They are accepted only for a reused
+    /// block. The first word of this block contained the class of the former object, and may contain a small number
+    /// after the reuse.
     var leastValue: UInt64 { state.isTaken ? 1 : DiagnosisRule.nullPage }
 
     /// The name of the block's word that has this value; nil if no word of the block has this value.
@@ -341,10 +342,10 @@ extension CrashFacts {
       && image.path.split(separator: "/").last?.hasPrefix("libc.so") == true
   }
 
-  /// The size of the last part of an image that `isArena` accepts.
+  /// The size in bytes of the part at the end of glibc's image in which `isArena` accepts addresses.
   ///
-  /// In glibc 2.36, .data and .bss have 60 KiB together, and the read-only constants end 72 KiB before the end of the
-  /// image.
+  /// In glibc 2.36, .data and .bss take the last 60 KiB of the image, and the read-only constants end 72 KiB before its
+  /// end. The limit of 64 KiB is between these two distances.
   private static let arenaReach: UInt64 = 64 << 10
 
   private func mayBeMetadata(_ address: UInt64) -> Bool {
