@@ -1,4 +1,6 @@
-/// The limits of crashd. A limit without a unit in its name is a maximum number.
+/// The limits of crashd.
+///
+/// A limit without a unit in its name is a maximum number.
 public struct Limits: Sendable, Equatable {
   /// Attached processes of all users.
   public var processes = 4096
@@ -22,8 +24,9 @@ public struct Limits: Sendable, Equatable {
   public var greeting_ms = 5_000
   /// Wake-ups without a new record, after which crashd ignores all later wake-ups of the same process.
   public var emptyWakes = 100
-  /// How long crashd remembers that it requested the symbols of a list of images. During this time, it does not request
-  /// them again.
+  /// How long crashd remembers that it requested the symbols of a list of images.
+  ///
+  /// During this time, it does not request them again.
   public var recentImages_ms = 1_000
   /// The interval at which crashd reads a process's counters of protected classes.
   ///
@@ -54,8 +57,8 @@ public struct Limits: Sendable, Equatable {
   public var looksPerUser = 5
   /// The time that crashd may spend on the rings of one user in a burst.
   ///
-  /// After the burst, the rings of the user have a lower priority. Announced incidents have an allowance of their own,
-  /// and they wait when it is used up.
+  /// After the burst, the rings of the user have a lower priority than the rings of other users. Announced incidents
+  /// have an allowance of their own, and they wait when it is used up.
   public var lookBurst_ms = 200
   /// The average share of time, in percent, that reading the rings of one user may take.
   public var lookShare_percent = 25

@@ -198,7 +198,7 @@ public struct CrashRecord: Sendable, Equatable {
   public var exceedsIsolationBudget = false
   /// Whether the record omits the address, the registers, the memory and the strings.
   ///
-  /// These data are omitted if the spool file belongs to a user who must not read the process's data.
+  /// These parts are omitted if the spool file belongs to a user who must not read the process's data.
   public var isBare = false
 
   /// A copy of a memory range.

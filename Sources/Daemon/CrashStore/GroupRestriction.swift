@@ -9,7 +9,8 @@ struct GroupRestriction {
   private var conditions: [String] = []
   /// The conditions for the table `group_past`.
   ///
-  /// A row of this table covers one hour. A row is included even if only a part of its hour is in the requested period.
+  /// Each row of `group_past` covers one hour. A row is included even if only a part of its hour is in the requested
+  /// period.
   private var pastConditions: [String] = []
   /// The conditions for the table `group_totals`, if its columns can express them.
   private var totalsConditions: [String] = []

@@ -11,7 +11,7 @@ struct GroupSelection {
   /// In this case, SQL alone cannot select the groups, so the store reads each group.
   var needsBuilds: Bool { states.map { $0.contains(.new) != $0.contains(.open) } ?? false }
 
-  /// Whether a group in this state was requested.
+  /// Whether a group in the given state was requested.
   func includes(_ state: String) -> Bool {
     guard let states else { return true }
     return GroupQuery.State(rawValue: state).map(states.contains) ?? false

@@ -106,7 +106,7 @@ extension ReportFilter.Text {
 }
 
 extension ReportFilter {
-  /// Whether a list with this filter and visibility would contain a report that is not stored yet.
+  /// Whether a list with this filter and the given visibility would contain a report that is not stored yet.
   public func includes(_ report: CrashReport, visibility: Visibility) -> Bool {
     let process = report.process
     if let uid = visibility.uid, uid != process.ownerKey { return false }

@@ -83,9 +83,9 @@ extension ReportStore {
     return newest
   }
 
-  /// Returns those of the reports that the store does not contain and has never contained.
+  /// Returns the given reports that the store does not contain and has never contained.
   ///
-  /// The reason for the second condition is that a report that was removed must not appear again.
+  /// A report that the store once contained is excluded, because a removed report must not appear again.
   public func unstored(_ reports: [CrashReport]) throws(StoreError) -> [CrashReport] {
     if reports.isEmpty { return [] }
     let pool = try pool

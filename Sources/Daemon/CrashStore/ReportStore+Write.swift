@@ -94,9 +94,9 @@ extension ReportStore {
     return old == report
   }
 
-  /// Inserts a report with this event number; if the number is nil, with the next number.
+  /// Inserts a report with the given event number; if the number is nil, with the next event number.
   ///
-  /// Precondition: the store has no report with this id.
+  /// Precondition: the store has no report with the same ID.
   @discardableResult
   static func insert(
     _ report: CrashReport, json: Data, raw: [UInt8]?, as number: Int64? = nil, into database: Database

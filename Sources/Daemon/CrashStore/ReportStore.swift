@@ -28,7 +28,7 @@ public final class ReportStore: Sendable {
   }
 
   private let state: Mutex<State>
-  /// A thread holds this lock during each write, and while it replaces the database.
+  /// A thread holds the lock `writing` during each write, and while it replaces the database.
   ///
   /// Therefore, no write changes a database that was set aside.
   let writing = Mutex<Void>(())
@@ -136,11 +136,11 @@ public final class ReportStore: Sendable {
     configuration.maximumReaderCount = 4
     configuration.label = "reports"
     configuration.prepareDatabase { database in
-      // With this setting, a crash of the machine may lose the last transactions, but does not damage the database.
-      // SQLite documents this for databases in WAL mode.
+      // With `synchronous = NORMAL`, a crash of the machine may lose the last transactions, but does not damage the
+      // database. SQLite documents this for databases in WAL mode.
       try database.execute(sql: "PRAGMA synchronous = NORMAL")
-      // This setting allows SQLite to return free pages to the file system. The setting has no effect on a database
-      // that already has tables.
+      // The setting `auto_vacuum` allows SQLite to return free pages to the file system. The setting has no effect on a
+      // database that already has tables.
       if !database.configuration.readonly { try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
     }
     makePrivately(path)

@@ -57,7 +57,7 @@ import Glibc
 
   /// Returns the section of `items` items that begins at `offset`; nil if the section would exceed the file.
   ///
-  /// Precondition: the section is not used after this object was released.
+  /// Precondition: the section is not used after this `MappedFile` was released.
   func section<Item: BitwiseCopyable>(at offset: Int, count items: UInt32) -> MappedSection<Item>? {
     guard offset >= 0, offset <= count, Int(items) <= (count - offset) / MemoryLayout<Item>.stride else { return nil }
     // The preceding guard ensures that all items are within the mapping. The file is not empty, so the base address of

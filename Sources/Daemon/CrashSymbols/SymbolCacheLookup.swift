@@ -107,8 +107,8 @@ extension SymbolCache {
       let next = sections.starts.upperBound(
         of: UInt8(truncatingIfNeeded: offset & SymbolCacheFormat.pageMask), from: low, to: high)
     else { return nil }
-    // If no range in this page starts at or before the address, the last range of the earlier pages contains the
-    // address.
+    // If no range in the address's page starts at or before the address, the last range of the earlier pages contains
+    // the address.
     guard next > 0, let index = sections.ranges[next &- 1], index != SymbolCacheFormat.none else { return nil }
     return index
   }

@@ -61,7 +61,7 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
   public private(set) var attributedCrashes: Double = 0
   /// The total number of days in which hits were counted.
   public private(set) var observed_days: Double = 0
-  /// The number of requests that the service served in this time, if the service reports requests.
+  /// The number of requests that the service served in these days, if the service reports requests.
   public private(set) var requests: Double = 0
   /// The number of bytes for one quarantined object.
   public var bytesPerSlot: Double

@@ -119,9 +119,9 @@ public enum AccessGroup: Sendable, Equatable {
 
 /// The group database of the system.
 struct GroupNames: Sendable {
-  /// Returns the ID of a group; nil if no group has this name.
+  /// Returns the ID of the group with the given name; nil if no group has this name.
   var find: @Sendable (String) throws(SystemError) -> UInt32?
-  /// Returns whether the group with this ID has this name.
+  /// Returns whether the group with the given ID has the given name.
   var has: @Sendable (UInt32, String) throws(SystemError) -> Bool
 
   static let system = GroupNames(

@@ -98,8 +98,8 @@ struct CrashFacts: Sendable {
   var isDenied: Bool { isMemoryFault && record.code != 1 }
   /// Whether the kernel sent the signal for a general protection fault.
   ///
-  /// In this case, si_addr is 0 and is not an address. If the faulting address is computed from rsp or rbp, the
-  /// processor reports a stack fault instead of a general protection fault, and Linux sends SIGBUS.
+  /// For a general protection fault, si_addr is 0 and is not an address. If the faulting address is computed from rsp
+  /// or rbp, the processor reports a stack fault instead of a general protection fault, and Linux sends SIGBUS.
   var isGeneralProtection: Bool {
     (record.signal == SIGSEGV || record.signal == SIGBUS) && !record.isBare && record.code == 128
   }

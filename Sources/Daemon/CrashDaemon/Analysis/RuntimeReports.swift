@@ -43,7 +43,7 @@ struct RuntimeReports: Sendable, Equatable {
 
   /// The prefixes of the standard library's fatal messages, which may follow a file and a line.
   private static let fatalWords = ["Fatal error", "Precondition failed", "Assertion failed"]
-  /// The beginnings of the other messages with which the runtime ends the process.
+  /// The beginnings of all other messages with which the Swift runtime ends the process.
   private static let fatalBeginnings = [
     "Could not cast value of type ", "Fatal access conflict detected", "Incorrect actor executor assumption",
     "Object 0x", "Attempted to read an unowned reference", "Attempted to retain object",

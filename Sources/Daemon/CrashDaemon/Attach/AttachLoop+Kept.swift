@@ -35,7 +35,8 @@ extension AttachLoop {
       configuration.events.yield(.attached(process, ImageFile.list(images)))
       announce(process)
     }
-    // Read these connections after the stored processes, because a hello may be the second hello of a stored process.
+    // Read the stored connections after the stored processes, because a hello may be the second hello of a stored
+    // process.
     var trials = configuration.trials
     for kept in configuration.keptConnections {
       configuration.heartbeat.beat()

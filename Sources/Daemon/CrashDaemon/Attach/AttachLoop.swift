@@ -40,7 +40,7 @@ struct AttachLoop {
     var kept: [KeptProcess] = []
     /// The connections that an earlier crashd stored in systemd before it read their hellos.
     var keptConnections: [KeptConnection] = []
-    /// Counts how often crashd crashed while it read a hello; nil if these attempts are not counted.
+    /// Counts the crashes of crashd that occurred while it read a hello; nil if these crashes are not counted.
     var trials: (any HelloBook)?
     /// The protection plans that are in force.
     var board = ProtectionBoard()
@@ -66,7 +66,7 @@ struct AttachLoop {
     var keptName: String?
     /// Whether the process has sent another hello, on another connection.
     ///
-    /// The other connection then reports the end of the process.
+    /// In this case, the other connection reports the end of the process.
     var isSuperseded = false
     /// The control messages that crashd sends to the process.
     var control = ControlQueue()

@@ -28,7 +28,7 @@ struct ProcessFacts: Sendable {
   /// The environment of the process, as it was at the attach.
   var context = ProcessContext()
 
-  /// Whether both values describe the same kernel process.
+  /// Whether this value and `other` describe the same kernel process.
   ///
   /// Two processes never have the same pid and start time, and never the same pidfd inode.
   func isSameProcess(as other: ProcessFacts) -> Bool {

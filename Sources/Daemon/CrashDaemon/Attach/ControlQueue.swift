@@ -48,7 +48,9 @@ struct ControlQueue {
     outcome.begin(plan)
   }
 
-  /// Adds a message about the last crash of the process's program. The message is not part of a plan.
+  /// Adds a message about the last crash of the process's program.
+  ///
+  /// The message is not part of a plan.
   mutating func add(_ notice: LastCrashNotice) {
     let message = notice.message
     waiting.append(

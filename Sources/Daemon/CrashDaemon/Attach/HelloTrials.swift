@@ -20,13 +20,13 @@ protocol HelloBook: Sendable {
 struct HelloTrials: HelloBook {
   enum Verdict: Equatable {
     case look
-    /// crashd has crashed too often while it read this hello, so it must not read the hello again.
+    /// crashd has crashed too often while it read the hello, so it must not read the hello again.
     ///
     /// The hello stays unread in systemd's descriptor store.
     case skip
     /// There are too many hellos that must not be read.
     ///
-    /// crashd removes this hello from systemd's descriptor store.
+    /// In this case, crashd removes the hello from systemd's descriptor store.
     case giveUp
   }
 

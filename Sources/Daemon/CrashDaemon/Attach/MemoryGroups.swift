@@ -4,13 +4,13 @@ import Glibc
 struct MemoryShare: Sendable, Equatable {
   /// The path of the control group.
   var cgroup: String
-  /// The number of OOM kills that may have killed this process.
+  /// The number of OOM kills that may have killed the ended process.
   var kills: Int
-  /// The number of processes that these OOM kills may have killed, including this process.
+  /// The number of processes that these OOM kills may have killed, including the ended process.
   ///
   /// Each of these processes was killed, or its exit status is not known yet.
   var candidates = 1
-  /// Whether one of the OOM kills is attributed to this process.
+  /// Whether one of the OOM kills is attributed to the ended process.
   var isVictim = false
 }
 

@@ -26,7 +26,7 @@ struct TimeBounds: Sendable, Equatable {
   /// be corrected slightly.
   private static let slack_ns: UInt64 = 1_000_000_000
 
-  /// The values of both clocks, read at the same time.
+  /// The values of CLOCK_REALTIME and CLOCK_BOOTTIME, read at the same time.
   struct Clocks: Sendable {
     var real_ns: UInt64
     var boot_ns: UInt64

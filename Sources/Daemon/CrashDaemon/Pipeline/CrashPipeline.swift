@@ -110,7 +110,7 @@ final class CrashPipeline: Service {
       for await event in events { handle(event, in: &group) }
       watching.cancel()
       recorded.continuation.finish()
-      // All reports are stored here, so crashd cancels the unwind cross-checks that still run or wait.
+      // At this point, all reports are stored, so crashd cancels the unwind cross-checks that still run or wait.
       await analysis.unwinder.stop()
       state.withLock { $0.isStopping = true }
       await spooler.stop()
@@ -187,8 +187,9 @@ final class CrashPipeline: Service {
     return announcement == .begins
   }
 
-  /// Ordering: count the new reading in `drains` while the lock is held. A stop of crashd then waits for every reading
-  /// that began earlier.
+  /// Ordering: count the new reading in `drains` while the lock is held.
+  ///
+  /// A stop of crashd then waits for every reading that began earlier.
   private func counted(_ announcement: ProcessLife.Announcement) -> ProcessLife.Announcement {
     if announcement == .begins { drains.begin() }
     return announcement

@@ -28,7 +28,7 @@ actor SpoolTaker {
   ///
   /// The set ensures that each of these failures is logged only once for a file.
   private var toldFiles: Set<String> = []
-  /// The names of the files to read again after a change of the store, and the value of `leavings` when this work
+  /// The names of the files to read again after a change of the store, and the value of `leavings` when the reading
   /// began.
   private var pass: (names: Set<String>, leavings: UInt64?)?
   private var taking: Task<Void, Never>?
@@ -134,7 +134,7 @@ extension SpoolTaker {
     if spool.identity(of: name) != nil { await take([name]) }
   }
 
-  /// Reads the files with these names, or all files of the spool if `names` is nil.
+  /// Reads the files with the given names, or all files of the spool if `names` is nil.
   ///
   /// Even with several concurrent callers, only one file is read at a time.
   func take(_ names: [String]?) async {

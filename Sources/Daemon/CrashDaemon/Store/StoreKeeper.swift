@@ -69,7 +69,7 @@ actor StoreKeeper: Service {
     let forwarding = Task {
       for await _ in news {
         outage.wake()
-        // One iteration handles all events that occur in this interval. If many processes crash at once, one iteration
+        // One iteration handles all events that occur during the sleep. If many processes crash at once, one iteration
         // for each event would cost as much as storing the reports.
         try await Task.sleep(for: .milliseconds(Self.betweenLooks_ms))
       }

@@ -71,7 +71,7 @@ final class StoreOutage: Sendable {
   /// Asks the store keeper to check the store.
   func wake() { waker.yield() }
 
-  /// Returns a stream of all changes after this call.
+  /// Returns a stream of all changes in the health of the store after this call.
   ///
   /// The stream drops no change.
   func changes() -> AsyncStream<Change> {
@@ -205,7 +205,7 @@ final class StoreOutage: Sendable {
   /// - Returns: Whether the store was failing before.
   func recovered() -> Bool {
     state.withLock { state in
-      // A report that was added since then shows that the store has failed again.
+      // A report that is held in memory shows that the store has failed again.
       guard state.held.isEmpty else { return false }
       defer { (state.failure, state.since) = (nil, nil) }
       return state.failure != nil

@@ -69,7 +69,9 @@ final class FairSemaphore: Sendable {
     return isGranted ? Permit(self, user, isHeld: true) : nil
   }
 
-  /// Ends the waiting of all callers, also of later callers.
+  /// Ends the waiting of all callers.
+  ///
+  /// Callers that arrive later do not wait, either.
   ///
   /// All waiters receive void permits, for which `isHeld` is false.
   func stop() {

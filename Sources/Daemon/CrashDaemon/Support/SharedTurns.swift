@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// One run of the work serves all callers that requested it before the run began.
 ///
-/// Without this, two concurrent readers of one ring could both count the same incidents as new.
+/// Without this type, two concurrent readers of one ring could both count the same incidents as new.
 final class SharedTurns<Key: Hashable & Sendable>: Sendable {
   private enum Role { case leads, isServed }
   private typealias Asker = CheckedContinuation<Role, Never>

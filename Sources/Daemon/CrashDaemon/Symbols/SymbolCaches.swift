@@ -8,7 +8,7 @@ import Logging
 actor SymbolCaches {
   enum Entry {
     case ready(SymbolCache, lastUse: UInt64)
-    /// The cache is being built from one of these files.
+    /// The cache is being built from one of the given files.
     ///
     /// There may be several files, because a process may report a file that does not have this build ID.
     case pending([ImageFile.Identity: Source])
@@ -97,9 +97,9 @@ actor SymbolCaches {
 
   /// A crash that waits for caches.
   struct Waiter {
-    /// The caches for which this crash still waits.
+    /// The caches for which the crash still waits.
     var names: Set<CacheName>
-    /// Partial caches for the addresses of this crash, for builds whose complete caches are not ready.
+    /// Partial caches for the addresses of the crash, for builds whose complete caches are not ready.
     var hasty: [CacheName: SymbolCache] = [:]
     /// Resumes the waiting task; nil when the crash no longer waits.
     var continuation: CheckedContinuation<Void, Never>?
@@ -144,7 +144,7 @@ actor SymbolCaches {
 
 // Builds symbol caches.
 extension SymbolCaches {
-  /// Builds the caches of these images that do not exist.
+  /// Builds the missing caches of the given images.
   ///
   /// The method returns when the jobs are queued.
   func prepare(_ images: [ImageFile], for user: UInt32) async {
@@ -353,7 +353,7 @@ extension SymbolCaches {
     var gaps: [String: SymbolGap]
   }
 
-  /// Starts jobs for the caches of these images that do not exist.
+  /// Starts jobs for the missing caches of the given images.
   ///
   /// Returns the answer if the caller need not wait for a job; otherwise nil. One call of this actor does all of this,
   /// because each call waits a long time if many processes crash at once. If the result is nil, the caller must
@@ -370,9 +370,10 @@ extension SymbolCaches {
     return Answer(caches: found, gaps: gaps(of: wanted.keys, found, for: user))
   }
 
-  /// Waits for the caches that are being built, and returns the caches that `user` may use for these link addresses.
+  /// Waits for the caches that are being built, and returns the caches that `user` may use for the link addresses in
+  /// `wanted`.
   ///
-  /// If the complete caches take too long, the answer contains partial caches with only these addresses.
+  /// If the complete caches take too long, the answer contains partial caches, which cover only these addresses.
   func caches(
     of wanted: [String: Set<UInt64>], for user: UInt32, timeout_ms: Int
   ) async -> [String: SymbolCache] {

@@ -95,8 +95,8 @@ struct KeptProcess: Sendable {
   var ring: RingSource
   var pidfd: Descriptor
 
-  /// Returns nil if crashd does not create names of this form, or if the descriptors are not exactly one ring and one
-  /// other descriptor.
+  /// Returns nil if the name does not have the form that crashd creates, or if the descriptors are not exactly one ring
+  /// and one other descriptor.
   init?(name: String, descriptors: [Descriptor]) {
     let numbers = name.split(separator: "-").suffix(2)
     guard descriptors.count == 2, numbers.count == 2, let uid = numbers.first.flatMap({ UInt32($0) }),

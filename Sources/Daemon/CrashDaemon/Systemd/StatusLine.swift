@@ -97,7 +97,7 @@ final class StatusLine: Service {
 
 /// Notifies systemd when crashd is ready and when crashd stops.
 ///
-/// This service is among the last to start and among the first to stop.
+/// This service starts after almost all other services, and stops before almost all other services.
 struct Readiness: Service {
   let notifier: Notifier
 

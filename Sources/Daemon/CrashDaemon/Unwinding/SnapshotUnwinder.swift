@@ -93,7 +93,7 @@ actor SnapshotUnwinder {
     return await unwind(contents, for: user)
   }
 
-  /// Unwinds the crashed threads of a ring again, and reads the ring only when this is necessary.
+  /// Unwinds the crashed threads of a ring again, and reads the ring as late as possible.
   ///
   /// The method reads the ring only when a permit is free and no ring waits for its first reading. Before this, it
   /// holds only the list `images` in memory.

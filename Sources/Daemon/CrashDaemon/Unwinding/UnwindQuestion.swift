@@ -6,9 +6,9 @@ import LinuxSystem
 struct UnwindQuestion {
   /// The first crashed threads whose records contain a copy of the stack; at most eight threads.
   let records: [CrashRecord]
-  /// The images into which a register or a word of these stacks points.
+  /// The images into which a register or a stack word of `records` points.
   ///
-  /// Every return address is one of these words, so libunwind needs no other images.
+  /// Every return address is a stack word, so libunwind needs no other images.
   let images: [RingContents.Image]
 
   /// Returns nil if the ring has no stack to unwind.

@@ -51,7 +51,8 @@ struct VarlinkServer: Service {
   }
 
   private func serve() async throws {
-    // The server's NIO channel takes ownership of this duplicate of the listening descriptor, and closes the duplicate.
+    // The server's NIO channel takes ownership of its descriptor and closes it. Therefore, duplicate the listening
+    // descriptor.
     let copy = fcntl(listener.number, F_DUPFD_CLOEXEC, 3)
     guard copy >= 0 else { throw SystemError("copy the listening socket") }
     let messageBytes = limits.messageBytes
@@ -127,8 +128,8 @@ struct VarlinkServer: Service {
         do {
           try await connection.serve()
         } catch let error as FrameBoundary.TooLong {
-          // Log this before the connection is closed, so that the log line exists when the client detects that the
-          // connection is closed.
+          // Log the refusal before the connection is closed, so that the log line exists when the client detects that
+          // the connection is closed.
           ledger.refuse("call", from: peer, because: "longer than \(error.limit) bytes")
         }
       }

@@ -18,9 +18,9 @@ public struct EventCount: Codable, Sendable, Equatable {
   public var kind: String
   /// The cause of a crash, or the kind of an incident.
   public var detail: String
-  /// The number of these events.
+  /// The number of events of this kind in the program.
   public var count: Int
-  /// The time of the last of these events, as RFC 3339 in UTC.
+  /// The time of the last event of this kind in the program, as RFC 3339 in UTC.
   public var last: String
 
   /// The kinds of events that the store counts.

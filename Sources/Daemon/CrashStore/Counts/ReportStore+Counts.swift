@@ -122,7 +122,7 @@ extension ReportStore {
   private struct Use {
     var programs = 0
     var rows = 0
-    /// Whether the owner already has rows for this program.
+    /// Whether the owner already has rows for the event's program.
     var isKnown = false
     var owners: [Int64] = []
   }
@@ -149,7 +149,7 @@ extension ReportStore {
     }
   }
 
-  /// Removes the rows of those programs of the owners that had no event for the time `rest_s`.
+  /// Removes the rows of the owners' programs that had no event for the time `rest_s`.
   private static func forget(_ event: EventCount.Event, of owners: [Int64], in database: Database) throws {
     let limit = Timestamp.string(
       since1970_ns: UInt64(max(0, Date().timeIntervalSince1970 - Double(EventCount.rest_s)) * 1e9))

@@ -184,7 +184,7 @@ extension ReportStore {
           return false
         }
         try oldEpoch.write(to: database)
-        // Migrations and removed rows have left entries in `sqlite_sequence`, which are replaced here.
+        // Replace the entries in `sqlite_sequence`, which migrations and removed rows have left.
         try database.execute(sql: "DELETE FROM sqlite_sequence WHERE name IN ('reports', 'incidents')")
         try database.execute(
           sql: "INSERT INTO sqlite_sequence (name, seq) VALUES ('reports', ?), ('incidents', ?)",
@@ -217,7 +217,7 @@ extension ReportStore {
 
   /// Reads the rows whose event numbers are in a range.
   ///
-  /// If this fails, the method reads the rows one by one.
+  /// If one query for all rows fails, the method reads the rows one by one.
   private static func rows(
     from first: Int64, through last: Int64, in old: DatabaseQueue, _ rescued: inout Rescued
   ) -> [OldRow] {

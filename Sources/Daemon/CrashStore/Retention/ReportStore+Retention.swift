@@ -194,7 +194,7 @@ extension ReportStore {
   private func shrink(_ policy: RetentionPolicy, freeBytes: Int?) throws(StoreError) -> RetentionStep? {
     let size = try size()
     let lacking = freeBytes.map { max(0, policy.keepFreeBytes - $0) } ?? 0
-    // Return free pages to the file system before reports are removed, because this may be sufficient.
+    // Return free pages to the file system before reports are removed, because the returned space may be sufficient.
     if size.freePages > 0, lacking > 0 || size.freePages * size.pageBytes > max(policy.bytes / 8, 4 << 20) {
       let pages = try giveBack()
       if pages > 0 { return .gaveBack(pages: pages) }

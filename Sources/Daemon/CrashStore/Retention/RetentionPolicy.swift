@@ -46,9 +46,9 @@ struct GrownGroups {
     var uid: Int64
   }
 
-  /// The names of these groups.
+  /// The names of the groups that may have too many reports.
   ///
-  /// If the value is nil, any group may have too many reports, for example after crashd started.
+  /// If the value is nil, any group may have too many, for example after crashd started.
   var names: Set<Name>?
   /// The groups that the current pass skips, because subscribers have not read all of their reports.
   var spared: Set<Name> = []

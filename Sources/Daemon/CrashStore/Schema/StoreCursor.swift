@@ -26,7 +26,7 @@ public struct StoreCursor: Sendable, Hashable, Comparable, CustomStringConvertib
 
   /// Parses the string form of a cursor.
   ///
-  /// Returns nil if the cursor belongs to another store or is of the other kind.
+  /// Returns nil if the cursor belongs to another store or is not of the given kind.
   public init?(_ text: String, of epoch: StoreEpoch, kind: Kind = .event) {
     guard let sequence = epoch.sequence(of: text, kind) else { return nil }
     self.init(epoch: epoch, sequence: sequence, kind: kind)

@@ -31,7 +31,7 @@ public struct UnwindTablesHeader: Sendable, Equatable {
   static let magic = Array("CSUNW1\0\0".utf8)
   private static let buildIDLimit = 64
 
-  /// The CRC-32C of all bytes after this field.
+  /// The CRC-32C of all bytes that follow the checksum in the file.
   public var checksum: UInt32
   /// The bytes of the image's build ID; empty if the image has none.
   public var buildID: [UInt8]

@@ -61,7 +61,7 @@ extension DelayDistribution {
 }
 
 extension WeightedCount {
-  /// Subtracts a count that is a part of this count.
+  /// Subtracts `part`, which is a part of this count.
   fileprivate func without(_ part: WeightedCount) -> WeightedCount {
     let rest = self + part.scaled(by: -1)
     // A very small difference is a rounding error. The difference must not be treated as an event whose weight is zero.

@@ -53,7 +53,7 @@ public struct StopRule: Sendable, Hashable, Codable {
 public struct RateDrop: Sendable, Hashable, Codable {
   /// The factor of the drop for which the e-process is designed: a drop to a fifth of the rate.
   ///
-  /// If the drop is larger, it is detected earlier, and if it is smaller, it is detected later.
+  /// A larger drop is detected earlier than the designed drop, and a smaller drop is detected later.
   public static let designedDrop = 5.0
 
   private var logValue = 0.0

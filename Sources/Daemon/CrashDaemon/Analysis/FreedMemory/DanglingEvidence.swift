@@ -245,7 +245,8 @@ extension CrashFacts {
     }
   }
 
-  /// The offset from a pointer to a recorded word with this value; nil if there is no such word near the pointer.
+  /// The offset from `pointer` to the recorded memory word with the value `word`; nil if no word near the pointer has
+  /// this value.
   ///
   /// The search ends at the largest offset that a method or field is expected to have.
   private func distance(to word: UInt64, from pointer: UInt64) -> UInt64? {
@@ -270,7 +271,7 @@ extension CrashFacts {
     /// after the reuse.
     var leastValue: UInt64 { state.isTaken ? 1 : DiagnosisRule.nullPage }
 
-    /// The name of the block's word that has this value; nil if no word of the block has this value.
+    /// The name of the block's word that has the given value; nil if no word of the block has the value.
     func place(of value: UInt64) -> String? {
       // A deinitialized object still has its class, so a fault through its first word has another cause.
       if value == words.0, state != .deinitialized { return "first word" }

@@ -49,8 +49,8 @@ struct FieldGuess {
     return variable.isMemory ? facts.memory.word(at: value) : value
   }
 
-  /// Whether this pointer may be the faulting pointer, because it is null or equals the value of the instruction's
-  /// register.
+  /// Whether a pointer with the given value may be the faulting pointer, because the value is null or equals the value
+  /// of the instruction's register.
   private func isNull(_ value: UInt64) -> Bool {
     guard value != 0 else { return true }
     guard value < DiagnosisRule.nullPage, let base = facts.operand?.base else { return false }
