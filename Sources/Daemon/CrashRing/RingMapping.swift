@@ -72,7 +72,7 @@ public final class RingMapping: Sendable {
 
   /// Reads which part of the program's memory the records contain.
   ///
-  /// The process may change this value at any time.
+  /// The process may change the mode at any time.
   public func memoryMode() -> RingContents.MemoryFacts.Mode {
     defer { letGo() }
     return reader.memoryMode()
@@ -80,7 +80,7 @@ public final class RingMapping: Sendable {
 
   /// Whether the process wakes crashd when it records incidents.
   ///
-  /// The process may change this value at any time.
+  /// The process may change its answer at any time.
   public func announcesIncidents() -> Bool {
     defer { letGo() }
     return reader.announcesIncidents()
@@ -199,7 +199,7 @@ private final class Memory: @unchecked Sendable {
   }
 
   deinit {
-    // init mapped this memory with this size, and no code uses the pointer after deinit.
+    // The initializer mapped the memory at this address with this size, and no code uses the pointer after deinit.
     unsafe munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count)
   }
 
@@ -213,8 +213,8 @@ private final class Memory: @unchecked Sendable {
   func fill(from descriptor: Int32) throws(RingError) {
     var offset = 0
     while offset < RingLayout.size {
-      // The target range is within the mapping, because offset + count is at most the size of the mapping. init made
-      // the mapping writable for this purpose.
+      // The target range is within the mapping, because offset + count is at most the size of the mapping. The
+      // initializer made the mapping writable.
       let count = unsafe pread(
         descriptor, UnsafeMutableRawPointer(mutating: bytes.baseAddress)?.advanced(by: offset),
         RingLayout.size - offset, off_t(offset))

@@ -98,7 +98,7 @@ public struct RingReader: @unchecked Sendable {
 
   /// Reads only incidents and protected classes, and the images that contain their addresses.
   ///
-  /// Reading only these parts takes much less time than `contents()`, and is meant for running processes.
+  /// This method takes much less time than `contents()`, and is meant for running processes.
   public func observations() -> (incidents: [Incident], classes: [ProtectedClass], images: [RingContents.Image]) {
     var losses = Losses()
     let header = unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)
@@ -116,14 +116,14 @@ public struct RingReader: @unchecked Sendable {
 
   /// Reads which part of the program's memory the records contain.
   ///
-  /// The process may change this value at any time.
+  /// The process may change the mode at any time.
   public func memoryMode() -> RingContents.MemoryFacts.Mode {
     mode(unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0))
   }
 
   /// Whether the process wakes crashd when it records incidents.
   ///
-  /// The process may change this value at any time.
+  /// The process may change its answer at any time.
   public func announcesIncidents() -> Bool {
     unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)[\.announces_incidents] != 0
   }

@@ -83,10 +83,10 @@ struct ReportConditions {
 }
 
 extension ReportFilter {
-  /// Returns the SQL that tests whether a row of `report_tags` has the tag with this number in the filter.
+  /// Returns the SQL that tests whether a row of `report_tags` has the tag with the given number in the filter.
   static func isTag(_ number: Int) -> String { "key = :tag\(number)_key AND value = :tag\(number)_value" }
 
-  /// Returns the SQL that tests whether a report has the tag with this number in the filter.
+  /// Returns the SQL that tests whether a report has the tag with the given number in the filter.
   ///
   /// `sequence` is an SQL expression for the event number of the report.
   static func hasTag(_ number: Int, of sequence: String) -> String {

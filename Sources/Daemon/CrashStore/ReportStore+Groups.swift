@@ -3,7 +3,7 @@ import GRDB
 
 /// A group that matches the filter of a query.
 ///
-/// The value contains the number of crashes only if the stored sums can be used with this filter.
+/// The value contains the number of crashes only if the filter permits the use of the stored sums.
 private struct FoundGroup: Decodable, FetchableRecord {
   var key: String
   var uid: Int64

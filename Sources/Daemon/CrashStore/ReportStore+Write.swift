@@ -21,7 +21,7 @@ extension ReportStore {
   ///
   /// A replaced report gets a new cursor and is a new event, so that subscribers receive it again. The store does not
   /// change in two cases: the report differs from the stored report only in its timing, or the report was removed
-  /// earlier. The report of a restricted process stays restricted, even if crashd did not know the second time that the
+  /// earlier. The report of a restricted process stays restricted, even if the replacing report does not state that the
   /// process is restricted. Otherwise, the user of the process could read the report.
   /// - Parameters:
   ///   - report: The report to store.

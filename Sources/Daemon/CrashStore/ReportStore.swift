@@ -137,7 +137,7 @@ public final class ReportStore: Sendable {
     configuration.label = "reports"
     configuration.prepareDatabase { database in
       // With `synchronous = NORMAL`, a crash of the machine may lose the last transactions, but does not damage the
-      // database. SQLite documents this for databases in WAL mode.
+      // database. SQLite documents this property for databases in WAL mode.
       try database.execute(sql: "PRAGMA synchronous = NORMAL")
       // The setting `auto_vacuum` allows SQLite to return free pages to the file system. The setting has no effect on a
       // database that already has tables.

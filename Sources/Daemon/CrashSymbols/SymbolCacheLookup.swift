@@ -100,8 +100,8 @@ extension SymbolCache {
   func locationIndex(at linkAddress: UInt64) -> UInt32? {
     guard linkAddress >= sections.base, let offset = UInt32(exactly: linkAddress - sections.base) else { return nil }
     let page = (offset >> SymbolCacheFormat.pageBits) &- sections.firstPage
-    // If the address is below the first page, this subtraction wraps around. The result is then a page number that is
-    // too large, and the look-ups return nil.
+    // If the address is below the first page, the preceding subtraction wraps around. The result is then a page number
+    // that is too large, and the look-ups return nil.
     guard
       let low = sections.pages[page], let high = sections.pages[page &+ 1],
       let next = sections.starts.upperBound(

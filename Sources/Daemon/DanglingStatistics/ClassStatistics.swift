@@ -95,8 +95,8 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
 
   /// Adds a hit with its kind, its delay and its call site.
   ///
-  /// `retention` contains the probabilities that objects of this process were still in quarantine at that time. A hit
-  /// of kind `audit` has no delay, because the time of its access is unknown.
+  /// `retention` contains the probabilities that objects of the process were still in quarantine at the time of the
+  /// hit. A hit of kind `audit` has no delay, because the time of its access is unknown.
   public mutating func observeHit(kind: HitKind, delay_s: Double?, group: String, retention: Retention? = nil) {
     hits[kind, default: 0] += 1
     coverage.add(group: group)

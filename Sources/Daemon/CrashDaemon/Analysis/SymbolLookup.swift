@@ -49,7 +49,7 @@ struct OpenCaches: SymbolLookup {
     return cache.framesWithNearestLines(at: linkAddress).map { frame in
       guard unreadable.contains(frame.mangled) else { return frame }
       var shown = frame
-      // This prefix makes every demangler reject the name.
+      // The prefix `?` makes every demangler reject the name.
       shown.mangled = "?" + frame.mangled
       return shown
     }

@@ -86,8 +86,8 @@ struct AttachHello: Equatable {
     let count = Int(hello.image_count)
     let images = unsafe message.withUnsafeBytes { bytes in
       (0..<count).map { index in
-        // `index` is below CS_ATTACH_IMAGE_LIMIT, which is the length of the array that begins at this offset of the
-        // checked message.
+        // `index` is below CS_ATTACH_IMAGE_LIMIT, which is the length of the array at `imagesOffset` in the checked
+        // message.
         Int(unsafe bytes.loadUnaligned(fromByteOffset: Self.imagesOffset + 2 * index, as: UInt16.self))
       }
     }

@@ -48,7 +48,7 @@ struct AttachLoop {
     var lastCrashes = LastCrashBox()
     /// The settings, which contain the rules about processes whose memory must not be stored.
     var settings = LiveSettings()
-    /// The heartbeat of this loop for the watchdog.
+    /// The heartbeat of the attach thread's loop for the watchdog.
     var heartbeat = Heartbeat("attach")
   }
 
@@ -115,7 +115,7 @@ struct AttachLoop {
     try poller.add(configuration.spool.descriptor, token: Self.spoolToken)
   }
 
-  /// The number of connections, including those whose hello was not read yet.
+  /// The number of connections, including connections whose hello was not read yet.
   var connectionCount: Int { connections.count }
 
   /// Runs the loop until a command stops it.
@@ -168,13 +168,13 @@ struct AttachLoop {
     }
   }
 
-  /// Reads all connections now, including those that the poller has not reported yet.
+  /// Reads all connections now, including connections that the poller has not reported yet.
   private mutating func settleAll() throws(SystemError) {
     for token in try poller.wait(timeout_ms: 0) { handle(token) }
     settle(nil)
   }
 
-  /// Reads the connections of one process now, including those that the poller has not reported yet.
+  /// Reads the connections of one process now, including connections that the poller has not reported yet.
   ///
   /// If the pid is nil, all connections are read.
   private mutating func settle(_ pid: Int32?) {

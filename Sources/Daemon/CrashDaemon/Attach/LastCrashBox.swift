@@ -62,7 +62,7 @@ final class LastCrashBox: Sendable {
   /// Sets the callback that runs on any thread after a notice was added.
   func onChange(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
 
-  /// Adds a notice for the process whose connection has this number.
+  /// Adds a notice for the process whose connection has the given number.
   func put(_ notice: LastCrashNotice, for number: UInt64) {
     let wake = state.withLock { state in
       state.notices[number] = notice

@@ -6,7 +6,7 @@ struct MemoryEvents: Sendable, Equatable {
   var cgroup: String
   /// The path of the file that contains the counter.
   var path: String
-  /// The key in front of the counter in this file.
+  /// The key in front of the counter in the file at `path`.
   private static let word = "oom_kill"
 
   /// The value of the counter when the process attached.
@@ -15,7 +15,7 @@ struct MemoryEvents: Sendable, Equatable {
   /// Finds the OOM kill counter of a process: the counter of its first control group that has one.
   /// - Parameters:
   ///   - text: The content of `/proc/PID/cgroup`.
-  ///   - read: Reads a file with this path; returns nil if this fails.
+  ///   - read: Reads the file at a path; returns nil if the file cannot be read.
   /// - Returns: The counter; nil if no control group of the process has a counter.
   static func of(cgroups text: String, read: (String) -> String?) -> MemoryEvents? {
     for found in ControlGroup.list(text) {

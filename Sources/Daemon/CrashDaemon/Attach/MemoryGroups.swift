@@ -27,7 +27,7 @@ struct MemoryGroups {
     /// The value of the OOM kill counter when the connection closed; nil while the connection is open.
     var atHangUp: Int?
 
-    /// The OOM kills that may have killed this process; nil while its connection is open.
+    /// The OOM kills that may have killed the process; nil while its connection is open.
     var rangeAtHangUp: Range<Int>? { atHangUp.map { baseline..<max(baseline, $0) } }
   }
 

@@ -16,7 +16,8 @@ enum RingExcerpt {
   /// Reads the used parts of a ring's file.
   ///
   /// The used parts are the header, the used entries of the image and class tables, the bytes between these tables, and
-  /// the used slots and threads. The used slots and threads end at the first unused one.
+  /// the used slots and threads. The used slots end at the first unused slot, and the used threads end at the first
+  /// unused thread.
   /// - Parameters:
   ///   - descriptor: The descriptor of the ring's file.
   ///   - withoutMemory: Whether the memory of the program is omitted.

@@ -8,7 +8,7 @@ struct ControlPlan: Sendable, Equatable {
     var name: String?
     /// Whether the class must not be protected.
     var isRelease = false
-    /// Whether this entry is an override of the operator.
+    /// Whether the entry is an override of the operator.
     var isOperator = false
     var policy = DanglingMode.zero
     var limit = ControlPlan.standardLimit
@@ -126,7 +126,7 @@ struct ControlAnswer: Sendable, Equatable {
     (number, result, count) = (answer.number, answer.result, answer.count)
   }
 
-  /// The answer of a process that does not have a class of this name.
+  /// The answer of a process that does not have a class with the requested name.
   static let noSuchClass = "no such class"
 
   /// Returns the result code of an answer as text.

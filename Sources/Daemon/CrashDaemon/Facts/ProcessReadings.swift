@@ -8,7 +8,7 @@ import Synchronization
 /// The attach thread writes the readings, and the pipeline reads them.
 final class ProcessReadings: Sendable {
   private struct State {
-    /// The last reading.
+    /// The result of the last reading.
     var resources: CrashReport.Resources?
     /// The reading that crashd made at the last crash of the process.
     var ofCrash: CrashReport.Resources?

@@ -97,7 +97,7 @@ extension CrashPipeline {
     rings.note(found, of: ring)
   }
 
-  /// Returns the attached process with this number.
+  /// Returns the attached process with the given number.
   ///
   /// If this process has ended, returns another attached process with the same ring.
   ///
@@ -109,7 +109,7 @@ extension CrashPipeline {
     }
   }
 
-  /// Counts the incidents that the last reading could not store as lost incidents.
+  /// Counts as lost the incidents that the last reading could not store.
   func loseUnstored(of process: AttachedProcess) {
     guard entry(process.number) != nil else { return }
     analysis.loseUnstored(of: process, seen: rings.occurrences(of: RingKey(process.facts)))

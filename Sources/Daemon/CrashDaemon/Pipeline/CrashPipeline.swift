@@ -40,16 +40,16 @@ final class CrashPipeline: Service {
   let limits: Limits
   /// Protects the state.
   ///
-  /// A task holds this lock only while it does short work that does not block.
+  /// A task holds the lock `state` only while it does short work that does not block.
   ///
-  /// A task that holds this lock may take only the locks of `Outstanding` and `StoreOutage`. The methods of these two
+  /// A task that holds `state` may take only the locks of `Outstanding` and `StoreOutage`. The methods of these two
   /// types take no further locks.
   let state = Mutex(State())
   let store: DescriptorStore?
   let lastCrashes: LastCrashBox
   /// Receives the number of processes after each change of this number.
   private let whenChanged: @Sendable (_ processes: Int) -> Void
-  /// Ordering: this lock is held during the callback, so that the last callback receives the latest number.
+  /// Ordering: the lock `telling` is held during the callback, so that the last callback receives the latest number.
   private let telling = Mutex(())
   let spooler: SpoolTaker
   let register: PolicyRegister
@@ -161,7 +161,7 @@ final class CrashPipeline: Service {
     let (caches, tables, user) = (analysis.caches, analysis.unwinder.tables, process.facts.peer.uid)
     if images.areNew(files, for: user) {
       entry.preparation = Task { await caches.prepare(files, for: user) }
-      // Do not wait for this task here, because reports are stored without waiting for unwind tables.
+      // Do not wait for the task `tables`, because reports are stored without waiting for unwind tables.
       entry.tables = Task { await tables.prepare(files, for: user) }
     }
     register.note(.attached(process))
@@ -195,7 +195,7 @@ final class CrashPipeline: Service {
     return announcement
   }
 
-  /// Changes the entry of a process; returns nil if there is no entry with this number.
+  /// Changes the entry of a process; returns nil if there is no entry with the given number.
   @discardableResult
   func change<Result>(_ number: UInt64, _ body: (inout ProcessLife) -> Result) -> Result? {
     state.withLock { state in

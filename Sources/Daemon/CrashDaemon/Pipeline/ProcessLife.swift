@@ -59,7 +59,7 @@ struct ProcessLife: Sendable {
     case begins
     /// A reading that covers the announced records is already running or queued.
     case joins
-    /// The announcement is ignored, because too many announcements of this process were made without a new record.
+    /// The announcement is ignored, because the process made too many announcements without a new record.
     case isIgnored
   }
 

@@ -17,11 +17,12 @@ actor Reanalysis {
     case store(StoreError)
     /// The raw record is missing, or has another version of the ring format.
     case unreadable(String)
-    /// The symbols of these builds no longer exist, so the new report would have fewer names than the stored report.
+    /// The symbols of the given builds no longer exist, so the new report would have fewer names than the stored
+    /// report.
     case symbolsGone([String])
     /// The report changed during the re-analysis, for example because crashd read more threads of its process.
     case changed
-    /// Another re-analysis of this user is running, or too many re-analyses of all users are running.
+    /// Another re-analysis of the same user is running, or too many re-analyses of all users are running.
     case busy
   }
 

@@ -26,7 +26,7 @@ actor SpoolTaker {
   private var failedFiles: [String: SpoolDirectory.FileIdentity] = [:]
   /// Names of files that crashd could not open because it lacked a resource, such as a free descriptor.
   ///
-  /// The set ensures that each of these failures is logged only once for a file.
+  /// The set ensures that this failure is logged only once for each file.
   private var toldFiles: Set<String> = []
   /// The names of the files to read again after a change of the store, and the value of `leavings` when the reading
   /// began.
@@ -126,7 +126,7 @@ extension SpoolTaker {
 
 // Reads spool files.
 extension SpoolTaker {
-  /// Reads the file with this name if it exists.
+  /// Reads the file with the given name if the file exists.
   ///
   /// The check whether the file exists does not run on this actor. If many processes crash at once, hardly any of these
   /// files exists, and a caller that waits for the actor would keep its ring mapped.

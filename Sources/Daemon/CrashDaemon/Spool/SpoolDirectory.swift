@@ -166,7 +166,7 @@ struct SpoolDirectory: Sendable {
     }
   }
 
-  /// Returns the identity of the file with this name.
+  /// Returns the identity of the file with the given name.
   func identity(of name: String) -> FileIdentity? { status(of: name).map(FileIdentity.init) }
 
   func status(of name: String) -> stat? {

@@ -82,7 +82,7 @@ final class StoreOutage: Sendable {
 
   /// Publishes a change to all streams.
   ///
-  /// Only the store keeper calls this method.
+  /// Only the store keeper may call this method.
   func publish(_ change: Change) {
     for listener in state.withLock({ $0.listeners }) { listener.yield(change) }
   }

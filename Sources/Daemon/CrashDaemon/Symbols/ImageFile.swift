@@ -22,7 +22,7 @@ struct ImageFile: Sendable {
     case process
   }
 
-  /// Returns those images of a ring that can have symbols.
+  /// Returns the images of a ring that can have symbols.
   ///
   /// The executable comes first.
   static func list(_ images: [RingContents.Image], descriptors: [Int: Descriptor] = [:]) -> [ImageFile] {

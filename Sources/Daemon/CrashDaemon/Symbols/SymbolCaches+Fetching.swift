@@ -44,7 +44,7 @@ extension SymbolCaches {
     startFetch()
   }
 
-  /// Whether `fetchDebugInformation` would request this build now.
+  /// Whether `fetchDebugInformation` would now request the given build.
   ///
   /// Debug information is requested only for builds whose file was installed by root or crashd's user. Otherwise, a
   /// process without network access could send data to the servers, in the form of invented build IDs.
@@ -54,7 +54,7 @@ extension SymbolCaches {
     return !isFetched(name) && Moment.monotonic_ns() - last >= configuration.limits.fetchQuiet_ns
   }
 
-  /// Whether a request for the debug information of this build is running or queued.
+  /// Whether a request for the debug information of the given build is running or queued.
   func isFetched(_ name: CacheName) -> Bool { queue.running == name || queue.waiting.contains(name) }
 
   private func startFetch() {

@@ -10,7 +10,7 @@ actor SymbolCaches {
     case ready(SymbolCache, lastUse: UInt64)
     /// The cache is being built from one of the given files.
     ///
-    /// There may be several files, because a process may report a file that does not have this build ID.
+    /// There may be several files, because a process may report a file that does not have the build ID of the cache.
     case pending([ImageFile.Identity: Source])
   }
 
@@ -21,7 +21,7 @@ actor SymbolCaches {
     var user: UInt32
   }
 
-  /// A file from which crash-analyse could not build a cache with this build ID.
+  /// A file from which crash-analyse could not build a cache with the given build ID.
   struct Failure: Hashable {
     var name: CacheName
     var file: ImageFile.Identity
@@ -306,7 +306,7 @@ extension SymbolCaches {
 
 // Handles jobs that failed.
 extension SymbolCaches {
-  /// Whether crashd makes no further attempt to build a cache from this file.
+  /// Whether crashd makes no further attempt to build a cache from the given file.
   func hasFailed(_ file: Failure) -> Bool { failures[file, default: 0] >= Self.attempts }
 
   private func claim(of user: UInt32, to file: ImageFile.Identity) -> WrongClaims.Claim {
@@ -355,9 +355,9 @@ extension SymbolCaches {
 
   /// Starts jobs for the missing caches of the given images.
   ///
-  /// Returns the answer if the caller need not wait for a job; otherwise nil. One call of this actor does all of this,
-  /// because each call waits a long time if many processes crash at once. If the result is nil, the caller must
-  /// continue with `prepare`.
+  /// Returns the answer if the caller need not wait for a job; otherwise nil. One call of this actor starts the jobs
+  /// and collects the answer, because each call waits a long time if many processes crash at once. If the result is
+  /// nil, the caller must continue with `prepare`.
   func ready(_ wanted: [String: Set<UInt64>], _ images: [ImageFile], for user: UInt32) async -> Answer? {
     guard begin(images, for: user).isEmpty else { return nil }
     guard isSettled(Set((images.map(\.buildID) + wanted.keys).flatMap { find($0, user) })) else { return nil }
@@ -444,7 +444,7 @@ extension SymbolCaches {
     if case .ready = entries[name] { true } else { false }
   }
 
-  /// Returns the names of the caches with this build ID that are in memory or on disk.
+  /// Returns the names of the caches with the given build ID that are in memory or on disk.
   private func find(_ buildID: String, _ user: UInt32) -> [CacheName] {
     Self.names(buildID, user).filter { name in
       if entries[name] != nil { return true }

@@ -59,7 +59,7 @@ struct DescriptorStore: Sendable {
     return name
   }
 
-  /// Removes the descriptors with this name from systemd.
+  /// Removes the descriptors with the given name from systemd.
   func forget(_ name: String) {
     _ = notifier.send("FDSTOREREMOVE=1\nFDNAME=\(name)", [])
   }

@@ -44,7 +44,8 @@ struct StackComparison {
     switch (common == walked.count, rest.isEmpty) {
     case (true, true): (agreement, shown) = (hasGap ? .shorter : .equal, .handler)
     case (false, true): (agreement, shown) = (.shorter, .handler)
-    // In a deep recursion, the handler omits the middle frames, and frames after this gap cannot be compared.
+    // In a deep recursion, the handler omits the middle frames. Frames after this gap cannot be compared with
+    // libunwind's frames.
     case (true, false) where hasGap: (agreement, shown) = (.shorter, .handler)
     case (true, false):
       (agreement, shown) = (.longer, isFound && record.unwindStop != Self.stopEnd ? .snapshot : .handler)

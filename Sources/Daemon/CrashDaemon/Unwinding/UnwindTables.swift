@@ -17,7 +17,7 @@ actor UnwindTables {
     var number: UInt64
   }
 
-  /// A file from which crash-analyse could not extract unwind tables with this build ID.
+  /// A file from which crash-analyse could not extract unwind tables with the build ID of `name`.
   private struct Failure: Hashable {
     var name: CacheName
     var file: ImageFile.Identity

@@ -8,7 +8,7 @@ import CrashReport
 public struct EventCount: Codable, Sendable, Equatable {
   /// The user ID of the process, which the kernel has verified.
   ///
-  /// The other fields contain names that are not verified.
+  /// The other fields contain names that the kernel has not verified.
   public var uid = 0
   /// The name of the program, or `other` if the user has too many programs.
   public var program: String

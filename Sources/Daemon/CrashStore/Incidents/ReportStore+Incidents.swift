@@ -51,7 +51,7 @@ extension ReportStore {
     }
   }
 
-  /// Adds the occurrences since the last time that the incident was stored to the event counts.
+  /// Adds to the event counts the occurrences since the incident was last stored.
   private static func count(
     _ incident: IncidentReport, _ fairShare: FairShare, _ full: FullShares, in database: Database
   ) throws {

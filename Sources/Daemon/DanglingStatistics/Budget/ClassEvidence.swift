@@ -3,8 +3,8 @@
 /// Each hit (an access that was caught) makes the distribution narrower.
 ///
 /// A class without slots cannot have hits and gives no evidence. Therefore, the split of the budget uses a random
-/// sample from this distribution (Thompson sampling, 1933). Each class then gets slots with the probability that it has
-/// the most accesses of all classes. After a class has received slots, it gives evidence.
+/// sample from the gamma distribution (Thompson sampling, 1933). Each class then gets slots with the probability that
+/// it has the most accesses of all classes. After a class has received slots, it gives evidence.
 public struct ClassEvidence: Sendable, Hashable, Codable {
   /// The assumed share of missed accesses that lead to a crash whose report names the class.
   ///
