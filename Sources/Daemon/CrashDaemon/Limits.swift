@@ -16,13 +16,14 @@ public struct Limits: Sendable, Equatable {
   public var rings = 6_144
   /// Rings of one user who is not root: twice `processesPerUser`, for the attached and for the ended processes.
   public var ringsPerUser = 2_048
-  /// Connections of all users that have not sent a hello yet.
+  /// Connections of all users that have not sent a hello (the first message of a process) yet.
   public var greetings = 1024
   /// Connections of one user that have not sent a hello yet.
   public var greetingsPerUser = 64
   /// The time-out for a new connection to send its hello.
   public var greeting_ms = 5_000
-  /// Wake-ups without a new record, after which crashd ignores all later wake-ups of the same process.
+  /// Wake-ups (messages that announce a record) without a new record, after which crashd ignores all later wake-ups of
+  /// the same process.
   public var emptyWakes = 100
   /// How long crashd remembers that it requested the symbols of a list of images.
   ///

@@ -16,11 +16,11 @@ package struct Losses {
     ///
     /// The records of these crashes have no frames.
     case minimal
-    /// Threads that the sweep asked for their stacks, but that did not finish their records.
+    /// Threads that the thread sweep asked for their stacks, but that did not finish their records.
     case silentThreads
-    /// Threads that the sweep did not sample, because the process has too many threads.
+    /// Threads that the thread sweep did not sample, because the process has too many threads.
     case threads
-    /// Sweeps that could not read the list of threads completely.
+    /// Thread sweeps that could not read the list of threads completely.
     ///
     /// Therefore, these sweeps did not sample some threads.
     case threadList

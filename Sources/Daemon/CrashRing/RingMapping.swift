@@ -100,7 +100,7 @@ public final class RingMapping: Sendable {
     return reader.guardSelfTest()
   }
 
-  /// Reads the stamp of the ring.
+  /// Reads the stamp of the ring, which identifies the state of its records.
   ///
   /// The stamp changes whenever the records change. Reading the stamp takes much less time than reading `contents`.
   /// - Parameter descriptor: The descriptor of the ring's file, if it is available. With the descriptor, the reader

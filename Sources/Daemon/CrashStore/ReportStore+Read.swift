@@ -43,7 +43,7 @@ extension ReportStore {
     }
   }
 
-  /// Returns a report and its raw record, which belong to the same version of the report.
+  /// Returns a report and its raw record (the copy of the ring), which belong to the same version of the report.
   /// - Throws: The errors of `report`, and `changedMeanwhile`.
   public func reportAndRaw(
     idPrefix prefix: String?, visibility: Visibility = .all
@@ -57,7 +57,7 @@ extension ReportStore {
     return (stored.cursor, try stored.report, raw)
   }
 
-  /// Returns the raw record of a report; nil if the report does not exist or has no raw record.
+  /// Returns the raw record (the copy of the ring) of a report; nil if the report does not exist or has no raw record.
   /// - Throws: `StoreError.unavailable`.
   public func raw(id: String) throws(StoreError) -> [UInt8]? {
     let pool = try pool

@@ -12,7 +12,7 @@ private struct OldRow: Decodable, FetchableRecord {
 }
 
 extension ReportStore {
-  /// The maximum total size of a report and its raw record, in bytes.
+  /// The maximum total size of a report and its raw record (the copy of the ring), in bytes.
   ///
   /// If the size is exceeded, parts of the report are dropped and counted in its losses.
   public static let reportLimitBytes = 8 << 20
@@ -21,11 +21,12 @@ extension ReportStore {
   ///
   /// A replaced report gets a new cursor and is a new event, so that subscribers receive it again. The store does not
   /// change in two cases: the report differs from the stored report only in its timing, or the report was removed
-  /// earlier. The report of a restricted process stays restricted, even if the replacing report does not state that the
-  /// process is restricted. Otherwise, the user of the process could read the report.
+  /// earlier. The report of a restricted process (with more privileges than its user) stays restricted, even if the
+  /// replacing report does not state that the process is restricted. Otherwise, the user of the process could read the
+  /// report.
   /// - Parameters:
   ///   - report: The report to store.
-  ///   - raw: The raw record that the process wrote.
+  ///   - raw: The raw record: a copy of the ring that the process wrote.
   ///   - expected: The cursor that the stored report must have; nil for any cursor. If the stored report has another
   ///     cursor,
   ///   the call fails.

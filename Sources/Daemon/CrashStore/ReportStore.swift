@@ -10,7 +10,7 @@ import Synchronization
 public final class ReportStore: Sendable {
   /// The path of the database.
   public let path: String
-  /// The open database and its epoch.
+  /// The open database and its epoch (the ID and key for cursors).
   ///
   /// The value is replaced when crashd sets a corrupt database aside.
   struct Opened {
@@ -59,7 +59,7 @@ public final class ReportStore: Sendable {
   /// The reason why the database is not open; nil if it is open.
   public var whyClosed: StoreError? { if case .closed(let error, _) = state.withLock({ $0 }) { error } else { nil } }
 
-  /// The epoch of the database, which is a part of every cursor.
+  /// The epoch of the database: its ID, which is a part of every cursor, and the key for cursors.
   ///
   /// If the database is not open, the value is `StoreEpoch.none`.
   public var epoch: StoreEpoch { (try? current.1) ?? .none }

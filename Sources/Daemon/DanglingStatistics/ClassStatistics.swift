@@ -65,7 +65,7 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
   public private(set) var requests: Double = 0
   /// The number of bytes for one quarantined object.
   public var bytesPerSlot: Double
-  /// The number of slots in one process: the slots of the queue and of the explorer.
+  /// The number of slots in one process: the slots of the queue and of the explorer (the pool with random eviction).
   public var slots: Double
 
   /// Creates the statistics of a class before any observation.

@@ -55,7 +55,8 @@ extension AttachLoop {
     }
   }
 
-  /// Leaves a hello unread for a later crashd, and closes the connection for the process.
+  /// Leaves a hello (the first message of a process) unread for a later crashd, and closes the connection for the
+  /// process.
   ///
   /// If the process crashes later, it detects that its connection has no reader, and writes its ring to the spool.
   /// - Returns: The peer.

@@ -38,7 +38,7 @@ struct AttachLoop {
     var store: DescriptorStore?
     /// The processes that an earlier crashd stored in systemd.
     var kept: [KeptProcess] = []
-    /// The connections that an earlier crashd stored in systemd before it read their hellos.
+    /// The connections that an earlier crashd stored in systemd before it read their hellos (first messages).
     var keptConnections: [KeptConnection] = []
     /// Counts the crashes of crashd that occurred while it read a hello; nil if these crashes are not counted.
     var trials: (any HelloBook)?
@@ -138,7 +138,8 @@ struct AttachLoop {
           configuration.events.yield(.settled(continuation))
         case .stop:
           try settleAll()
-          // Announce every ring to the pipeline once more, because the wake-up of a process may have been lost.
+          // Announce every ring to the pipeline once more, because the message with which a process announced its
+          // record may have been lost.
           for connection in connections.values { connection.process.map(announce) }
           for ended in endings.lookAll() { tell(ended) }
           // If systemd stores the descriptors, the next crashd handles the processes whose end is not known yet.

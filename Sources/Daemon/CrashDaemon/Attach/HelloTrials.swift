@@ -9,8 +9,9 @@ protocol HelloBook: Sendable {
   mutating func end(_ name: String)
 }
 
-/// Counts the attempts to read each hello that an earlier crashd left, because a hello that crashes crashd would cause
-/// a crash loop.
+/// Counts the attempts to read each hello (the first message of a process) that an earlier crashd left.
+///
+/// The count is needed because a hello that crashes crashd would cause a crash loop.
 ///
 /// A hello that crashes crashd several times stays unread until another version of crashd runs.
 ///

@@ -70,7 +70,7 @@ struct ProcessEndings {
     return nil
   }
 
-  /// Handles a second hello of a process, which has replaced its program.
+  /// Handles a second hello (first message of a connection) of a process, which has replaced its program.
   ///
   /// Earlier endings of this process belong to its former program.
   mutating func supersede(_ facts: ProcessFacts) -> [EndedProcess] {

@@ -36,8 +36,9 @@ struct ControlPlan: Sendable, Equatable {
     guard let plan else { return [("", .CS_CONTROL_SWEEP, sweep(round))] }
     let guards: [Message] =
       plan.guards.isEmpty ? [] : [("", .CS_CONTROL_GUARDS, bytes(of: plan.guards.message(round: round)))]
-    // Send the guard modes first, directly after the reply to the hello. The messages that directly follow the reply
-    // take effect before the library reports to the program that it is attached.
+    // Send the guard modes first, directly after the reply to the hello (the first message of the process). The
+    // messages that directly follow the reply take effect before the library reports to the program that it is
+    // attached.
     return guards + protection(plan, round: round) + [("", .CS_CONTROL_SWEEP, sweep(round))]
   }
 

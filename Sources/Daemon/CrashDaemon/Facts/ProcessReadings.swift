@@ -21,8 +21,8 @@ final class ProcessReadings: Sendable {
   }
 
   private let state = Mutex(State())
-  /// The time within which several wake-ups are treated as one crash, because a process wakes crashd twice for one
-  /// crash.
+  /// The time within which several wake-ups (messages that announce a record) are treated as one crash, because a
+  /// process wakes crashd twice for one crash.
   ///
   /// Therefore, a process that wakes crashd continuously causes only one reading per second.
   private static let sameCrash_ns: UInt64 = 1_000_000_000

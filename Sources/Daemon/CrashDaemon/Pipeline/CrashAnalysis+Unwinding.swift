@@ -32,8 +32,8 @@ extension CrashAnalysis {
       better.timing = report.timing
       better.losses = report.losses
       better.unwinding = outcome.findings
-      // Do not change the report if its raw record was removed, because crashd could never analyze the changed report
-      // again.
+      // Do not change the report if its raw record (the copy of the ring) was removed, because crashd could never
+      // analyze the changed report again.
       guard let raw = try store.raw(id: id) else { return }
       if try store.put(better, raw: raw, replacing: stored.cursor) != .unchanged { hub.notify() }
     } catch {

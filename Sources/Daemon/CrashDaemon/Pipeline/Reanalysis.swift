@@ -7,7 +7,7 @@ import FoundationEssentials
 import Glibc
 import LinuxSystem
 
-/// Analyzes stored raw records again with the current rules and symbols.
+/// Analyzes stored raw records (copies of rings) again with the current rules and symbols.
 ///
 /// Each user may run one re-analysis at a time, because a re-analysis costs as much as the analysis of a crash and any
 /// user may request it.
@@ -176,7 +176,7 @@ actor Reanalysis {
     }
   }
 
-  /// Reconstructs the process of a raw record whose report is lost.
+  /// Reconstructs the process of a raw record (copy of a ring) whose report is lost.
   ///
   /// The owner of the result is crashd's own user.
   static func process(ofOrphan raw: [UInt8]) -> AttachedProcess? {

@@ -106,7 +106,7 @@ extension CrashAnalysis {
     return .failed
   }
 
-  /// Rebuilds a lost report from the raw record that remains.
+  /// Rebuilds a lost report from its raw record (the copy of the ring), which remains.
   ///
   /// The verified owner was part of the lost report, and the owner in the ring is not verified. Therefore, only users
   /// who may read all reports can read the rebuilt report.

@@ -46,7 +46,7 @@ struct DescriptorStore: Sendable {
     }
   }
 
-  /// Stores a connection in systemd before the process has sent its hello.
+  /// Stores a connection in systemd before the process has sent its hello (its first message).
   ///
   /// If the process has already ended, only the unread data in the connection remains of it.
   /// - Returns: The name under which systemd stores the connection.

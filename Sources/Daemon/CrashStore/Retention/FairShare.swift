@@ -42,7 +42,7 @@ public struct FairShare: Sendable {
 
   /// Returns the user to whom the items of a user are charged.
   func share(of user: Int64) -> Int64 {
-    // Items that only root may read are also charged to the user of the process that caused them.
+    // Items of processes with more privileges than their user are also charged to this user.
     UInt32(exactly: OwnerKey.uid(user)).map { Int64(rule($0)) } ?? user
   }
 

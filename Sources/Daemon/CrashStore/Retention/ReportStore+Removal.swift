@@ -112,7 +112,7 @@ extension ReportStore {
       arguments: [id, OwnerKey.of(uid: uid, isRestricted: false), OwnerKey.of(uid: uid, isRestricted: true)]) ?? false
   }
 
-  /// Removes reports and their raw records.
+  /// Removes reports and their raw records (the copies of the rings).
   ///
   /// If `isCounted` is true, the groups of the reports still count them.
   static func remove(_ ids: [String], isCounted: Bool, in database: Database) throws {

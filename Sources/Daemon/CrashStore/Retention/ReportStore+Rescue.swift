@@ -12,7 +12,7 @@ extension ReportStore {
   public struct Rescued: Sendable, Equatable {
     /// The number of reports that were copied, with or without their raw records.
     public var reports = 0
-    /// The raw records whose reports could not be read.
+    /// The raw records (copies of rings) whose reports could not be read.
     ///
     /// crashd can build these reports again.
     public var orphans: [Orphan] = []
@@ -22,11 +22,11 @@ extension ReportStore {
     public var isReadable = true
   }
 
-  /// A raw record whose report is lost.
+  /// A raw record (copy of a ring) whose report is lost.
   public struct Orphan: Sendable, Equatable {
     /// The ID of the lost report.
     public var id: String
-    /// The raw record that the process wrote.
+    /// The bytes of the raw record.
     public var raw: [UInt8]
   }
 

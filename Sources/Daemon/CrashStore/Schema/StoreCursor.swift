@@ -8,7 +8,7 @@ public struct StoreCursor: Sendable, Hashable, Comparable, CustomStringConvertib
   /// A cursor of one kind is invalid for the other kind.
   public enum Kind: Sendable { case event, incident }
 
-  /// The epoch of the store that issued the cursor.
+  /// The epoch (ID and key) of the store that issued the cursor.
   public let epoch: StoreEpoch
   /// The number of the event or incident; later entries have higher numbers.
   ///

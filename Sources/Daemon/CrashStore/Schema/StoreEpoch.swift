@@ -91,7 +91,7 @@ extension StoreEpoch {
   }
 }
 
-// Stores the epoch in the database.
+// Stores the epoch (the ID and the key for cursors) in the database.
 extension StoreEpoch {
   private static let keys = (id: "epoch", key: "cursor-key", plainThrough: "plain-cursors")
 

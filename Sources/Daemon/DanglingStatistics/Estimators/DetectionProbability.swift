@@ -8,8 +8,8 @@ public struct DetectionProbability: Sendable, Hashable, Codable {
   public var interval: Interval
   /// The maximum delay of the accesses to which the probability applies, in seconds.
   ///
-  /// The probability does not apply to accesses with a longer delay, because the explorer gives no usable weights for
-  /// them.
+  /// The probability does not apply to accesses with a longer delay, because the explorer (the pool with random
+  /// eviction) gives no usable weights for them.
   public var reach_s: Double
 
   /// Estimates the probability from the delays of all hits; nil if there are no hits.
