@@ -54,8 +54,7 @@ public final class RingMapping: Sendable {
   /// Reads the current contents of the ring.
   /// - Parameters:
   ///   - descriptor: The descriptor of the ring's file, if it is available. With the descriptor, the reader does not
-  ///     touch unused parts of the
-  ///   ring.
+  ///     touch unused parts of the ring.
   ///   - hasEnded: Whether the process has ended; see `RingReader.contents`.
   /// - Returns: The contents, in private memory.
   public func contents(usedBy descriptor: Int32? = nil, hasEnded: Bool = true) -> RingContents {

@@ -64,8 +64,8 @@ struct ReportConditions {
   private func source(_ index: String = "") -> String {
     let clause = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
     if tagConditions.isEmpty { return "FROM reports \(index) \(clause)" }
-    // CROSS JOIN prevents SQLite from changing the order of the tables. SQLite derives the bounds on the rows of tags
-    // from the bounds on the reports.
+    // CROSS JOIN prevents SQLite from changing the order of the tables. SQLite must read the rows of tags first, and
+    // derives their bounds from the bounds on the reports.
     return """
       FROM (SELECT seq AS tagged FROM report_tags WHERE \(tagConditions.joined(separator: " AND ")))
       CROSS JOIN reports \(index) ON reports.seq = tagged \(clause)

@@ -28,11 +28,9 @@ extension ReportStore {
   ///   - report: The report to store.
   ///   - raw: The raw record: a copy of the ring that the process wrote.
   ///   - expected: The cursor that the stored report must have; nil for any cursor. If the stored report has another
-  ///     cursor,
-  ///   the call fails.
+  ///     cursor, the call fails.
   ///   - ownPID: The pid in the pid namespace of the process, as the process reported it. A report that was stored
-  ///     before the process connected
-  ///   contains this pid.
+  ///     before the process connected contains this pid.
   /// - Returns: How the store was changed.
   /// - Throws: `StoreError.changedMeanwhile`; `identifierTaken` if a report of another process has the id;
   ///   `unavailable`.
@@ -40,7 +38,8 @@ extension ReportStore {
     _ report: CrashReport, raw: [UInt8], replacing expected: StoreCursor? = nil, knownAs ownPID: Int? = nil
   ) throws(StoreError) -> StoreChange {
     return try Self.translating(path) {
-      // Check that the database file is in its place, because data in a deleted file would be lost when crashd ends.
+      // Check that the open database file was not removed or replaced, because data in a deleted file would be lost
+      // when crashd ends.
       if let what = displacement() { throw StoreError.unavailable(path: path, reason: what) }
       let sized = try SizedReport(report, raw: raw, limitBytes: Self.reportLimitBytes)
       let change = try writing.withLock { _ in

@@ -99,7 +99,8 @@ struct RuntimeReports: Sendable, Equatable {
 extension CrashFacts {
   /// Selects the runtime error message of this crash; empty if no message belongs to the crash.
   ///
-  /// A trap instruction that has its own reason does not call a function that reports a message.
+  /// The result is empty for a trap instruction with a reason of its own, because this trap does not call a function
+  /// that reports a message.
   static func cause(
     in reports: RuntimeReports, isStop: Bool, isTrapWithReason: Bool, frames: [CrashReport.Frame]
   ) -> String {

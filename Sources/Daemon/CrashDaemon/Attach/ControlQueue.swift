@@ -2,7 +2,7 @@ import CShimRing
 
 /// The control messages for one process.
 ///
-/// The number of unanswered messages is limited to the number that fits into the socket's buffer.
+/// The number of unanswered messages is limited, so that all of them fit into the socket's buffer.
 struct ControlQueue {
   private struct Message {
     var number: UInt32

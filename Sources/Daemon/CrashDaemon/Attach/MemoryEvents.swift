@@ -1,6 +1,6 @@
 import CrashReport
 
-/// The counter of OOM kills of one control group.
+/// The counter of kills by the OOM killer in one control group.
 struct MemoryEvents: Sendable, Equatable {
   /// The path of the control group, relative to the root of its hierarchy.
   var cgroup: String

@@ -79,7 +79,7 @@ struct TimeBounds: Sendable, Equatable {
 
 /// Remembers the corrected times of the crashes and incidents that one process reported.
 ///
-/// Therefore, a later reading of the ring uses the same corrected times as the first reading.
+/// With these times, a later reading of the ring uses the same corrected times as the first reading.
 final class CrashTimes: Sendable {
   private struct Known {
     var records: [Int: (generation: UInt64, claimed_ns: UInt64, time_ns: UInt64)] = [:]

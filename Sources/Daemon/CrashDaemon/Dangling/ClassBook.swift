@@ -18,7 +18,7 @@ struct ClassBook: Codable, Sendable {
     var statistics: ClassStatistics
     /// The number of deallocations of the class in one process, averaged over the processes of the build.
     var deallocations = 0.0
-    /// The number of hits since the last period ended.
+    /// The number of hits (uses of quarantined objects) since the last period ended.
     var hits = 0.0
     var attributed = 0.0
     /// The time at which crashd last read counters of the class, in seconds since 1970.

@@ -82,7 +82,7 @@ struct ControlPlan: Sendable, Equatable {
 
   /// The magic number at the start of a control message.
   ///
-  /// It is repeated here because Swift does not import the C macro UINT64_C.
+  /// The number is repeated here because Swift does not import the C macro UINT64_C.
   private static let magic: UInt64 = 0x0052_544e_4f43_5343
 
   private static func sweep(_ round: UInt32) -> [UInt8] { bytes(of: cs_control_sweep(round: round, reserved: 0)) }

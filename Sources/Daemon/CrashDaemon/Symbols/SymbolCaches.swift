@@ -347,7 +347,7 @@ extension SymbolCaches {
 extension SymbolCaches {
   /// The caches for the requested addresses.
   ///
-  /// For caches that are incomplete, the answer also has the reasons, by build ID.
+  /// For caches that are incomplete, the answer also has the reasons why they are incomplete, by build ID.
   struct Answer: Sendable {
     var caches: [String: SymbolCache]
     var gaps: [String: SymbolGap]

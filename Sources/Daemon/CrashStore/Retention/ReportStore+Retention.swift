@@ -8,8 +8,8 @@ extension ReportStore {
   ///
   /// If there are more, the oldest counts of the user with the most counts are removed.
   public static let historyLimit = 100_000
-  /// The factor by which a group may exceed its maximum number of reports while subscribers have not read all of its
-  /// reports.
+  /// The factor by which a group may exceed the maximum number of reports, while subscribers have not read all reports
+  /// of the group.
   private static let readersPatience = 10
   private static let readersHour_s = 3_600
   /// The maximum number of free pages that one transaction returns to the file system.

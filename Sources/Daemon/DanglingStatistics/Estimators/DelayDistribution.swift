@@ -9,7 +9,7 @@ import Glibc
 ///
 /// The hits are counted in bins of their delays. There are 20 bins for each factor of ten, from 1 µs to 1,000,000 s.
 /// Therefore, the size of this value is limited, and the distributions of several processes or builds can be added. If
-/// a delay is inside a bin, the error of a count is at most the count of this bin.
+/// a delay is inside a bin, the error of `count(within:)` is at most the count of this bin.
 public struct DelayDistribution: Sendable, Hashable, Codable {
   static let binsPerDecade = 20.0
   static let firstEdge_s = 1e-6
