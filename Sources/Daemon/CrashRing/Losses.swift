@@ -43,7 +43,8 @@ package struct Losses {
 
   /// Adds a number to the count of a kind.
   ///
-  /// If the sum would overflow, the count becomes `Int.max`. This is possible because the counters are untrusted.
+  /// If the sum would overflow, the count becomes `Int.max`. An overflow is possible because the counters are
+  /// untrusted.
   mutating func add(_ kind: Kind, _ count: some BinaryInteger) {
     let count = Int(clamping: count)
     guard count > 0 else { return }

@@ -4,8 +4,8 @@ internal import CrashReport
 /// Reads a ring.
 ///
 /// The bytes of the ring are untrusted and may change during the read. For any contents of the ring, the reader does
-/// not trap, and its run time is limited. It copies each part into private memory, checks the copy, and then uses only
-/// the copy. Parts that cannot be read are counted in `RingContents.losses`.
+/// not trap, and its run time is limited. The reader copies each part into private memory, checks the copy, and then
+/// uses only the copy. Parts that cannot be read are counted in `RingContents.losses`.
 @safe
 public struct RingReader: @unchecked Sendable {
   // Sendable: the reader never writes to the memory, and every read expects that the process may change the memory at

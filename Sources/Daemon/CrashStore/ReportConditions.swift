@@ -99,7 +99,7 @@ extension ReportFilter {
 }
 
 extension ReportFilter.Text {
-  /// Returns the SQL condition for this field, for a table with a column of the same name.
+  /// Returns the SQL condition for the filter's field, for a table with a column of the same name.
   func condition(of table: String = "") -> String {
     match == .whole ? "\(table)\(name) = :\(name)" : "instr(\(table)\(name), :\(name)) > 0"
   }

@@ -184,7 +184,7 @@ struct CrashFacts: Sendable {
   }
 
   /// The demangled exception type, from the symbol of its type_info name; the recorded type name alone is not a
-  /// complete symbol.
+  /// complete symbol, so the prefix `_ZTS` is added.
   var exceptionType: String {
     guard Self.isShort(record.exceptionType) else { return CleanText.line(record.exceptionType) }
     let name = Demangler.full("_ZTS" + record.exceptionType)

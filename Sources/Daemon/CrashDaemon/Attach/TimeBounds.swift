@@ -45,7 +45,7 @@ struct TimeBounds: Sendable, Equatable {
 
   /// Returns the bounds for the times in a spool file.
   ///
-  /// A file on a file system in memory must have been written after the last boot.
+  /// A file system in memory is empty after a boot, so its files were written after the last boot.
   static func file(_ descriptor: Descriptor) -> TimeBounds {
     guard let status = try? descriptor.status() else { return TimeBounds() }
     let seconds = UInt64(clamping: status.st_ctim.tv_sec)

@@ -28,7 +28,8 @@ extension CrashPipeline {
 
   /// Reads the ring once.
   ///
-  /// If the process has ended, this method also completes its reports and removes it.
+  /// If the process has ended, this method also completes the reports of the process, and removes the process from the
+  /// table.
   private func drain(_ process: AttachedProcess, _ permit: FairSemaphore.Permit) async {
     let number = process.number
     let start_ns = Moment.monotonic_ns()

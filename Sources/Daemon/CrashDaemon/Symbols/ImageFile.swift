@@ -35,7 +35,7 @@ struct ImageFile: Sendable {
     return files.filter(\.isExecutable) + files.filter { !$0.isExecutable }
   }
 
-  /// The open file, the users for which its cache may be used, and the identity of the file.
+  /// An open image file, the users for which its symbol cache may be used, and the identity of the file.
   struct Opened {
     var descriptor: Descriptor
     var owner: CacheOwner

@@ -102,7 +102,7 @@ struct Readiness: Service {
   let notifier: Notifier
 
   func run() async throws {
-    // Other status notifications are sent by `StatusLine`.
+    // `StatusLine` sends the notifications that contain a status text.
     notifier.send("READY=1")
     try await gracefulShutdown()
     // Sending does not block, and an error is ignored. A full queue, which occurs in tests, must not prevent crashd

@@ -18,9 +18,9 @@ public struct EventCount: Codable, Sendable, Equatable {
   public var kind: String
   /// The cause of a crash, or the kind of an incident.
   public var detail: String
-  /// The number of events of this kind in the program.
+  /// The number of events that have the values of the preceding fields.
   public var count: Int
-  /// The time of the last event of this kind in the program, as RFC 3339 in UTC.
+  /// The time of the last counted event, as RFC 3339 in UTC.
   public var last: String
 
   /// The kinds of events that the store counts.

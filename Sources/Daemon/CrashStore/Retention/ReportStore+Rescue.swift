@@ -164,7 +164,7 @@ extension ReportStore {
 
   /// Continues the event numbers of the old database, so that the cursors of subscribers stay valid.
   ///
-  /// This is possible only if the numbers can be read and the new database has stored no event yet.
+  /// The numbers can be continued only if they can be read and the new database has stored no event yet.
   private func takeOverCursors(from aside: String) throws(StoreError) -> Bool {
     let found = try? Self.openReadOnly(aside).read { database in
       (

@@ -14,7 +14,7 @@ public struct RetentionPolicy: Sendable, Equatable {
   public var reportsPerGroup = 100
   /// The number of bytes that must stay free on the file system.
   ///
-  /// Retention removes reports to ensure this.
+  /// Retention removes reports to keep this number of bytes free.
   public var keepFreeBytes = 1 << 30
   /// The size of the database in bytes up to which no report is removed because the file system is full.
   public var minimumBytes = 16 << 20

@@ -204,8 +204,8 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
 
   private mutating func lower(at time_s: Double) -> [PolicyEvent] {
     guard rules.pin == .automatic, let reason = stop?.reason(at: time_s, rules: rules) else { return [] }
-    // If the protection caught no access until its time limit, the alarm was false. In this case, the days that wait
-    // are a part of the usual rate.
+    // If the protection caught no access until its time limit, the alarm was false. In this case, the crashes of the
+    // waiting days are a part of the usual rate.
     if case .timeOver = reason, stop?.coverage.hits == 0 { baseline.learnRecent() }
     endRaise()
     return [switched(from: .raised, because: reason, classes: [], at: time_s)]

@@ -23,8 +23,8 @@ struct ExpectedClass: Sendable, Equatable {
   /// Whether a block of the given size may have contained an instance of the class before another allocation reused the
   /// block.
   ///
-  /// malloc returns a block that is 16 bytes larger than this size if the rest of a free block would be too small for
-  /// another block. This function does not accept the larger size, because more blocks would then match by chance.
+  /// malloc returns a block that is 16 bytes larger than `blockBytes` if the rest of a free block would be too small
+  /// for another block. This function does not accept the larger size, because more blocks would then match by chance.
   func fits(_ block: UInt64) -> Bool { blockBytes != 0 && block == blockBytes }
 }
 
