@@ -185,7 +185,7 @@ public struct Limits: Sendable, Equatable {
   public var connections = 512
   /// Varlink connections of one user who is not root.
   public var connectionsPerUser = 64
-  /// Bytes of one Varlink call; valid calls are shorter, and parsing longer calls would waste time.
+  /// Bytes of one Varlink call; valid calls are shorter than this limit, and parsing longer calls would waste time.
   public var messageBytes = 16 << 10
   /// The time-out for a client to read one reply; after the time-out, crashd disconnects the client.
   public var write_ms = 10_000
@@ -195,7 +195,7 @@ public struct Limits: Sendable, Equatable {
   public var listReports = 1_000
   /// Events that crashd reads from the store at once for a subscriber.
   public var eventBatch = 16
-  /// Bytes of the events that crashd reads at once for a subscriber; a single event may be larger.
+  /// Bytes of the events that crashd reads at once for a subscriber; a single event may be larger than this limit.
   public var eventBatchBytes = 4 << 20
   /// Subscribers of one user who is not root for which crashd holds events in memory; the user's other subscribers
   /// wait.

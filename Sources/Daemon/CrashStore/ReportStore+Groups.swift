@@ -85,8 +85,8 @@ extension ReportStore {
     var builds = NewestBuilds()
     var (skipped, groups): (Int, [ReportGroup]) = (0, [])
     while groups.count < limit, let found = try rows.next() {
-      // Skip the groups before the page without reading them. This is not possible if the states of the groups depend
-      // on builds.
+      // Skip the groups before the page without reading them. If the states of the groups depend on builds, groups
+      // cannot be skipped in this way.
       if !selection.needsBuilds, skipped < offset {
         skipped += 1
         continue

@@ -96,8 +96,8 @@ extension ReportStore {
 
   /// Returns the events after `cursor`, in order.
   ///
-  /// The page has at most `limit` events. The page has at most `limitBytes` bytes, unless its first event alone is
-  /// larger.
+  /// The page has at most `limit` events. The page has at most `limitBytes` bytes, unless its first event alone exceeds
+  /// this size.
   /// - Throws: `StoreError.invalidCursor`, `unavailable`.
   public func eventPage(
     after cursor: StoreCursor, _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, limit: Int,

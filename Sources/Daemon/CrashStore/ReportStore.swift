@@ -180,8 +180,9 @@ public final class ReportStore: Sendable {
 
   /// Increases the size of SQLite's page cache and the maximum size of the write-ahead log.
   ///
-  /// With a larger cache, rows that crashd reads and writes repeatedly stay in memory. With a larger log, SQLite merges
-  /// the log into the database less often. Both values are maximum sizes, which SQLite uses only if necessary.
+  /// With a larger cache than the default, rows that crashd reads and writes repeatedly stay in memory. With a larger
+  /// log than the default, SQLite merges the log into the database less often. Both values are maximum sizes, which
+  /// SQLite uses only if necessary.
   private static func giveRoom(to pool: DatabasePool) throws {
     try pool.writeWithoutTransaction { database in
       // SQLite interprets a negative value as a size in KiB.

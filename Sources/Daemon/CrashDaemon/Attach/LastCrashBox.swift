@@ -20,7 +20,8 @@ struct LastCrashNotice: Sendable, Equatable {
       report.id.utf8.count <= Int(CS_CONTROL_ID_LIMIT_BYTES)
     else { return }
     (self.time_ns, id) = (time_ns, CleanText.line(report.id))
-    // Sanitize and shorten the sentence, because the process rejects control characters and longer texts.
+    // Sanitize and shorten the sentence, because the process rejects control characters, and texts that are longer than
+    // the limit.
     sentence = Self.cut(CleanText.line(report.sentence))
   }
 

@@ -8,7 +8,7 @@ struct MemoryShare: Sendable, Equatable {
   var kills: Int
   /// The number of processes that these OOM kills may have killed, including the ended process.
   ///
-  /// Each of these processes was killed, or its exit status is not known yet.
+  /// Each of the counted processes was killed, or its exit status is not known yet.
   var candidates = 1
   /// Whether one of the OOM kills is attributed to the ended process.
   var isVictim = false
@@ -53,7 +53,7 @@ struct MemoryGroups {
   ///
   /// The limit is safe because the kernel kills the victim within microseconds after it increments the counter.
   static let settling_ns: UInt64 = 100_000_000
-  /// The time for which crashd reads a group's counter more often after the counter has increased.
+  /// The time after an increase of a group's counter during which crashd reads the counter more often than usual.
   private static let attention_ns: UInt64 = 10_000_000_000
   /// The maximum number of killed processes that are remembered for a group without running processes.
   private static let killedLimit = 64
@@ -131,9 +131,9 @@ struct MemoryGroups {
     groups[member.group] = group
   }
 
-  /// Handles the end of a process, and attributes an OOM kill to it if the counter allows this.
+  /// Handles the end of a process, and attributes an OOM kill to the process if the counter allows this.
   /// - Parameters:
-  ///   - number: The number of the process's connection. The caller must have called `hangUp` for this number.
+  ///   - number: The number of the process's connection. The caller must have called `hangUp` for the same number.
   ///   - wasKilled: Whether the process ended by SIGKILL.
   /// - Returns: The evidence from the counter of the group; nil if the process belongs to no group.
   mutating func end(_ number: UInt64, wasKilled: Bool) -> MemoryShare? {

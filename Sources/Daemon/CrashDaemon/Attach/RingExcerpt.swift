@@ -86,7 +86,7 @@ enum RingExcerpt {
     }
   }
 
-  /// Reads a range of the file; the result is shorter if the file ends before the end of the range.
+  /// Reads a range of the file; the result is shorter than the range if the file ends before the end of the range.
   private static func bytes(of descriptor: Int32, from start: Int, to end: Int) throws(SystemError) -> [UInt8] {
     var code: Int32 = 0
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: end - start) { buffer, initialized in

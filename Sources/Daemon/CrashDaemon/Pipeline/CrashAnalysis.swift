@@ -15,7 +15,7 @@ struct CrashAnalysis: Sendable {
   /// The time spent on reading each user's rings.
   ///
   /// If a user exceeds the limits `lookBurst_ms` and `lookShare_percent`, crashd reads the rings of this user at a
-  /// lower priority.
+  /// lower priority than the rings of other users.
   var lookTime: CPUAccounts
   /// The time spent on reading each user's announced incidents.
   ///

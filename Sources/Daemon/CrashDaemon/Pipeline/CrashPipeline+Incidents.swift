@@ -84,8 +84,8 @@ extension CrashPipeline {
     await observing.run(RingKey(process.facts)) { await observeAlone(process) }
   }
 
-  /// Precondition: no other call is running for this ring, because two concurrent readings would pass the same
-  /// incidents to the policy twice.
+  /// Precondition: no other call is running for the ring of `process`, because two concurrent readings would pass the
+  /// same incidents to the policy twice.
   private func observeAlone(_ process: AttachedProcess) async {
     // Register the process with the policy first, because the policy rejects incidents of processes that are not
     // registered.

@@ -21,8 +21,8 @@ actor SpoolTaker {
   private var settledFiles = 0
   /// Files that crashd could not read, and that have not changed since then.
   ///
-  /// These files are skipped, because another reading would fail again. They are read again after the store has failed
-  /// and recovered.
+  /// These files are skipped, because another reading would fail again. The files are read again after the store has
+  /// failed and recovered.
   private var failedFiles: [String: SpoolDirectory.FileIdentity] = [:]
   /// Names of files that crashd could not open because it lacked a resource, such as a free descriptor.
   ///

@@ -14,7 +14,7 @@ actor SymbolCaches {
     case pending([ImageFile.Identity: Source])
   }
 
-  /// The open file of an image, the path that a process reported for it, and the user of this process.
+  /// The open file of an image, the path that a process reported for the image, and the user of the process.
   struct Source {
     var image: Descriptor
     var path: String

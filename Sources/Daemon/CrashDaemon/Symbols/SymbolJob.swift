@@ -16,7 +16,7 @@ struct SymbolJob: Sendable {
   /// The function that receives the CPU time of each child process.
   var charge: @Sendable (_ cpu_ns: UInt64) -> Void = { _ in }
 
-  /// Runs the child process and waits for it.
+  /// Runs the child process, and waits until the child has ended.
   ///
   /// If this method returns, the cache is at `output`. If the method throws, it leaves no file behind.
   ///

@@ -48,7 +48,7 @@ struct DescriptorStore: Sendable {
 
   /// Stores a connection in systemd before the process has sent its hello (its first message).
   ///
-  /// If the process has already ended, only the unread data in the connection remains of it.
+  /// If the process has already ended, the unread data in the connection is all that remains of the process.
   /// - Returns: The name under which systemd stores the connection.
   func keep(connection: Descriptor, number: UInt64) -> String {
     let name = "\(Self.connectionPrefix)\(generation)-\(number)"

@@ -46,7 +46,8 @@ actor SnapshotUnwinder {
 
   /// The result of an unwind cross-check.
   struct Outcome: Sendable {
-    /// The contents of the ring, in which better frames have replaced the frames that the signal handler found.
+    /// The contents of the ring, in which libunwind's frames have replaced the signal handler's frames where
+    /// libunwind's frames are better.
     var contents: RingContents
     /// One finding for each thread that was unwound again.
     var findings: [CrashReport.Unwinding]

@@ -81,8 +81,8 @@ extension UnwindTables {
           "unwind tables", from: Peer(pid: 0, uid: user), because: "too many images wait for them")
         return []
       }
-      // If an image cannot be opened, crashd also has no symbols for it, and the symbol caches have already logged the
-      // error.
+      // Do not log the error here. If an image cannot be opened, its symbols cannot be read, either, and the symbol
+      // caches have logged the error.
       let opened: ImageFile.Opened
       do throws(SystemError) {
         guard let found = try image.opened(for: user) else {

@@ -21,7 +21,7 @@ struct VarlinkServer: Service {
 
     /// The priority of the connection's task.
     ///
-    /// Trusted clients have a higher priority, so Swift runs their tasks on other threads.
+    /// Trusted clients have a higher priority than other clients, so Swift runs their tasks on other threads.
     var priority: TaskPriority { UserAccounts.isTrusted(client.peer.uid) ? .medium : .low }
   }
 

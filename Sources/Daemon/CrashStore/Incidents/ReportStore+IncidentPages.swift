@@ -26,7 +26,7 @@ extension ReportStore {
   /// `cursor`.
   ///
   /// The page has at most `limit` incidents. The page has at most `limitBytes` bytes, unless its first incident alone
-  /// is larger.
+  /// exceeds this size.
   ///
   /// If the count of an incident increases, the incident gets a new number. Therefore, each incident appears only once
   /// in the order, with its latest count.

@@ -6,7 +6,7 @@ public struct RetentionPolicy: Sendable, Equatable {
   public var age_s = 30 * 86_400
   /// The maximum size of the database in bytes.
   ///
-  /// If the database is larger, the oldest reports of the user whose reports take the most bytes are removed.
+  /// If the database exceeds this size, the oldest reports of the user whose reports take the most bytes are removed.
   public var bytes = 1 << 30
   /// The maximum number of reports in the store for each group and user.
   ///

@@ -69,8 +69,8 @@ public struct DelayDistribution: Sendable, Hashable, Codable {
 
   private static func bin(of delay_s: Double) -> Int {
     guard delay_s > firstEdge_s else { return 0 }
-    // The small addend corrects rounding errors of the logarithm. It is needed because a delay that equals the edge
-    // between two bins must be in the bin that begins at this edge.
+    // The small addend corrects rounding errors of the logarithm. The addend is needed because a delay that equals the
+    // edge between two bins must be in the bin that begins at this edge.
     let position = (log10(delay_s / firstEdge_s) * binsPerDecade + 1e-9).rounded(.down)
     return Int(min(position, Double(binCount - 1)))
   }

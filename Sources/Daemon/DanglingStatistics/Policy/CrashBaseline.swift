@@ -1,8 +1,8 @@
 /// The usual rate of a service's use-after-free crashes, with which the detector compares the current rate.
 ///
 /// Before any observation, the baseline assumes half a crash in one day. The crashes of a day wait for a week before
-/// they are added to the baseline. They are added only if no alarm occurs in this week. Otherwise, a higher rate could
-/// become the usual rate before the detector detects it.
+/// they are added to the baseline. The crashes are added only if no alarm occurs in this week. Otherwise, a higher rate
+/// could become the usual rate before the detector detects it.
 ///
 /// If the protection catches no access after an alarm, the alarm was false. In this case, the crashes of the waiting
 /// days and of the days under protection are added to the baseline. If the baseline covers more than 90 days, its sums

@@ -18,7 +18,7 @@
 public struct PolicyLoop: Sendable, Hashable, Codable {
   /// The maximum time between two inputs that the loop counts, in days.
   ///
-  /// If the time is longer, crashd probably did not run for a part of it.
+  /// If more time passes between two inputs, crashd probably did not run for a part of the time.
   static let longestStretch_days = 1.0
   /// The minimum time for which a process is assumed to have run before it crashed, in days.
   static let shortestLife_days = 1.0 / 1_440

@@ -15,7 +15,7 @@ public struct StopRule: Sendable, Hashable, Codable {
   ///
   /// When the detector raises an alarm, it tends to overestimate the factor of the rise. Therefore, the rule uses only
   /// half of the estimated factor. A lower assumed rate is cautious, because detecting a drop from a lower rate needs
-  /// more evidence.
+  /// more evidence than a drop from a higher rate.
   public init(at time_s: Double, usualRate_perDay: Double, rise: Double) {
     start_s = time_s
     raisedRate_perDay = usualRate_perDay.amount * max(1, rise.amount / 2)

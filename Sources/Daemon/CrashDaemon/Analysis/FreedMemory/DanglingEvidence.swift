@@ -266,9 +266,9 @@ extension CrashFacts {
 
     /// The smallest value that is accepted as the value of a word of the block.
     ///
-    /// Small numbers are common in memory, so a match is usually not evidence. They are accepted only for a reused
-    /// block. The first word of this block contained the class of the former object, and may contain a small number
-    /// after the reuse.
+    /// Small numbers are common in memory, so a match is usually not evidence. Small numbers are accepted only for a
+    /// reused block. The first word of this block contained the class of the former object, and may contain a small
+    /// number after the reuse.
     var leastValue: UInt64 { state.isTaken ? 1 : DiagnosisRule.nullPage }
 
     /// The name of the block's word that has the given value; nil if no word of the block has the value.
