@@ -91,8 +91,8 @@ public final class Daemon: Sendable {
 
   /// Resolves the group that can access all crashes.
   ///
-  /// If the group cannot be granted access, this function logs the error and returns a rule without the group, because
-  /// crashd must store crashes in any case.
+  /// If the group cannot be granted access, this function logs the error and returns a rule without the group. The
+  /// reason is that crashd must store crashes in any case.
   private static func access(_ group: AccessGroup, _ logger: Logger) -> AccessRule {
     var rule = AccessRule()
     do throws(AccessGroup.Problem) { rule.group = try group.resolve() } catch {

@@ -142,8 +142,9 @@ public struct Limits: Sendable, Equatable {
   public var fetch_ms = 120_000
   /// The time that `crash-fetch` may take to resolve the servers' addresses, in addition to `fetch_ms` for each server.
   public var fetchStart_ms = 30_000
-  /// Bytes of the debug information of one build, in the form in which a server sends it: for example 68 MB for a
-  /// program of 146 MB.
+  /// Bytes of the debug information of one build, as a server sends it.
+  ///
+  /// For example, a server sends 68 MB for a program of 146 MB.
   public var fetchBytes = 1 << 30
   /// Builds whose debug information waits to be requested; above the limit, a build is requested when its next process
   /// attaches.

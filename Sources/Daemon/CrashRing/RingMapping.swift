@@ -22,7 +22,7 @@ public final class RingMapping: Sendable {
   public init(descriptor: Int32) throws(RingError) {
     try Self.checkSeals(of: descriptor)
     // A memfd of huge pages must be refused, because reading it could raise SIGBUS if no huge page is free. The size
-    // check refuses it: the size of this memfd is a multiple of the huge page size, and the size of the ring is not.
+    // check refuses this memfd, because its size is a multiple of the huge page size, and the size of a ring is not.
     try Self.checkSize(of: descriptor)
     isShared = true
     memory = try Memory(

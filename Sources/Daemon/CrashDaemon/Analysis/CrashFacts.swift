@@ -99,7 +99,7 @@ struct CrashFacts: Sendable {
   /// Whether the kernel sent the signal for a general protection fault.
   ///
   /// For a general protection fault, si_addr is 0 and is not an address. If the faulting address is computed from rsp
-  /// or rbp, the processor reports a stack fault instead of a general protection fault, and Linux sends SIGBUS.
+  /// or rbp, the processor reports a stack fault instead. Linux then sends SIGBUS.
   var isGeneralProtection: Bool {
     (record.signal == SIGSEGV || record.signal == SIGBUS) && !record.isBare && record.code == 128
   }
@@ -183,8 +183,10 @@ struct CrashFacts: Sendable {
     return CleanText.clean("terminated by a C++ exception of type \(exceptionType)\(text)")
   }
 
-  /// The demangled exception type, from the symbol of its type_info name; the recorded type name alone is not a
-  /// complete symbol, so the prefix `_ZTS` is added.
+  /// The demangled exception type.
+  ///
+  /// The recorded type name alone is not a complete symbol. With the prefix `_ZTS`, it is the symbol of the type_info
+  /// name, which can be demangled.
   var exceptionType: String {
     guard Self.isShort(record.exceptionType) else { return CleanText.line(record.exceptionType) }
     let name = Demangler.full("_ZTS" + record.exceptionType)
@@ -224,8 +226,9 @@ struct CrashFacts: Sendable {
     return numbers.isEmpty || numbers.contains { register($0) < DiagnosisRule.nullPage }
   }
 
-  /// The return address that the `ret` instruction at pc reads from the stack; nil for another instruction, or if the
-  /// record lacks that part of the stack.
+  /// The return address that the `ret` instruction at pc reads from the stack.
+  ///
+  /// The value is nil for another instruction, or if the record lacks that part of the stack.
   var returnTarget: UInt64? {
     guard let instruction, instruction.kind == .ret else { return nil }
     return instruction.target?.value(record.registers, memory)

@@ -82,8 +82,8 @@ struct MemoryGroups {
 
   /// Reads the counter of a group.
   ///
-  /// OOM kills that were counted at least `settling_ns` ago did not kill the processes that still run, so the function
-  /// increases the baselines of these processes.
+  /// OOM kills that were counted at least `settling_ns` ago did not kill the processes that still run. Therefore, the
+  /// function increases the baselines of these processes.
   /// - Parameters:
   ///   - path: The path of the group's counter file.
   ///   - now_ns: The current time.

@@ -60,9 +60,9 @@ final class ProcessReadings: Sendable {
   /// Reads the command line, and the container if the control groups do not name it.
   ///
   /// The reads run on a separate thread, because they may block. To read the arguments, the kernel reads the memory of
-  /// the process, and may wait for the process or for a file that the process has mapped. The files in `/proc` are read
-  /// once for each process. If too many reads of the account are already queued, the function reads nothing, and a
-  /// later call tries again.
+  /// the process. The kernel may wait for the process, or for a file that the process has mapped. The files in `/proc`
+  /// are read once for each process. If too many reads of the account are already queued, the function reads nothing,
+  /// and a later call tries again.
   /// - Parameters:
   ///   - facts: The facts about the process.
   ///   - pidfd: The pidfd of the process.

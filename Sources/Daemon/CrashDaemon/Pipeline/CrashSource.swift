@@ -11,8 +11,8 @@ protocol CrashSource: Sendable {
 
   /// Counts the lost records that the last reading of the ring found.
   ///
-  /// The function is called twice: first after the reading, and then with `isSettled` when all contents of the ring are
-  /// stored, or when the ring contains nothing new.
+  /// The function is called twice. The first call follows the reading. The second call, with `isSettled`, follows when
+  /// all contents of the ring are stored, or when the ring contains nothing new.
   func count(_ losses: [String: Int], isSettled: Bool, in ledger: Ledger)
   /// Keeps a report in memory while the store does not accept it.
   /// - Returns: False if memory has no room for the report, or if a spool file already preserves the ring.

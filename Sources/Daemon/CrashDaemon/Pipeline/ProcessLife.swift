@@ -1,8 +1,8 @@
 /// The lifecycle of a process in the pipeline: attached → crashed → read → symbolicated → stored → ended.
 ///
-/// Four parts of the state change independently: the turn (whether the ring is queued, being read or idle), the
-/// presence of the process, the ring, and the outcome of the crash. In the table, an empty cell means that this part
-/// does not change.
+/// Four parts of the state change independently: the turn, the presence of the process, the ring, and the outcome of
+/// the crash. The turn states whether the ring is queued, being read or idle. In the table, an empty cell means that
+/// this part does not change.
 ///
 /// | event         | turn                     | presence                  | ring     | crash                      |
 /// |---------------|--------------------------|---------------------------|----------|----------------------------|

@@ -9,8 +9,8 @@ import LinuxSystem
 
 /// Analyzes stored raw records (copies of rings) again with the current rules and symbols.
 ///
-/// Each user may run one re-analysis at a time, because a re-analysis costs as much as the analysis of a crash and any
-/// user may request it.
+/// Each user may run one re-analysis at a time. A re-analysis costs as much as the analysis of a crash, and any user
+/// may request it.
 actor Reanalysis {
   /// The reason why a re-analysis left the report unchanged.
   enum Failure: Error, Equatable {

@@ -21,8 +21,8 @@ final class RingTable: Sendable {
     var counts: [RingKey: Int] = [:]
     /// The incidents of each ring that were stored, with their numbers of occurrences.
     ///
-    /// The incidents are stored for each ring and not for each connection, because one ring may arrive over several
-    /// connections and its incidents must be counted once.
+    /// The incidents are stored for each ring and not for each connection. One ring may arrive over several
+    /// connections, but its incidents must be counted once.
     var occurrences: [RingKey: CrashAnalysis.Occurrences] = [:]
     /// The time when the incidents of each ring were last read.
     var readings_ns: [RingKey: UInt64] = [:]

@@ -175,8 +175,8 @@ extension SpoolTaker {
 
   /// Whether this actor must not read the file, for one of two reasons.
   ///
-  /// An attached process has the same ring, and the pipeline removes the file when this process ends; or the report of
-  /// the ring already waits in memory.
+  /// The first reason is that an attached process has the same ring, because the pipeline removes the file when this
+  /// process ends. The second reason is that the report of the ring already waits in memory.
   private func isTakenCareOf(_ name: String) -> Bool {
     guard let id = SpoolDirectory.ringID(of: name) else { return false }
     guard let user = spool.owner(of: name) else { return false }

@@ -52,8 +52,8 @@ extension CrashAnalysis {
 
   /// Stores a report under the ID of its ring.
   ///
-  /// If a report of another process already has this ID, by chance or on purpose, a new ID is derived from the identity
-  /// of this process. The second report of the same process also gets a derived ID.
+  /// If a report of another process already has the ring's ID, by chance or on purpose, a new ID is derived from the
+  /// identity of the process. The second report of the same process also gets a derived ID.
   func put(
     _ raw: [UInt8], of source: some CrashSource, isSecond: Bool = false, _ make: (String) -> CrashReport?
   ) throws -> (String, Place) {

@@ -230,8 +230,8 @@ extension StoreKeeper {
 
   /// Writes the contents of the open database to a new file.
   ///
-  /// Writing a new file is needed if the file of the open database was removed or replaced, because its contents would
-  /// be lost when crashd ends.
+  /// A new file is needed if the file of the open database was removed or replaced. Otherwise, the contents of the
+  /// database would be lost when crashd ends.
   private func writeAnew(because what: String) async throws(StoreError) {
     logger.critical("'\(store.path)': \(what); copying the open database to a new file")
     // Copying a large database may take minutes. Therefore, tell the watchdog not to expect a heartbeat during this

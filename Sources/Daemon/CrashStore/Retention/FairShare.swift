@@ -32,8 +32,8 @@ public struct FairShare: Sendable {
     return surplus
   }
 
-  /// Finds the account that is charged with the most items, and returns the user with the most items in this account;
-  /// nil if there are no items.
+  /// Returns the user with the most items in the account that is charged with the most items; nil if there are no
+  /// items.
   func largest(of amounts: [Int64: Int]) -> Int64? {
     let shares = grouped(amounts)
     let sums = shares.mapValues { $0.values.reduce(0, +) }

@@ -1,8 +1,8 @@
 /// The header of a file with unwind tables.
 ///
 /// The file contains the sections `.eh_frame_hdr` and `.eh_frame` of one build. A file consists of the following parts,
-/// in this order: the bytes `CSUNW1` and two zero bytes; the CRC-32C of all bytes after this field (4 bytes); the
-/// length of the build ID (4); the link address and the size of each section (8 each); the build ID (64); the two
+/// in this order, with sizes in bytes: `CSUNW1` and two zero bytes (8); the CRC-32C of all bytes after this field (4);
+/// the length of the build ID (4); the link address and the size of each section (8 each); the build ID (64); the two
 /// sections. All numbers are little-endian.
 public struct UnwindTablesHeader: Sendable, Equatable {
   /// The position of a section in the image.

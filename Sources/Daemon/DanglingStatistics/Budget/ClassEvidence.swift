@@ -23,10 +23,10 @@ public struct ClassEvidence: Sendable, Hashable, Codable {
 
   /// Adds the observations of one period, such as an hour.
   ///
-  /// The parameters are the number of hits in the quarantine, the number of crashes that were attributed to the class,
-  /// and the expected share of accesses that its slots catch. `observesCrashes` states whether crashes can be
-  /// attributed to the class. The attribution requires that the process captures crashes and keeps freed-object
-  /// records.
+  /// `hits` is the number of hits in the quarantine. `attributedCrashes` is the number of crashes that were attributed
+  /// to the class. `expectedShare` is the expected share of accesses that the slots of the class catch.
+  /// `observesCrashes` states whether crashes can be attributed to the class. The attribution requires that the process
+  /// captures crashes and keeps freed-object records.
   public mutating func observe(
     hits: Double, attributedCrashes: Double = 0, expectedShare: Double, observesCrashes: Bool = true,
     periods: Double = 1
