@@ -4,8 +4,8 @@ import Glibc
 ///
 /// Every read checks that it stays within the size of the file.
 ///
-/// Precondition: the file never shrinks while it is mapped. Cache files satisfy this, because they are written under
-/// another name, then renamed, and never changed after that.
+/// Precondition: the file never shrinks while it is mapped. Cache files satisfy this precondition, because they are
+/// written under another name, then renamed, and never changed after that.
 // Safe: the address is used only inside this class, which checks the bounds of every read. Sendable: the address never
 // changes, and the mapping is never written.
 @safe final class MappedFile: @unchecked Sendable {

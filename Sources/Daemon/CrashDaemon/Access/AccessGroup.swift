@@ -22,7 +22,7 @@ public enum AccessGroup: Sendable, Equatable {
     public var description: String
   }
 
-  /// The group that the package and the units create.
+  /// The name of the group that the package and the systemd units create for crashd.
   static let ownName = "crashd"
   /// The range of the group IDs that system groups have.
   ///

@@ -179,7 +179,8 @@ struct AttachLoop {
   ///
   /// If the pid is nil, all connections are read.
   private mutating func settle(_ pid: Int32?) {
-    // The connection of a process that has ended may still be in the listener's queue, together with all its messages.
+    // Accept connections first. The connection of a process that has ended may still be in the listener's queue,
+    // together with all messages of the process.
     takeWaiting()
     spooled()
     for number in connections.keys.sorted() where pid == nil || connections[number]?.peer.pid == pid {

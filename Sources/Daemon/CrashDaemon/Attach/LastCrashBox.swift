@@ -3,7 +3,7 @@ import CrashProtocol
 import CrashReport
 import Synchronization
 
-/// A notice about the last crash of a program, for the program's next process.
+/// The message about the last crash of a program, which crashd sends to the program's next process.
 struct LastCrashNotice: Sendable, Equatable {
   private static let sentenceLimitBytes = Int(CS_CONTROL_NAME_LIMIT_BYTES)
 
@@ -49,9 +49,9 @@ struct LastCrashNotice: Sendable, Equatable {
   }
 }
 
-/// Passes last-crash notices from the pipeline to the attach thread.
+/// Passes messages about the last crashes of programs from the pipeline to the attach thread.
 ///
-/// The pipeline reads the crash reports from the store, and the attach thread sends the notices to processes.
+/// The pipeline reads the crash reports from the store, and the attach thread sends the messages to processes.
 final class LastCrashBox: Sendable {
   private struct State {
     var notices: [UInt64: LastCrashNotice] = [:]

@@ -34,8 +34,8 @@ enum ProcessEnd: Sendable, Equatable {
 
   private static func zombie(_ pidfd: Descriptor, _ pid: Int32) -> ProcessEnd? {
     guard let stat = ProcessStat.read(pid: pid, of: pidfd), stat.state == "Z" else { return nil }
-    // If crashd may not trace the process, the kernel shows the exit status 0. crashd may not trace a process if crashd
-    // runs as root in a container, or if the process has more privileges than crashd's user.
+    // If crashd may not trace the process, the kernel shows the exit status 0, which must not be used. crashd may not
+    // trace a process if crashd runs as root in a container, or if the process has more privileges than crashd's user.
     guard stat.exitStatus != 0 else { return nil }
     return .status(stat.exitStatus)
   }

@@ -10,7 +10,7 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   case corrupt(path: String, reason: String)
   /// A later version of crashd wrote the file.
   ///
-  /// The operator should run this version or move the file away.
+  /// The operator should run the later version or move the file away.
   case tooNew(path: String, version: String)
   /// The file cannot be opened, read or written now, for example because of permissions, a full disk or an I/O error.
   case unavailable(path: String, reason: String)

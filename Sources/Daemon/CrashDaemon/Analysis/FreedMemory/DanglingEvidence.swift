@@ -334,9 +334,9 @@ extension CrashFacts {
     return size - 8
   }
 
-  /// Whether an address is in the last part of an image.
+  /// Whether an address is in the last part of glibc's image.
   ///
-  /// In the image of glibc, this part contains the main arena of malloc. The code of glibc is far below this part.
+  /// The last part contains the main arena of malloc. The code of glibc is at much lower addresses.
   private func isArena(_ address: UInt64) -> Bool {
     guard let image = images.first(where: { $0.start <= address && address < $0.end }) else { return false }
     return image.end &- address <= Self.arenaReach
