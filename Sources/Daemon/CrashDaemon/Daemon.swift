@@ -91,8 +91,8 @@ public final class Daemon: Sendable {
 
   /// Resolves the group that can access all crashes.
   ///
-  /// If the group cannot be granted access, this function logs the error and returns a rule without the group, because
-  /// crashd must store crashes in any case.
+  /// If the group cannot be granted access, this function logs the error and returns a rule without the group. The
+  /// reason is that crashd must store crashes in any case.
   private static func access(_ group: AccessGroup, _ logger: Logger) -> AccessRule {
     var rule = AccessRule()
     do throws(AccessGroup.Problem) { rule.group = try group.resolve() } catch {
@@ -128,7 +128,7 @@ public final class Daemon: Sendable {
         analysis.logger.warning("\($0): hellos that crash crashd are retried without a limit")
       }
       let lastCrashes = LastCrashBox()
-      // Read the facts about the machine here, because otherwise the attach thread would spend time on this for its
+      // Read the facts about the machine here, because otherwise the attach thread would have to read them for its
       // first process.
       _ = MachineFacts.here
       let attach = try AttachServer(
@@ -170,9 +170,9 @@ public final class Daemon: Sendable {
           logger: analysis.logger)
       }
       let readiness = Readiness(notifier: notifier)
-      // The services stop in the reverse order of this list. Therefore, the status line stops first, before crashd
-      // notifies systemd of the stop. After it, the attach server stops, the pipeline stores the remaining records, and
-      // the store keeper stores held reports. Last, crashd delivers the new reports to subscribers.
+      // The services stop in the reverse order of the list `services`. Therefore, the status line stops first, before
+      // crashd notifies systemd of the stop. After it, the attach server stops, the pipeline stores the remaining
+      // records, and the store keeper stores held reports. Last, crashd delivers the new reports to subscribers.
       let services: [any Service] = [
         metrics, scrapes, forwarding, varlink, keeper, pipeline, attach, readiness, status,
       ]

@@ -1,6 +1,6 @@
 /// The reason why crashd cannot start, as one sentence for the operator.
 public enum DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// Another crashd uses this runtime directory or state directory.
+  /// Another crashd uses the same runtime directory or state directory.
   case locked(path: String)
   /// The report database cannot be used.
   case store(String)

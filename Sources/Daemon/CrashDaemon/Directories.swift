@@ -39,7 +39,7 @@ public struct Directories: Sendable, Equatable {
   var varlinkSocket: String { "\(runtime)/io.crashshield.Crashd" }
   var spool: String { "\(runtime)/\(CS_ATTACH_SPOOL_NAME)" }
   var runtimeLock: String { "\(runtime)/crashd.lock" }
-  /// The path of the file that lists the hellos that may have crashed crashd.
+  /// The path of the file that lists the hellos (first messages of processes) that may have crashed crashd.
   ///
   /// This file and the descriptors in systemd are both lost when the machine shuts down, so they stay consistent.
   var helloTrials: String { "\(runtime)/hello-trials" }

@@ -1,4 +1,6 @@
-/// Every limit of crashd, named in one place; a limit without a unit is a maximum number.
+/// The limits of crashd.
+///
+/// A limit without a unit in its name is a maximum number.
 public struct Limits: Sendable, Equatable {
   /// Attached processes of all users.
   public var processes = 4096
@@ -14,15 +16,18 @@ public struct Limits: Sendable, Equatable {
   public var rings = 6_144
   /// Rings of one user who is not root: twice `processesPerUser`, for the attached and for the ended processes.
   public var ringsPerUser = 2_048
-  /// Connections of all users that have not sent a hello yet.
+  /// Connections of all users that have not sent a hello (the first message of a process) yet.
   public var greetings = 1024
   /// Connections of one user that have not sent a hello yet.
   public var greetingsPerUser = 64
   /// The time-out for a new connection to send its hello.
   public var greeting_ms = 5_000
-  /// Wake-ups without a new record, after which crashd ignores all later wake-ups of the same process.
+  /// Wake-ups (messages that announce a record) without a new record, after which crashd ignores all later wake-ups of
+  /// the same process.
   public var emptyWakes = 100
-  /// How long crashd remembers that it started to symbolicate a list of images, so that it does not start again.
+  /// How long crashd remembers that it requested the symbols of a list of images.
+  ///
+  /// During this time, it does not request them again.
   public var recentImages_ms = 1_000
   /// The interval at which crashd reads a process's counters of protected classes.
   ///
@@ -39,12 +44,12 @@ public struct Limits: Sendable, Equatable {
 
   /// How long a command that changes a policy waits until the affected processes have applied the change.
   public var control_ms = 2_000
-  /// How long crashd delays the notice of a program's last crash while the report of an earlier process is not stored
-  /// yet.
+  /// How long crashd delays the message to a new process about its program's last crash, while the report of an earlier
+  /// process is not stored yet.
   public var lastCrash_ms = 30_000
-  /// Programs of all users for which crashd keeps dangling statistics.
+  /// Programs of all users for which crashd stores use-after-free statistics.
   public var danglingServices = 1_024
-  /// Programs of one user who is not root for which crashd keeps dangling statistics.
+  /// Programs of one user who is not root for which crashd stores use-after-free statistics.
   public var danglingServicesPerUser = 64
 
   /// Rings that crashd reads, symbolicates and stores concurrently.
@@ -53,10 +58,10 @@ public struct Limits: Sendable, Equatable {
   public var looksPerUser = 5
   /// The time that crashd may spend on the rings of one user in a burst.
   ///
-  /// After the burst, the rings of the user have a lower priority. Announced incidents have an allowance of their own,
-  /// and they wait when it is used up.
+  /// After the burst, the rings of the user have a lower priority than the rings of other users. Announced incidents
+  /// have an allowance of their own, and they wait when it is used up.
   public var lookBurst_ms = 200
-  /// The share of time, in percent, that reading the rings of one user may take on average.
+  /// The average share of time, in percent, that reading the rings of one user may take.
   public var lookShare_percent = 25
   /// The maximum time that is charged for one ring, because the measured time may include waiting for symbols.
   public var lookCharge_ms = 100
@@ -137,8 +142,9 @@ public struct Limits: Sendable, Equatable {
   public var fetch_ms = 120_000
   /// The time that `crash-fetch` may take to resolve the servers' addresses, in addition to `fetch_ms` for each server.
   public var fetchStart_ms = 30_000
-  /// Bytes of the debug information of one build, in the form in which a server sends it: for example 68 MB for a
-  /// program of 146 MB.
+  /// Bytes of the debug information of one build, as a server sends it.
+  ///
+  /// For example, a server sends 68 MB for a program of 146 MB.
   public var fetchBytes = 1 << 30
   /// Builds whose debug information waits to be requested; above the limit, a build is requested when its next process
   /// attaches.
@@ -180,7 +186,7 @@ public struct Limits: Sendable, Equatable {
   public var connections = 512
   /// Varlink connections of one user who is not root.
   public var connectionsPerUser = 64
-  /// Bytes of one Varlink call; valid calls are shorter, and parsing longer calls would waste time.
+  /// Bytes of one Varlink call; valid calls are shorter than this limit, and parsing longer calls would waste time.
   public var messageBytes = 16 << 10
   /// The time-out for a client to read one reply; after the time-out, crashd disconnects the client.
   public var write_ms = 10_000
@@ -190,7 +196,7 @@ public struct Limits: Sendable, Equatable {
   public var listReports = 1_000
   /// Events that crashd reads from the store at once for a subscriber.
   public var eventBatch = 16
-  /// Bytes of the events that crashd reads at once for a subscriber; a single event may be larger.
+  /// Bytes of the events that crashd reads at once for a subscriber; a single event may be larger than this limit.
   public var eventBatchBytes = 4 << 20
   /// Subscribers of one user who is not root for which crashd holds events in memory; the user's other subscribers
   /// wait.

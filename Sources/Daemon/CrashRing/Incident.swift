@@ -10,7 +10,7 @@ public struct Incident: Sendable, Equatable {
     case guarding
     /// A guard page detected an access out of bounds or after the memory was freed.
     case pages
-    /// A trap ended contained work, but not the process.
+    /// A trap ended contained work (`Shield.isolated`), but not the process.
     case isolated
     /// A source that this version of crashd does not define.
     case other(UInt32)
@@ -77,12 +77,12 @@ public struct Incident: Sendable, Equatable {
   /// The processor state at the trap that ended contained work; nil for incidents of other sources.
   public var trap: Trap?
 
-  /// Whether this incident is a freed-object record.
+  /// Whether the incident is a freed-object record.
   ///
   /// A freed-object record means that a register at a crash contained the address of an object that had already left
   /// the quarantine.
   ///
-  /// For this record, `amount` is the `sequence` of the crash record.
+  /// For a freed-object record, `amount` is the `sequence` of the crash record.
   public var isFreedRecord: Bool {
     source == .quarantine && kind == cs_ring_dangling.CS_RING_DANGLING_FREED.rawValue
   }
@@ -110,7 +110,7 @@ public struct Incident: Sendable, Equatable {
 
   /// The quarantine's record of one object.
   public struct Record: Sendable, Equatable {
-    /// The number of this record, which the poisoned fields of the object contain.
+    /// The number of the record, which the poisoned fields of the object contain.
     public var id: UInt32
     /// The address of the object.
     public var address: UInt64

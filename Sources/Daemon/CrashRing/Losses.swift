@@ -16,11 +16,11 @@ package struct Losses {
     ///
     /// The records of these crashes have no frames.
     case minimal
-    /// Threads that the sweep asked for their stacks, but that did not finish their records.
+    /// Threads that the thread sweep asked for their stacks, but that did not finish their records.
     case silentThreads
-    /// Threads that the sweep did not sample, because the process has too many threads.
+    /// Threads that the thread sweep did not sample, because the process has too many threads.
     case threads
-    /// Sweeps that could not read the list of threads completely.
+    /// Thread sweeps that could not read the list of threads completely.
     ///
     /// Therefore, these sweeps did not sample some threads.
     case threadList
@@ -43,7 +43,8 @@ package struct Losses {
 
   /// Adds a number to the count of a kind.
   ///
-  /// If the sum would overflow, the count becomes `Int.max`. This is possible because the counters are untrusted.
+  /// If the sum would overflow, the count becomes `Int.max`. An overflow is possible because the counters are
+  /// untrusted.
   mutating func add(_ kind: Kind, _ count: some BinaryInteger) {
     let count = Int(clamping: count)
     guard count > 0 else { return }

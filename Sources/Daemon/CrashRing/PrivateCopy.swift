@@ -81,8 +81,8 @@ struct PrivateCopy<Layout> {
   /// Returns one member of a field that is a union.
   func member<Field, Member>(_ field: KeyPath<Layout, Field>, as type: Member.Type) -> PrivateCopy<Member> {
     let start = bytes.startIndex + offset(of: field)
-    // A union is at least as large as each of its members, so a field that is smaller than the member is a bug in the
-    // caller.
+    // A union is at least as large as each of its members. Therefore, a field that is smaller than the member is a bug
+    // in the caller.
     precondition(MemoryLayout<Member>.size <= MemoryLayout<Field>.size, "BUG: \(type) is not a member of \(field)")
     return PrivateCopy<Member>(bytes: bytes[start..<start + MemoryLayout<Member>.size])
   }

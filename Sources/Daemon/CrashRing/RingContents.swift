@@ -120,7 +120,7 @@ extension RingContents {
 public struct CrashRecord: Sendable, Equatable {
   /// The index of the ring slot that contains the record.
   public var slot: Int
-  /// How often the slot had been used before; together with `slot`, this number identifies the record in its ring.
+  /// How often the slot had been used before; together with `slot`, the generation identifies the record in its ring.
   public var generation: UInt64
   /// The number of the crash in the process, starting with 0.
   public var sequence: UInt64
@@ -130,7 +130,7 @@ public struct CrashRecord: Sendable, Equatable {
   public var entry_ns: UInt64
   /// The time when the record was committed, in nanoseconds of CLOCK_MONOTONIC.
   ///
-  /// The CRC does not cover this field.
+  /// The CRC of the record does not cover the field `commit_ns`.
   public var commit_ns: UInt64
   /// The ID of the crashed thread.
   public var tid: Int32
@@ -198,7 +198,7 @@ public struct CrashRecord: Sendable, Equatable {
   public var exceedsIsolationBudget = false
   /// Whether the record omits the address, the registers, the memory and the strings.
   ///
-  /// These data are omitted if the spool file belongs to a user who must not read the process's data.
+  /// These parts are omitted if the spool file belongs to a user who must not read the process's data.
   public var isBare = false
 
   /// A copy of a memory range.

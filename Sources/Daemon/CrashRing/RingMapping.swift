@@ -22,7 +22,7 @@ public final class RingMapping: Sendable {
   public init(descriptor: Int32) throws(RingError) {
     try Self.checkSeals(of: descriptor)
     // A memfd of huge pages must be refused, because reading it could raise SIGBUS if no huge page is free. The size
-    // check refuses it: the size of this memfd is a multiple of the huge page size, and the size of the ring is not.
+    // check refuses this memfd, because its size is a multiple of the huge page size, and the size of a ring is not.
     try Self.checkSize(of: descriptor)
     isShared = true
     memory = try Memory(
@@ -54,8 +54,7 @@ public final class RingMapping: Sendable {
   /// Reads the current contents of the ring.
   /// - Parameters:
   ///   - descriptor: The descriptor of the ring's file, if it is available. With the descriptor, the reader does not
-  ///     touch unused parts of the
-  ///   ring.
+  ///     touch unused parts of the ring.
   ///   - hasEnded: Whether the process has ended; see `RingReader.contents`.
   /// - Returns: The contents, in private memory.
   public func contents(usedBy descriptor: Int32? = nil, hasEnded: Bool = true) -> RingContents {
@@ -72,7 +71,7 @@ public final class RingMapping: Sendable {
 
   /// Reads which part of the program's memory the records contain.
   ///
-  /// The process may change this value at any time.
+  /// The process may change the mode at any time.
   public func memoryMode() -> RingContents.MemoryFacts.Mode {
     defer { letGo() }
     return reader.memoryMode()
@@ -80,7 +79,7 @@ public final class RingMapping: Sendable {
 
   /// Whether the process wakes crashd when it records incidents.
   ///
-  /// The process may change this value at any time.
+  /// The process may change its answer at any time.
   public func announcesIncidents() -> Bool {
     defer { letGo() }
     return reader.announcesIncidents()
@@ -100,7 +99,7 @@ public final class RingMapping: Sendable {
     return reader.guardSelfTest()
   }
 
-  /// Reads the stamp of the ring.
+  /// Reads the stamp of the ring, which identifies the state of its records.
   ///
   /// The stamp changes whenever the records change. Reading the stamp takes much less time than reading `contents`.
   /// - Parameter descriptor: The descriptor of the ring's file, if it is available. With the descriptor, the reader
@@ -199,7 +198,7 @@ private final class Memory: @unchecked Sendable {
   }
 
   deinit {
-    // init mapped this memory with this size, and no code uses the pointer after deinit.
+    // The initializer mapped the memory at this address with this size, and no code uses the pointer after deinit.
     unsafe munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count)
   }
 
@@ -213,8 +212,8 @@ private final class Memory: @unchecked Sendable {
   func fill(from descriptor: Int32) throws(RingError) {
     var offset = 0
     while offset < RingLayout.size {
-      // The target range is within the mapping, because offset + count is at most the size of the mapping. init made
-      // the mapping writable for this purpose.
+      // The target range is within the mapping, because offset + count is at most the size of the mapping. The
+      // initializer made the mapping writable.
       let count = unsafe pread(
         descriptor, UnsafeMutableRawPointer(mutating: bytes.baseAddress)?.advanced(by: offset),
         RingLayout.size - offset, off_t(offset))

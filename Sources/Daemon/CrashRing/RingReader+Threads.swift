@@ -2,7 +2,7 @@ internal import CShimRing
 internal import CrashReport
 
 extension RingReader {
-  /// Returns the threads of the sweep whose records are complete, in the order of the sweep.
+  /// Returns the threads of the thread sweep whose records are complete, in the order of the sweep.
   ///
   /// - Parameters:
   ///   - header: A copy of the ring's header, which contains the counts.
@@ -13,8 +13,8 @@ extension RingReader {
     let count = min(Int(clamping: header[\.thread_count]), RingLayout.threadLimit)
     losses.add(.threads, Int(clamping: header[\.thread_total]) - count)
     if header[\.sweep] == cs_ring_sweep.CS_RING_SWEEP_BLIND.rawValue { losses.add(.threadList, 1) }
-    // The state of a thread's entry contains the number of survived crashes, because the sweep of a later crash reuses
-    // the entries.
+    // The state of a thread's entry contains the number of survived crashes, because the thread sweep of a later crash
+    // reuses the entries.
     let committed = UInt64(header[\.survived]) << 2 | UInt64(CS_RING_STATE_COMMITTED)
     var threads: [ThreadRecord] = []
     for index in 0..<count {

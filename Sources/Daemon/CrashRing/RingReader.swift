@@ -4,8 +4,8 @@ internal import CrashReport
 /// Reads a ring.
 ///
 /// The bytes of the ring are untrusted and may change during the read. For any contents of the ring, the reader does
-/// not trap, and its run time is limited. It copies each part into private memory, checks the copy, and then uses only
-/// the copy. Parts that cannot be read are counted in `RingContents.losses`.
+/// not trap, and its run time is limited. The reader copies each part into private memory, checks the copy, and then
+/// uses only the copy. Parts that cannot be read are counted in `RingContents.losses`.
 @safe
 public struct RingReader: @unchecked Sendable {
   // Sendable: the reader never writes to the memory, and every read expects that the process may change the memory at
@@ -98,7 +98,7 @@ public struct RingReader: @unchecked Sendable {
 
   /// Reads only incidents and protected classes, and the images that contain their addresses.
   ///
-  /// Reading only these parts takes much less time than `contents()`, and is meant for running processes.
+  /// This method takes much less time than `contents()`, and is meant for running processes.
   public func observations() -> (incidents: [Incident], classes: [ProtectedClass], images: [RingContents.Image]) {
     var losses = Losses()
     let header = unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)
@@ -116,14 +116,14 @@ public struct RingReader: @unchecked Sendable {
 
   /// Reads which part of the program's memory the records contain.
   ///
-  /// The process may change this value at any time.
+  /// The process may change the mode at any time.
   public func memoryMode() -> RingContents.MemoryFacts.Mode {
     mode(unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0))
   }
 
   /// Whether the process wakes crashd when it records incidents.
   ///
-  /// The process may change this value at any time.
+  /// The process may change its answer at any time.
   public func announcesIncidents() -> Bool {
     unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)[\.announces_incidents] != 0
   }

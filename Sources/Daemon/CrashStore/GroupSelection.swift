@@ -6,12 +6,12 @@ struct GroupSelection {
   /// The states of the groups to return; nil means all states.
   var states: Set<GroupQuery.State>?
 
-  /// Whether it depends on the builds of a program if a group has one of the requested states.
+  /// Whether only the builds of a program show if a group has one of the requested states.
   ///
-  /// SQL cannot determine this here, so the groups must be read.
+  /// In this case, SQL alone cannot select the groups, so the store reads each group.
   var needsBuilds: Bool { states.map { $0.contains(.new) != $0.contains(.open) } ?? false }
 
-  /// Whether a group in this state was requested.
+  /// Whether a group in the given state was requested.
   func includes(_ state: String) -> Bool {
     guard let states else { return true }
     return GroupQuery.State(rawValue: state).map(states.contains) ?? false

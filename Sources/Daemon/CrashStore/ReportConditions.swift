@@ -64,8 +64,8 @@ struct ReportConditions {
   private func source(_ index: String = "") -> String {
     let clause = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
     if tagConditions.isEmpty { return "FROM reports \(index) \(clause)" }
-    // CROSS JOIN prevents SQLite from changing the order of the tables. SQLite derives the bounds on the rows of tags
-    // from the bounds on the reports.
+    // CROSS JOIN prevents SQLite from changing the order of the tables. SQLite must read the rows of tags first, and
+    // derives their bounds from the bounds on the reports.
     return """
       FROM (SELECT seq AS tagged FROM report_tags WHERE \(tagConditions.joined(separator: " AND ")))
       CROSS JOIN reports \(index) ON reports.seq = tagged \(clause)
@@ -83,10 +83,10 @@ struct ReportConditions {
 }
 
 extension ReportFilter {
-  /// Returns the SQL that tests whether a row of `report_tags` has the tag with this number in the filter.
+  /// Returns the SQL that tests whether a row of `report_tags` has the tag with the given number in the filter.
   static func isTag(_ number: Int) -> String { "key = :tag\(number)_key AND value = :tag\(number)_value" }
 
-  /// Returns the SQL that tests whether a report has the tag with this number in the filter.
+  /// Returns the SQL that tests whether a report has the tag with the given number in the filter.
   ///
   /// `sequence` is an SQL expression for the event number of the report.
   static func hasTag(_ number: Int, of sequence: String) -> String {
@@ -99,14 +99,14 @@ extension ReportFilter {
 }
 
 extension ReportFilter.Text {
-  /// Returns the SQL condition for this field, for a table with a column of the same name.
+  /// Returns the SQL condition for the filter's field, for a table with a column of the same name.
   func condition(of table: String = "") -> String {
     match == .whole ? "\(table)\(name) = :\(name)" : "instr(\(table)\(name), :\(name)) > 0"
   }
 }
 
 extension ReportFilter {
-  /// Whether a list with this filter and visibility would contain a report that is not stored yet.
+  /// Whether a list with this filter and the given visibility would contain a report that is not stored yet.
   public func includes(_ report: CrashReport, visibility: Visibility) -> Bool {
     let process = report.process
     if let uid = visibility.uid, uid != process.ownerKey { return false }

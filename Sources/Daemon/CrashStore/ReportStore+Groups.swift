@@ -3,7 +3,7 @@ import GRDB
 
 /// A group that matches the filter of a query.
 ///
-/// The value contains the number of crashes only if the stored sums can be used with this filter.
+/// The value contains the number of crashes only if the filter permits the use of the stored sums.
 private struct FoundGroup: Decodable, FetchableRecord {
   var key: String
   var uid: Int64
@@ -85,8 +85,8 @@ extension ReportStore {
     var builds = NewestBuilds()
     var (skipped, groups): (Int, [ReportGroup]) = (0, [])
     while groups.count < limit, let found = try rows.next() {
-      // Skip the groups before the page without reading them. This is not possible if the states of the groups depend
-      // on builds.
+      // Skip the groups before the page without reading them. If the states of the groups depend on builds, groups
+      // cannot be skipped in this way.
       if !selection.needsBuilds, skipped < offset {
         skipped += 1
         continue

@@ -14,8 +14,8 @@ extension ReportStore {
   /// - Parameters:
   ///   - filter: The conditions that the reports must satisfy.
   ///   - visibility: The users whose reports the caller may read.
-  ///   - before: The cursor that the returned reports must precede. It is usually the cursor of the last report on the
-  ///   previous page.
+  ///   - before: The cursor that the returned reports must precede. Usually, this cursor is the cursor of the last
+  ///   report on the previous page.
   ///   - after: The cursor that the returned reports must follow, for lists that begin with the oldest report.
   ///   - isOldestFirst: Whether the list begins with the oldest report.
   ///   - limit: The maximum number of reports.

@@ -54,8 +54,8 @@ extension ReportStore {
       guard case .noSuchReport = error, !possible.isEmpty else { throw error }
       missing = error
     }
-    // Check the unstored reports after the first look-up. If one of them was stored between these two steps, the second
-    // look-up finds it in the store.
+    // Check the unstored reports after the first look-up. If one of them was stored in the meantime, the second look-up
+    // finds it in the store.
     let others = try unstored(possible)
     if others.count < possible.count {
       do throws(StoreError) {
@@ -83,9 +83,9 @@ extension ReportStore {
     return newest
   }
 
-  /// Returns those of the reports that the store does not contain and has never contained.
+  /// Returns the given reports that the store does not contain and has never contained.
   ///
-  /// The reason for the second condition is that a report that was removed must not appear again.
+  /// A report that the store once contained is excluded, because a removed report must not appear again.
   public func unstored(_ reports: [CrashReport]) throws(StoreError) -> [CrashReport] {
     if reports.isEmpty { return [] }
     let pool = try pool

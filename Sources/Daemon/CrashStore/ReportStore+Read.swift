@@ -43,7 +43,7 @@ extension ReportStore {
     }
   }
 
-  /// Returns a report and its raw record, which belong to the same version of the report.
+  /// Returns a report and its raw record (the copy of the ring), which belong to the same version of the report.
   /// - Throws: The errors of `report`, and `changedMeanwhile`.
   public func reportAndRaw(
     idPrefix prefix: String?, visibility: Visibility = .all
@@ -57,7 +57,7 @@ extension ReportStore {
     return (stored.cursor, try stored.report, raw)
   }
 
-  /// Returns the raw record of a report; nil if the report does not exist or has no raw record.
+  /// Returns the raw record (the copy of the ring) of a report; nil if the report does not exist or has no raw record.
   /// - Throws: `StoreError.unavailable`.
   public func raw(id: String) throws(StoreError) -> [UInt8]? {
     let pool = try pool
@@ -96,8 +96,8 @@ extension ReportStore {
 
   /// Returns the events after `cursor`, in order.
   ///
-  /// The page has at most `limit` events. The page has at most `limitBytes` bytes, unless its first event alone is
-  /// larger.
+  /// The page has at most `limit` events. The page has at most `limitBytes` bytes, unless its first event alone exceeds
+  /// this size.
   /// - Throws: `StoreError.invalidCursor`, `unavailable`.
   public func eventPage(
     after cursor: StoreCursor, _ filter: ReportFilter = ReportFilter(), visibility: Visibility = .all, limit: Int,
@@ -199,7 +199,7 @@ extension ReportStore {
 
   /// Returns the highest number that the store has assigned to an event.
   ///
-  /// The report of this event may have been replaced.
+  /// The event with this number may no longer exist, because its report may have been replaced.
   static func newestSequence(in database: Database) throws -> Int64 {
     try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'reports'") ?? 0
   }

@@ -12,7 +12,7 @@ private struct OldRow: Decodable, FetchableRecord {
 }
 
 extension ReportStore {
-  /// The maximum total size of a report and its raw record, in bytes.
+  /// The maximum total size of a report and its raw record (the copy of the ring), in bytes.
   ///
   /// If the size is exceeded, parts of the report are dropped and counted in its losses.
   public static let reportLimitBytes = 8 << 20
@@ -21,17 +21,16 @@ extension ReportStore {
   ///
   /// A replaced report gets a new cursor and is a new event, so that subscribers receive it again. The store does not
   /// change in two cases: the report differs from the stored report only in its timing, or the report was removed
-  /// earlier. The report of a restricted process stays restricted, even if crashd did not know the second time that the
-  /// process is restricted. Otherwise, the user of the process could read the report.
+  /// earlier. The report of a restricted process (with more privileges than its user) stays restricted, because
+  /// otherwise the user of the process could read it. This also holds if the new report does not state that the process
+  /// is restricted.
   /// - Parameters:
   ///   - report: The report to store.
-  ///   - raw: The raw record that the process wrote.
+  ///   - raw: The raw record: a copy of the ring that the process wrote.
   ///   - expected: The cursor that the stored report must have; nil for any cursor. If the stored report has another
-  ///     cursor,
-  ///   the call fails.
+  ///     cursor, the call fails.
   ///   - ownPID: The pid in the pid namespace of the process, as the process reported it. A report that was stored
-  ///     before the process connected
-  ///   contains this pid.
+  ///     before the process connected contains this pid.
   /// - Returns: How the store was changed.
   /// - Throws: `StoreError.changedMeanwhile`; `identifierTaken` if a report of another process has the id;
   ///   `unavailable`.
@@ -39,7 +38,8 @@ extension ReportStore {
     _ report: CrashReport, raw: [UInt8], replacing expected: StoreCursor? = nil, knownAs ownPID: Int? = nil
   ) throws(StoreError) -> StoreChange {
     return try Self.translating(path) {
-      // Check that the database file is in its place, because data in a deleted file would be lost when crashd ends.
+      // Check that the open database file was not removed or replaced, because data in a deleted file would be lost
+      // when crashd ends.
       if let what = displacement() { throw StoreError.unavailable(path: path, reason: what) }
       let sized = try SizedReport(report, raw: raw, limitBytes: Self.reportLimitBytes)
       let change = try writing.withLock { _ in
@@ -94,9 +94,9 @@ extension ReportStore {
     return old == report
   }
 
-  /// Inserts a report with this event number; if the number is nil, with the next number.
+  /// Inserts a report with the given event number; if the number is nil, with the next event number.
   ///
-  /// Precondition: the store has no report with this id.
+  /// Precondition: the store has no report with the same ID.
   @discardableResult
   static func insert(
     _ report: CrashReport, json: Data, raw: [UInt8]?, as number: Int64? = nil, into database: Database

@@ -10,7 +10,7 @@ import Synchronization
 public final class ReportStore: Sendable {
   /// The path of the database.
   public let path: String
-  /// The open database and its epoch.
+  /// The open database and its epoch (the ID and key for cursors).
   ///
   /// The value is replaced when crashd sets a corrupt database aside.
   struct Opened {
@@ -28,7 +28,7 @@ public final class ReportStore: Sendable {
   }
 
   private let state: Mutex<State>
-  /// A thread holds this lock during each write, and while it replaces the database.
+  /// A thread holds the lock `writing` during each write, and while it replaces the database.
   ///
   /// Therefore, no write changes a database that was set aside.
   let writing = Mutex<Void>(())
@@ -59,7 +59,7 @@ public final class ReportStore: Sendable {
   /// The reason why the database is not open; nil if it is open.
   public var whyClosed: StoreError? { if case .closed(let error, _) = state.withLock({ $0 }) { error } else { nil } }
 
-  /// The epoch of the database, which is a part of every cursor.
+  /// The epoch of the database: its ID, which is a part of every cursor, and the key for cursors.
   ///
   /// If the database is not open, the value is `StoreEpoch.none`.
   public var epoch: StoreEpoch { (try? current.1) ?? .none }
@@ -136,11 +136,11 @@ public final class ReportStore: Sendable {
     configuration.maximumReaderCount = 4
     configuration.label = "reports"
     configuration.prepareDatabase { database in
-      // With this setting, a crash of the machine may lose the last transactions, but does not damage the database.
-      // SQLite documents this for databases in WAL mode.
+      // With `synchronous = NORMAL`, a crash of the machine may lose the last transactions, but does not damage the
+      // database. SQLite documents this property for databases in WAL mode.
       try database.execute(sql: "PRAGMA synchronous = NORMAL")
-      // This setting allows SQLite to return free pages to the file system. The setting has no effect on a database
-      // that already has tables.
+      // The setting `auto_vacuum` allows SQLite to return free pages to the file system. The setting has no effect on a
+      // database that already has tables.
       if !database.configuration.readonly { try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
     }
     makePrivately(path)
@@ -180,8 +180,9 @@ public final class ReportStore: Sendable {
 
   /// Increases the size of SQLite's page cache and the maximum size of the write-ahead log.
   ///
-  /// With a larger cache, rows that crashd reads and writes repeatedly stay in memory. With a larger log, SQLite merges
-  /// the log into the database less often. Both values are maximum sizes, which SQLite uses only if necessary.
+  /// With a larger cache than the default, rows that crashd reads and writes repeatedly stay in memory. With a larger
+  /// log than the default, SQLite merges the log into the database less often. Both values are maximum sizes, which
+  /// SQLite uses only if necessary.
   private static func giveRoom(to pool: DatabasePool) throws {
     try pool.writeWithoutTransaction { database in
       // SQLite interprets a negative value as a size in KiB.

@@ -16,7 +16,7 @@ public struct StoredReport: Sendable, Equatable {
   /// - Throws: `StoreError.unreadable`.
   public var report: CrashReport {
     get throws(StoreError) {
-      // The IDs must be equal, because damaged JSON may contain a key twice with different values.
+      // The ID in the JSON must equal `id`, because damaged JSON may contain a key twice with different values.
       guard let report = try? json.report(), report.id == id else { throw .unreadable(id: id) }
       return report
     }

@@ -2,7 +2,7 @@
 public enum Visibility: Sendable, Hashable {
   /// The client may read all reports.
   case all
-  /// The client may read the reports of processes that ran under this user ID.
+  /// The client may read the reports of processes that ran under the given user ID.
   case user(UInt32)
 
   var uid: Int64? {

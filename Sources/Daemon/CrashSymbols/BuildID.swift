@@ -1,6 +1,6 @@
 /// Formats GNU build IDs.
 ///
-/// These strings identify symbol caches, unwind tables and debug files.
+/// GNU build IDs in hexadecimal digits identify symbol caches, unwind tables and debug files.
 public enum BuildID: Sendable {
   /// Returns the bytes as lower-case hexadecimal digits, with two digits for each byte.
   public static func text(_ bytes: some Sequence<UInt8>) -> String {

@@ -34,13 +34,13 @@ public enum Demangler: Sendable {
     var name = simple.hasSuffix(" in ") ? String(simple.dropLast(4)) : simple
     if isNameless(short: name) { name = fullOfStem(stem) }
     name = withoutSendable(name)
-    // A merged function is called instead of several functions with equal bodies. The runtime's short name does not
-    // contain the word `merged`.
+    // Add the word `merged`, because a merged function is called instead of several functions with equal bodies. The
+    // runtime's short name does not contain the word `merged`.
     return isMerged(stem) ? "merged " + name : name
   }
 
-  /// Removes `@Sendable` between a function's name and its labels, because the runtime prints this part of the type
-  /// there.
+  /// Removes `@Sendable` between a function's name and its labels, because the runtime prints the attribute of the
+  /// function's type at this position.
   private static func withoutSendable(_ name: String) -> String {
     var rest = name[...]
     var shorter = ""
@@ -88,7 +88,7 @@ public enum Demangler: Sendable {
       let answer: (text: String?, isTooLong: Bool) = SwiftRuntimeDemangler.shared.cxx(mangled)
       return !answer.isTooLong && (answer.text?.utf8.count ?? 0) <= textLimitBytes
     }
-    // The functions of this type demangle the name itself and its stem, so the code checks both.
+    // Check the name and its stem, because the functions of this type demangle both.
     let stem = isSwift(mangled) ? stem(of: mangled) : mangled
     return full(mangled).utf8.count <= textLimitBytes
       && (stem == mangled || fullOfStem(stem).utf8.count <= textLimitBytes)

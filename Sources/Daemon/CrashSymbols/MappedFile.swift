@@ -4,8 +4,8 @@ import Glibc
 ///
 /// Every read checks that it stays within the size of the file.
 ///
-/// Precondition: the file never shrinks while it is mapped. Cache files satisfy this, because they are written under
-/// another name, then renamed, and never changed after that.
+/// Precondition: the file never shrinks while it is mapped. Cache files satisfy this precondition, because they are
+/// written under another name, then renamed, and never changed after that.
 // Safe: the address is used only inside this class, which checks the bounds of every read. Sendable: the address never
 // changes, and the mapping is never written.
 @safe final class MappedFile: @unchecked Sendable {
@@ -57,7 +57,7 @@ import Glibc
 
   /// Returns the section of `items` items that begins at `offset`; nil if the section would exceed the file.
   ///
-  /// Precondition: the section is not used after this object was released.
+  /// Precondition: the section is not used after this `MappedFile` was released.
   func section<Item: BitwiseCopyable>(at offset: Int, count items: UInt32) -> MappedSection<Item>? {
     guard offset >= 0, offset <= count, Int(items) <= (count - offset) / MemoryLayout<Item>.stride else { return nil }
     // The preceding guard ensures that all items are within the mapping. The file is not empty, so the base address of

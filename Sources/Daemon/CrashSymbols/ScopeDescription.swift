@@ -52,9 +52,9 @@ public struct ScopeDescription: Sendable, Equatable {
   public enum Content: Sendable, Equatable {
     /// A value of any other kind, or of an unknown kind.
     case plain
-    /// A pointer to the type at this index in ``ScopeDescription/types``.
+    /// A pointer to the type at the given index in ``ScopeDescription/types``.
     case pointer(Int)
-    /// A value of the type at this index in ``ScopeDescription/types``.
+    /// A value of the type at the given index in ``ScopeDescription/types``.
     case value(Int)
   }
 

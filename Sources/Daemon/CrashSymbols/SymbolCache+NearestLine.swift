@@ -40,7 +40,7 @@ extension SymbolCache {
         let distance = isForward ? start &- linkAddress : linkAddress &- start
         if let best, best.distance <= distance { break }
         let chain = places(at: start)
-        // This range belongs to another function, so the search ends in this direction.
+        // End the search in this direction at the first range that belongs to another function.
         guard chain.last?.entry == entry else { break }
         guard chain.count >= depth else { continue }
         let place = chain[chain.count - depth]

@@ -4,8 +4,8 @@
 /// order to verify its checksum. A lookup takes about 200 instructions. A cache should stay open while processes use
 /// its image. All methods may be called from any thread.
 ///
-/// The file belongs to crashd, but its contents are untrusted, because they were derived from an untrusted image. A
-/// damaged or malicious file is rejected, or look-ups in it return nothing.
+/// The file belongs to crashd, but its contents are untrusted, because they were derived from an untrusted image.
+/// Opening a damaged or malicious file fails, or look-ups in the file return nothing.
 public struct SymbolCache: Sendable {
   let file: MappedFile
   let header: SymbolCacheHeader

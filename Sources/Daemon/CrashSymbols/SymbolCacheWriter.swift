@@ -62,7 +62,7 @@ public enum SymbolCacheWriter: Sendable {
     ///
     /// In this case, the build gets no symbol cache.
     case tooLarge
-    /// The call of `write` failed with this errno.
+    /// The call of `write` failed with the given errno.
     case write(Int32)
   }
 

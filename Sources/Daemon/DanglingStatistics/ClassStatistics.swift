@@ -1,8 +1,8 @@
 /// The statistics of one class in one build: the counters that crashd increases, and the values that are computed from
 /// them.
 ///
-/// The size of this value in memory does not depend on the number of events. Rates and horizons are values for one
-/// process of the build.
+/// The size of this value in memory does not depend on the number of events. Rates, and horizons (mean times in the
+/// quarantine's queue), are values for one process of the build.
 public struct ClassStatistics: Sendable, Hashable, Codable {
   /// The way in which an access to a deallocated object was detected.
   public enum HitKind: String, Sendable, Hashable, Codable, CaseIterable {
@@ -61,11 +61,11 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
   public private(set) var attributedCrashes: Double = 0
   /// The total number of days in which hits were counted.
   public private(set) var observed_days: Double = 0
-  /// The number of requests that the service served in this time, if the service reports requests.
+  /// The number of requests that the service served in these days, if the service reports requests.
   public private(set) var requests: Double = 0
   /// The number of bytes for one quarantined object.
   public var bytesPerSlot: Double
-  /// The number of slots in one process: the slots of the queue and of the explorer.
+  /// The number of slots in one process: the slots of the queue and of the explorer (the pool with random eviction).
   public var slots: Double
 
   /// Creates the statistics of a class before any observation.
@@ -95,8 +95,8 @@ public struct ClassStatistics: Sendable, Hashable, Codable {
 
   /// Adds a hit with its kind, its delay and its call site.
   ///
-  /// `retention` contains the probabilities that objects of this process were still in quarantine at that time. A hit
-  /// of kind `audit` has no delay, because the time of its access is unknown.
+  /// `retention` contains the probabilities that objects of the process were still in quarantine at the time of the
+  /// hit. A hit of kind `audit` has no delay, because the time of its access is unknown.
   public mutating func observeHit(kind: HitKind, delay_s: Double?, group: String, retention: Retention? = nil) {
     hits[kind, default: 0] += 1
     coverage.add(group: group)

@@ -23,7 +23,7 @@ public struct ClassSummary: Sendable, Hashable, Codable {
   ///
   /// These uses are not accesses to a deallocated object.
   public var handleMisses: Double
-  /// The estimated number of all accesses, caught and missed, whose delay is within the reach of the explorer.
+  /// The estimated number of all accesses, caught and missed, whose delay is at most `Retention.reach_s`.
   public var estimatedAccesses: Double
   /// The standard deviation of `estimatedAccesses`.
   public var estimatedAccesses_sd: Double

@@ -46,7 +46,8 @@ struct StandardErrorLog: LogHandler {
     var now = time_t()
     var parts = unsafe tm()
     var bytes = [CChar](repeating: 0, count: 64)
-    // Each of these calls writes one structure, or at most `bytes.count` bytes including a zero byte at the end.
+    // The calls of `time` and `localtime_r` each write one structure. `strftime` writes at most `bytes.count` bytes,
+    // including a zero byte at the end.
     unsafe Glibc.time(&now)
     unsafe localtime_r(&now, &parts)
     let count = unsafe strftime(&bytes, bytes.count, "%Y-%m-%d %H:%M:%S %Z", &parts)

@@ -22,11 +22,12 @@ public enum AccessGroup: Sendable, Equatable {
     public var description: String
   }
 
-  /// The group that the package and the units create.
+  /// The name of the group that the package and the systemd units create for crashd.
   static let ownName = "crashd"
   /// The range of the group IDs that system groups have.
   ///
-  /// Higher IDs belong to the groups of people. If a user starts crashd, crashd's group has a higher ID.
+  /// Higher IDs belong to the groups of login users. If a login user starts crashd, crashd runs with a group of this
+  /// kind.
   private static let systemNumbers: Range<UInt32> = 1..<1_000
   /// The group IDs that mean "no group".
   ///
@@ -35,7 +36,7 @@ public enum AccessGroup: Sendable, Equatable {
   private static let noNumbers: Set<UInt32> = [65_534, .max]
   private static let longestName = 256
 
-  /// Parses a setting.
+  /// Parses the value of the setting `access.group`.
   ///
   /// Returns nil if the string does not name a group, or if that group must not be granted access.
   init?(_ text: String) {
@@ -67,7 +68,7 @@ public enum AccessGroup: Sendable, Equatable {
 
   /// Checks that the group can be granted access on this machine.
   ///
-  /// This check does not fail for `own` if the group `own` does not exist, because `own` then means no group.
+  /// For `own`, the check succeeds even if the group crashd does not exist. `own` then grants access to no group.
   /// - Throws: `Problem`.
   public func check() throws(Problem) { _ = try resolve() }
 
@@ -94,8 +95,8 @@ public enum AccessGroup: Sendable, Equatable {
       }
       return AccessRule.Group(number: number, name: name)
     case .own:
-      // A group of users, or root's group, is never the group that was created for crashd. No look-up in the group
-      // database is needed.
+      // The group that was created for crashd has a system group ID. A group with another ID needs no look-up in the
+      // group database.
       guard Self.systemNumbers.contains(group) else { return nil }
       do throws(SystemError) {
         guard try names.has(group, Self.ownName) else { return nil }
@@ -110,7 +111,7 @@ public enum AccessGroup: Sendable, Equatable {
   /// group.
   private static func isGroupOfFew(_ number: UInt32) -> Bool {
     if number == 0 || noNumbers.contains(number) { return false }
-    // An administrator may have configured another ID for unknown groups than 65,534.
+    // An administrator may have configured an ID other than 65,534 for unknown groups.
     let unknown = SmallFile.text(at: "/proc/sys/kernel/overflowgid").flatMap { UInt32($0.filter { $0 != "\n" }) }
     return number != unknown
   }
@@ -118,9 +119,9 @@ public enum AccessGroup: Sendable, Equatable {
 
 /// The group database of the system.
 struct GroupNames: Sendable {
-  /// Returns the ID of a group; nil if no group has this name.
+  /// Returns the ID of the group with the given name; nil if no group has this name.
   var find: @Sendable (String) throws(SystemError) -> UInt32?
-  /// Returns whether the group with this ID has this name.
+  /// Returns whether the group with the given ID has the given name.
   var has: @Sendable (UInt32, String) throws(SystemError) -> Bool
 
   static let system = GroupNames(

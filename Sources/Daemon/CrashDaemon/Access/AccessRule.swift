@@ -29,7 +29,7 @@ struct AccessRule: Sendable {
 
   /// Identifies the peer of a connection and decides its visibility.
   /// - Throws: `SystemError` if the kernel does not report the peer. If the kernel does not report the groups of the
-  ///   peer, the ledger counts this error, and the peer is treated as a member of no group.
+  ///   peer, `ledger` counts the error, and the peer is treated as a member of no group.
   func client(of socket: Int32, _ ledger: Ledger) throws(SystemError) -> Client {
     let peer = try UnixSocket.peer(of: socket)
     let visibility = visibility(of: peer) { group in

@@ -30,7 +30,7 @@ final class UserAccounts: Sendable {
   private let rangesPath: String
   private let usersPath: String
   private let state = Mutex(State())
-  /// The time for which the contents of the files are cached before crashd reads the files again.
+  /// The time for which crashd caches the contents of `/etc/subuid` and `/etc/passwd`.
   private static let believed_ns: UInt64 = 10_000_000_000
   private static let fileLimitBytes = 1 << 20
   private static let knownLimit = 1 << 17

@@ -98,8 +98,8 @@ struct CrashFacts: Sendable {
   var isDenied: Bool { isMemoryFault && record.code != 1 }
   /// Whether the kernel sent the signal for a general protection fault.
   ///
-  /// In this case, si_addr is 0 and is not an address. If the faulting address is computed from rsp or rbp, the
-  /// processor reports a stack fault instead of a general protection fault, and Linux sends SIGBUS.
+  /// For a general protection fault, si_addr is 0 and is not an address. If the faulting address is computed from rsp
+  /// or rbp, the processor reports a stack fault instead. Linux then sends SIGBUS.
   var isGeneralProtection: Bool {
     (record.signal == SIGSEGV || record.signal == SIGBUS) && !record.isBare && record.code == 128
   }
@@ -114,7 +114,7 @@ struct CrashFacts: Sendable {
 
   // The values of si_code that have a sender: SI_USER, SI_QUEUE and SI_TKILL.
   static let senderCodes: Set<Int32> = [0, -1, -6]
-  // The si_code is SI_TIMER; si_pid is then the ID of the timer.
+  // Whether a POSIX timer sent the signal (SI_TIMER). For this si_code, si_pid contains the ID of the timer.
   var isTimer: Bool { record.code == -2 }
 
   /// Whether the program dereferenced a null pointer at a small offset.
@@ -161,7 +161,7 @@ struct CrashFacts: Sendable {
   /// Whether a non-canonical address may explain a general protection fault; false if all addresses of the operand are
   /// canonical.
   var mayBeNonCanonical: Bool {
-    // A nonzero error code means that the fault concerns a segment or an interrupt.
+    // A nonzero error code means that a segment or an interrupt caused the fault, and not an address.
     guard record.errorCode == 0 else { return false }
     guard let instruction, !instruction.hasUnknownOperand else { return true }
     if instruction.operands.contains(where: { $0.address(record.registers)?.isCanonical != true }) { return true }
@@ -183,8 +183,10 @@ struct CrashFacts: Sendable {
     return CleanText.clean("terminated by a C++ exception of type \(exceptionType)\(text)")
   }
 
-  /// The demangled exception type, from the symbol of its type_info name; the recorded type name alone is not a
-  /// complete symbol.
+  /// The demangled exception type.
+  ///
+  /// The recorded type name alone is not a complete symbol. With the prefix `_ZTS`, it is the symbol of the type_info
+  /// name, which can be demangled.
   var exceptionType: String {
     guard Self.isShort(record.exceptionType) else { return CleanText.line(record.exceptionType) }
     let name = Demangler.full("_ZTS" + record.exceptionType)
@@ -224,8 +226,9 @@ struct CrashFacts: Sendable {
     return numbers.isEmpty || numbers.contains { register($0) < DiagnosisRule.nullPage }
   }
 
-  /// The return address that the `ret` instruction at pc reads from the stack; nil for another instruction, or if the
-  /// record lacks that part of the stack.
+  /// The return address that the `ret` instruction at pc reads from the stack.
+  ///
+  /// The value is nil for another instruction, or if the record lacks that part of the stack.
   var returnTarget: UInt64? {
     guard let instruction, instruction.kind == .ret else { return nil }
     return instruction.target?.value(record.registers, memory)

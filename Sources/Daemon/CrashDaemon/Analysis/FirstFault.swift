@@ -13,7 +13,7 @@ struct FirstFault: Sendable {
   /// The frames of the program's handler, innermost first.
   var handler: [CrashRecord.Frame]
 
-  /// Finds the first fault.
+  /// Finds the original fault if a handler of the program re-raised its signal.
   ///
   /// Returns nil if the process did not send the signal to itself, or if the stack has no signal frame of an earlier
   /// fault.
@@ -66,8 +66,7 @@ extension FirstFault {
   /// Handles a program's handler that returned before the re-raised signal was delivered, because the signal was
   /// blocked.
   ///
-  /// In this case, the record has the registers of the fault, and the kernel still has the exception number of the
-  /// processor.
+  /// In this case, the record contains the registers of the fault, and the number of the processor's exception.
   private static func pending(_ record: CrashRecord) -> CrashRecord? {
     #if arch(x86_64)
       var first = record

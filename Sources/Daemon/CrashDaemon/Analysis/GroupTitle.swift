@@ -3,7 +3,7 @@ import CrashRing
 
 /// The beginning of a crash group's title.
 ///
-/// This beginning describes the cause in the same words for each crash of the group.
+/// The beginning describes the cause in the same words for each crash of the group.
 enum GroupTitle {
   private static let limit = 80
 

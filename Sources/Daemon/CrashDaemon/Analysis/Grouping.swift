@@ -7,9 +7,9 @@ import CrashSymbols
 /// key in debug builds, release builds and later builds of a program; `make grouping` measures this. A stripped program
 /// has no function names, so its key contains build IDs and offsets.
 ///
-/// Each crash has two more keys. The coarse key is used for truncated stacks. It contains only the kind and the topmost
-/// name. The exact key contains build IDs and offsets. Therefore, only crashes of the same build have the same exact
-/// key.
+/// Each crash has two more keys. The coarse key is used for truncated stacks. The coarse key contains only the kind and
+/// the topmost name. The exact key contains build IDs and offsets. Therefore, only crashes of the same build have the
+/// same exact key.
 enum Grouping {
   static let frameCount = 3
   /// The version of the algorithm that computes the keys.
@@ -145,7 +145,7 @@ enum Grouping {
   static func isEntryPoint(_ mangled: String) -> Bool {
     if mangled == "main" || mangled.hasSuffix("_main") { return true }
     if mangled.hasPrefix("async_Main") || mangled.hasPrefix("__swift_async_main") { return true }
-    // swiftc emits a function with this name for @main. The function may be async, may throw, and may be specialized.
+    // swiftc emits the function `$main` for @main. The function may be async, may throw, and may be specialized.
     return mangled.contains("5$main") && Demangler.simplified(mangled).hasSuffix(".$main()")
   }
 

@@ -45,7 +45,8 @@ enum GroupingText {
 
   /// Returns a demangled name without the parts that the compiler adds.
   ///
-  /// These parts mark specializations, parts of async functions and private names, and contain the numbers of closures.
+  /// The removed parts mark specializations, parts of async functions and private names, and contain the numbers of
+  /// closures.
   static func simplified(_ name: String) -> String {
     var rest = Array(name.utf8)[...]
     while let prefix = specializations.first(where: rest.starts(with:)) { rest = rest.dropFirst(prefix.count) }

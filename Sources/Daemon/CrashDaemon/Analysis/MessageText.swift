@@ -39,7 +39,7 @@ enum MessageText {
 
   /// Whether glibc's malloc wrote the message before it aborted.
   ///
-  /// Other messages of glibc may contain strings of the program.
+  /// Only messages of malloc are recognized, because other messages of glibc may contain strings of the program.
   static func isHeapMessage(_ text: String) -> Bool { heapWords.contains(where: text.hasPrefix) }
 
   /// Whether assert() wrote the message.

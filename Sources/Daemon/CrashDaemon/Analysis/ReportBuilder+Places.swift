@@ -10,8 +10,8 @@ extension ReportBuilder {
     var linkAddress: UInt64
     /// Whether this is the faulting address.
     ///
-    /// The record contains all registers only for this address. Therefore, debug information can describe the variables
-    /// in registers, and the code before the address can show from where a register was loaded.
+    /// The record contains all registers only for the faulting address. Therefore, debug information can describe the
+    /// variables in registers, and the code before the address can show from where a register was loaded.
     var hasScope: Bool
   }
 

@@ -27,7 +27,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   var earlierDiagnosis: CrashReport.Diagnosis?
   /// The signal that ended the process; nil if it is not known yet.
   var endSignal: Int32?
-  /// The earlier non-fatal incidents, and the number of further incidents; see `noteHistory`.
+  /// The non-fatal incidents before the crash, and the number of incidents that the report omits; see `noteHistory`.
   var incidents: [CrashReport.PastIncident] = []
   var incidentsOmitted = 0
   /// Caches the symbolicated frames of the first crash record.

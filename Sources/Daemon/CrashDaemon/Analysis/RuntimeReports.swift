@@ -43,7 +43,7 @@ struct RuntimeReports: Sendable, Equatable {
 
   /// The prefixes of the standard library's fatal messages, which may follow a file and a line.
   private static let fatalWords = ["Fatal error", "Precondition failed", "Assertion failed"]
-  /// The beginnings of the other messages with which the runtime ends the process.
+  /// The beginnings of all other messages with which the Swift runtime ends the process.
   private static let fatalBeginnings = [
     "Could not cast value of type ", "Fatal access conflict detected", "Incorrect actor executor assumption",
     "Object 0x", "Attempted to read an unowned reference", "Attempted to retain object",
@@ -99,7 +99,8 @@ struct RuntimeReports: Sendable, Equatable {
 extension CrashFacts {
   /// Selects the runtime error message of this crash; empty if no message belongs to the crash.
   ///
-  /// A trap instruction that has its own reason does not call a function that reports a message.
+  /// The result is empty for a trap instruction with a reason of its own, because this trap does not call a function
+  /// that reports a message.
   static func cause(
     in reports: RuntimeReports, isStop: Bool, isTrapWithReason: Bool, frames: [CrashReport.Frame]
   ) -> String {

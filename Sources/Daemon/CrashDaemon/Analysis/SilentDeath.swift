@@ -128,7 +128,8 @@ struct SilentDeath: Sendable {
         : "\(title)."
       return (
         title,
-        // If the control group has no counter of OOM kills, the reason is uncertain, so the confidence is lower.
+        // If the control group has no counter of OOM kills, the reason is uncertain, so the confidence is lower than
+        // with a counter.
         CrashReport.Diagnosis(
           cause: .init("killed"), sentence: sentence, rule: "silent-kill",
           confidence: isDoubtful ? sharedConfidence : death.oomKills == nil ? 0.8 : 1)

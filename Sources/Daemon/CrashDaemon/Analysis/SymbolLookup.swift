@@ -49,7 +49,7 @@ struct OpenCaches: SymbolLookup {
     return cache.framesWithNearestLines(at: linkAddress).map { frame in
       guard unreadable.contains(frame.mangled) else { return frame }
       var shown = frame
-      // This prefix makes every demangler reject the name.
+      // The prefix `?` makes every demangler reject the name.
       shown.mangled = "?" + frame.mangled
       return shown
     }
@@ -71,7 +71,7 @@ extension CrashRecord.Frame {
 extension RingContents {
   /// The link addresses of all frames in the ring, by build ID.
   ///
-  /// These are the frames in crash records, in the stacks of guard pages and the quarantine, in earlier incidents, and
+  /// The frames are those in crash records, in the stacks of guard pages and the quarantine, in earlier incidents, and
   /// of replaced handlers.
   var addressesOfFrames: [String: Set<UInt64>] {
     let images = Dictionary(images.map { ($0.index, $0) }) { first, _ in first }

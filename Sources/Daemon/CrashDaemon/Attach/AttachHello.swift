@@ -42,7 +42,7 @@ extension cs_attach_status {
 // because Swift does not import the C macro UINT64_C.
 let attachMagic: UInt64 = 0x0048_4354_5441_5343
 
-/// The first message of a process, after its content was checked.
+/// The first message of a process (its hello), after its content was checked.
 struct AttachHello: Equatable {
   /// For each descriptor after the first, the index of its image in the ring's image table.
   var images: [Int]
@@ -86,8 +86,8 @@ struct AttachHello: Equatable {
     let count = Int(hello.image_count)
     let images = unsafe message.withUnsafeBytes { bytes in
       (0..<count).map { index in
-        // `index` is below CS_ATTACH_IMAGE_LIMIT, which is the length of the array that begins at this offset of the
-        // checked message.
+        // `index` is below CS_ATTACH_IMAGE_LIMIT, which is the length of the array at `imagesOffset` in the checked
+        // message.
         Int(unsafe bytes.loadUnaligned(fromByteOffset: Self.imagesOffset + 2 * index, as: UInt16.self))
       }
     }

@@ -15,7 +15,7 @@ extension AttachLoop {
     }
   }
 
-  /// Sends the last-crash notices that the pipeline has read from the store.
+  /// Sends processes the messages about the last crash of their program, which the pipeline has read from the store.
   mutating func tellLastCrashes() {
     for (number, notice) in configuration.lastCrashes.take() {
       guard let connection = connections[number], connection.process != nil, let socket = connection.socket,

@@ -23,7 +23,7 @@ extension AttachLoop {
     process.control.end()
     memory.hangUp(number)
     // Announce the process to the pipeline even if `isAnnounced` is already set. The pipeline may have ignored an
-    // earlier wake-up because the process had sent too many wake-ups without a new record.
+    // earlier announcement because the process had made too many announcements without a new record.
     process.hasEnded.store(true, ordering: .releasing)
     configuration.events.yield(.announced(process))
     if connection.isSuperseded {
@@ -44,7 +44,8 @@ extension AttachLoop {
     configuration.events.yield(.ended(ended))
   }
 
-  /// Handles a second hello of a process, which shows that the process has replaced its program (`execve`).
+  /// Handles a second hello (first message of a connection) of a process, which shows that the process has replaced its
+  /// program (`execve`).
   ///
   /// The earlier connections of the process belong to its former program. A child process that was not created by
   /// `fork` may hold these connections open. Without this function, crashd would report the end of the process once

@@ -35,15 +35,16 @@ extension AttachLoop {
       configuration.events.yield(.attached(process, ImageFile.list(images)))
       announce(process)
     }
-    // Read these connections after the stored processes, because a hello may be the second hello of a stored process.
+    // Read the stored connections after the stored processes, because a hello may be the second hello of a stored
+    // process.
     var trials = configuration.trials
     for kept in configuration.keptConnections {
       configuration.heartbeat.beat()
       switch trials?.begin(kept.name) ?? .look {
       case .look:
         accepted(kept.socket, keptName: kept.name)
-        // `accepted` reads the hello. If reading the hello crashes crashd, `end` is not called, and the count stays in
-        // the file. systemd then passes the connection to the next crashd.
+        // `accepted` reads the hello. If reading the hello crashes crashd, `end` is not called, and the file keeps the
+        // count of attempts. systemd then passes the connection to the next crashd.
         trials?.end(kept.name)
       case .skip: _ = leave(kept)
       case .giveUp:
@@ -54,7 +55,8 @@ extension AttachLoop {
     }
   }
 
-  /// Leaves a hello unread for a later crashd, and closes the connection for the process.
+  /// Leaves a hello (the first message of a process) unread for a later crashd, and closes the connection for the
+  /// process.
   ///
   /// If the process crashes later, it detects that its connection has no reader, and writes its ring to the spool.
   /// - Returns: The peer.

@@ -38,17 +38,17 @@ struct AttachLoop {
     var store: DescriptorStore?
     /// The processes that an earlier crashd stored in systemd.
     var kept: [KeptProcess] = []
-    /// The connections that an earlier crashd stored in systemd before it read their hellos.
+    /// The connections that an earlier crashd stored in systemd before it read their hellos (first messages).
     var keptConnections: [KeptConnection] = []
-    /// Counts how often crashd crashed while it read a hello; nil if these attempts are not counted.
+    /// Counts the crashes of crashd that occurred while it read a hello; nil if these crashes are not counted.
     var trials: (any HelloBook)?
     /// The protection plans that are in force.
     var board = ProtectionBoard()
-    /// The last-crash notices for processes.
+    /// The messages that inform new processes about the last crash of their program.
     var lastCrashes = LastCrashBox()
     /// The settings, which contain the rules about processes whose memory must not be stored.
     var settings = LiveSettings()
-    /// The heartbeat of this loop for the watchdog.
+    /// The heartbeat of the attach thread's loop for the watchdog.
     var heartbeat = Heartbeat("attach")
   }
 
@@ -66,7 +66,7 @@ struct AttachLoop {
     var keptName: String?
     /// Whether the process has sent another hello, on another connection.
     ///
-    /// The other connection then reports the end of the process.
+    /// In this case, the other connection reports the end of the process.
     var isSuperseded = false
     /// The control messages that crashd sends to the process.
     var control = ControlQueue()
@@ -82,7 +82,7 @@ struct AttachLoop {
   private static let acceptsPerTurn = 64
   /// The maximum number of connections that are accepted at once.
   ///
-  /// It is higher than the maximum length of the listener's queue.
+  /// The number is higher than the maximum length of the listener's queue, so each call can empty the queue.
   private static let acceptsAtOnce = 2_048
   private static let pause_ms: Int32 = 100
 
@@ -98,11 +98,11 @@ struct AttachLoop {
   ///
   /// If crashd tried again immediately, the poller would report the same waiting connection repeatedly.
   private var listensAgain_ns: UInt64 = 0
-  /// The version of the board when the loop last sent plans.
+  /// The version of the protection board when the loop last sent plans.
   var boardVersion: UInt64 = 0
   /// The schedule for reading the resource usage of processes.
   var readings = Readings()
-  /// The memory rules that the loop applied last.
+  /// The rules about processes whose memory must not be stored, as the loop last applied them.
   var memoryRules: [MemoryRule] = []
 
   init(_ configuration: Configuration, poller: Poller) throws(SystemError) {
@@ -115,7 +115,7 @@ struct AttachLoop {
     try poller.add(configuration.spool.descriptor, token: Self.spoolToken)
   }
 
-  /// The number of connections, including those whose hello was not read yet.
+  /// The number of connections, including connections whose hello was not read yet.
   var connectionCount: Int { connections.count }
 
   /// Runs the loop until a command stops it.
@@ -138,7 +138,8 @@ struct AttachLoop {
           configuration.events.yield(.settled(continuation))
         case .stop:
           try settleAll()
-          // Announce every ring to the pipeline once more, because the wake-up of a process may have been lost.
+          // Announce every ring to the pipeline once more, because the message with which a process announced its
+          // record may have been lost.
           for connection in connections.values { connection.process.map(announce) }
           for ended in endings.lookAll() { tell(ended) }
           // If systemd stores the descriptors, the next crashd handles the processes whose end is not known yet.
@@ -168,17 +169,18 @@ struct AttachLoop {
     }
   }
 
-  /// Reads all connections now, including those that the poller has not reported yet.
+  /// Reads all connections now, including connections that the poller has not reported yet.
   private mutating func settleAll() throws(SystemError) {
     for token in try poller.wait(timeout_ms: 0) { handle(token) }
     settle(nil)
   }
 
-  /// Reads the connections of one process now, including those that the poller has not reported yet.
+  /// Reads the connections of one process now, including connections that the poller has not reported yet.
   ///
   /// If the pid is nil, all connections are read.
   private mutating func settle(_ pid: Int32?) {
-    // The connection of a process that has ended may still be in the listener's queue, together with all its messages.
+    // Accept connections first. The connection of a process that has ended may still be in the listener's queue,
+    // together with all messages of the process.
     takeWaiting()
     spooled()
     for number in connections.keys.sorted() where pid == nil || connections[number]?.peer.pid == pid {
@@ -342,7 +344,7 @@ extension AttachLoop {
       readAtCrash(number)
       announce(process)
     case [UInt8(CS_ATTACH_INCIDENTS)]:
-      // Ordering: the same as in `announce`.
+      // release: pairs with the pipeline, which clears the flag before it reads the incidents.
       if !process.hasNewIncidents.exchange(true, ordering: .acquiringAndReleasing) {
         configuration.events.yield(.recordedIncidents(process))
       }

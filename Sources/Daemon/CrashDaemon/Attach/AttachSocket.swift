@@ -12,7 +12,7 @@ struct AttachSocket {
     var descriptors: [Descriptor]
     var isTruncated: Bool
 
-    /// Whether this is the end of the connection, because the other side has closed it.
+    /// Whether the message marks the end of the connection, because the other side has closed it.
     var isEnd: Bool { bytes.isEmpty && descriptors.isEmpty }
   }
 

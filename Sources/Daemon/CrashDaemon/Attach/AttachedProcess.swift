@@ -28,7 +28,7 @@ struct ProcessFacts: Sendable {
   /// The environment of the process, as it was at the attach.
   var context = ProcessContext()
 
-  /// Whether both values describe the same kernel process.
+  /// Whether this value and `other` describe the same kernel process.
   ///
   /// Two processes never have the same pid and start time, and never the same pidfd inode.
   func isSameProcess(as other: ProcessFacts) -> Bool {
@@ -99,7 +99,7 @@ struct RingSource: Sendable {
   /// Reads the identity of the process and its images.
   func introduction() -> (identity: RingContents.Identity, images: [RingContents.Image]) { mapping.introduction() }
 
-  /// The stamp of the ring, which differs from an earlier stamp if a record has changed.
+  /// The stamp of the ring: a value that differs from an earlier stamp if a record has changed.
   func stamp() -> RingStamp { mapping.stamp(usedBy: descriptor.number) }
 
   /// Keeps the pages of the ring that `body` reads in memory until `body` returns.
@@ -138,7 +138,7 @@ struct RingSource: Sendable {
   }
 }
 
-/// A process that sent a hello or left a spool file.
+/// A process that sent a hello (its first message to crashd) or left a spool file.
 ///
 /// The attach thread and the pipeline share this object.
 final class AttachedProcess: Sendable {
@@ -150,7 +150,7 @@ final class AttachedProcess: Sendable {
   let crashTimes = CrashTimes()
   /// The readings of the process's resource usage.
   let readings = ProcessReadings()
-  /// The attach thread sets this flag when the process sends a wake-up.
+  /// The attach thread sets this flag when the process sends a wake-up (a message that announces a record).
   ///
   /// The pipeline clears the flag before it reads the ring.
   ///

@@ -27,7 +27,7 @@ final class ControlOutcome: Sendable {
     /// The answer with which the process refused its guard modes; nil if it did not refuse them.
     var guardsRefused: String?
 
-    /// Whether the process has applied this part of the plan.
+    /// Whether the process has applied the part `subject` of the plan `wanted`.
     func obeys(_ wanted: ControlPlan?, about subject: Subject) -> Bool {
       !isOver && hasReached(wanted) && (subject == .guards ? guardsRefused == nil : refused.isEmpty)
     }

@@ -2,7 +2,7 @@ import CShimRing
 
 /// The control messages for one process.
 ///
-/// The number of unanswered messages is limited to the number that fits into the socket's buffer.
+/// The number of unanswered messages is limited, so that all of them fit into the socket's buffer.
 struct ControlQueue {
   private struct Message {
     var number: UInt32
@@ -48,7 +48,9 @@ struct ControlQueue {
     outcome.begin(plan)
   }
 
-  /// Adds a last-crash notice, which is not part of a plan.
+  /// Adds a message about the last crash of the process's program.
+  ///
+  /// The message is not part of a plan.
   mutating func add(_ notice: LastCrashNotice) {
     let message = notice.message
     waiting.append(
@@ -61,8 +63,8 @@ struct ControlQueue {
   mutating func send(to socket: AttachSocket) {
     while unanswered.count < Self.window, let message = waiting.first {
       let bytes = ControlPlan.message(message.kind, number: message.number, payload: message.payload)
-      // The socket's buffer is full. The process frees space when it reads a message. When its answer arrives, crashd
-      // sends the next messages.
+      // If `send` fails, the socket's buffer is full. The process frees space when it reads a message. When its answer
+      // arrives, crashd sends the next messages.
       guard socket.send(bytes) else { return }
       waiting.removeFirst()
       unanswered[message.number] = message
@@ -72,10 +74,10 @@ struct ControlQueue {
   /// Handles an answer; returns false if no unanswered message has its number.
   mutating func take(_ answer: ControlAnswer, outcome: ControlOutcome) -> Bool {
     guard let message = unanswered.removeValue(forKey: answer.number) else { return false }
-    // Ignore an answer to an earlier round, because it is obsolete. Ignore an answer to a last-crash notice, because it
-    // is not part of a round.
+    // Ignore an answer to an earlier round, because it is obsolete. Ignore an answer to a message about the program's
+    // last crash, because this message is not part of a round.
     guard message.round == round, message.kind != .CS_CONTROL_LAST_CRASH else { return true }
-    // The sweep message is the last message of its round.
+    // The message CS_CONTROL_SWEEP is the last message of each round.
     outcome.note(answer, of: message.subject, message.kind, isLast: message.kind == .CS_CONTROL_SWEEP)
     return true
   }

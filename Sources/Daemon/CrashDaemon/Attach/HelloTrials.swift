@@ -9,8 +9,9 @@ protocol HelloBook: Sendable {
   mutating func end(_ name: String)
 }
 
-/// Counts the attempts to read each hello that an earlier crashd left, because a hello that crashes crashd would cause
-/// a crash loop.
+/// Counts the attempts to read each hello (the first message of a process) that an earlier crashd left.
+///
+/// The count is needed because a hello that crashes crashd would cause a crash loop.
 ///
 /// A hello that crashes crashd several times stays unread until another version of crashd runs.
 ///
@@ -20,13 +21,13 @@ protocol HelloBook: Sendable {
 struct HelloTrials: HelloBook {
   enum Verdict: Equatable {
     case look
-    /// crashd has crashed too often while it read this hello, so it must not read the hello again.
+    /// crashd has crashed too often while it read the hello, so it must not read the hello again.
     ///
     /// The hello stays unread in systemd's descriptor store.
     case skip
     /// There are too many hellos that must not be read.
     ///
-    /// crashd removes this hello from systemd's descriptor store.
+    /// In this case, crashd removes the hello from systemd's descriptor store.
     case giveUp
   }
 

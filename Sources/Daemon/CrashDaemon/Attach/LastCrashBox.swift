@@ -3,7 +3,7 @@ import CrashProtocol
 import CrashReport
 import Synchronization
 
-/// A notice about the last crash of a program, for the program's next process.
+/// The message about the last crash of a program, which crashd sends to the program's next process.
 struct LastCrashNotice: Sendable, Equatable {
   private static let sentenceLimitBytes = Int(CS_CONTROL_NAME_LIMIT_BYTES)
 
@@ -20,7 +20,8 @@ struct LastCrashNotice: Sendable, Equatable {
       report.id.utf8.count <= Int(CS_CONTROL_ID_LIMIT_BYTES)
     else { return }
     (self.time_ns, id) = (time_ns, CleanText.line(report.id))
-    // Sanitize and shorten the sentence, because the process rejects control characters and longer texts.
+    // Sanitize and shorten the sentence, because the process rejects control characters, and texts that are longer than
+    // the limit.
     sentence = Self.cut(CleanText.line(report.sentence))
   }
 
@@ -48,9 +49,9 @@ struct LastCrashNotice: Sendable, Equatable {
   }
 }
 
-/// Passes last-crash notices from the pipeline to the attach thread.
+/// Passes messages about the last crashes of programs from the pipeline to the attach thread.
 ///
-/// The pipeline reads the crash reports from the store, and the attach thread sends the notices to processes.
+/// The pipeline reads the crash reports from the store, and the attach thread sends the messages to processes.
 final class LastCrashBox: Sendable {
   private struct State {
     var notices: [UInt64: LastCrashNotice] = [:]
@@ -62,7 +63,7 @@ final class LastCrashBox: Sendable {
   /// Sets the callback that runs on any thread after a notice was added.
   func onChange(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
 
-  /// Adds a notice for the process whose connection has this number.
+  /// Adds a notice for the process whose connection has the given number.
   func put(_ notice: LastCrashNotice, for number: UInt64) {
     let wake = state.withLock { state in
       state.notices[number] = notice

@@ -1,12 +1,12 @@
 import CrashReport
 
-/// The counter of OOM kills of one control group.
+/// The counter of kills by the OOM killer in one control group.
 struct MemoryEvents: Sendable, Equatable {
   /// The path of the control group, relative to the root of its hierarchy.
   var cgroup: String
   /// The path of the file that contains the counter.
   var path: String
-  /// The key in front of the counter in this file.
+  /// The key in front of the counter in the file at `path`.
   private static let word = "oom_kill"
 
   /// The value of the counter when the process attached.
@@ -15,7 +15,7 @@ struct MemoryEvents: Sendable, Equatable {
   /// Finds the OOM kill counter of a process: the counter of its first control group that has one.
   /// - Parameters:
   ///   - text: The content of `/proc/PID/cgroup`.
-  ///   - read: Reads a file with this path; returns nil if this fails.
+  ///   - read: Reads the file at a path; returns nil if the file cannot be read.
   /// - Returns: The counter; nil if no control group of the process has a counter.
   static func of(cgroups text: String, read: (String) -> String?) -> MemoryEvents? {
     for found in ControlGroup.list(text) {
@@ -66,7 +66,7 @@ struct MemoryEvents: Sendable, Equatable {
 /// A line of `/proc/PID/cgroup`, which has the form `HIERARCHY:CONTROLLERS:PATH` (cgroups(7)).
 ///
 /// The code splits the line at bytes and not at characters, because a path may contain any bytes. Splitting at bytes is
-/// also faster, and crashd parses these lines at each attach.
+/// also faster than splitting at characters, and crashd parses these lines at each attach.
 struct ControlGroup {
   /// The controllers of the hierarchy; empty for the hierarchy of cgroup version 2.
   var controllers: Substring

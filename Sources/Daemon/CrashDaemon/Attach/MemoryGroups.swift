@@ -4,13 +4,13 @@ import Glibc
 struct MemoryShare: Sendable, Equatable {
   /// The path of the control group.
   var cgroup: String
-  /// The number of OOM kills that may have killed this process.
+  /// The number of OOM kills that may have killed the ended process.
   var kills: Int
-  /// The number of processes that these OOM kills may have killed, including this process.
+  /// The number of processes that these OOM kills may have killed, including the ended process.
   ///
-  /// Each of these processes was killed, or its exit status is not known yet.
+  /// Each of the counted processes was killed, or its exit status is not known yet.
   var candidates = 1
-  /// Whether one of the OOM kills is attributed to this process.
+  /// Whether one of the OOM kills is attributed to the ended process.
   var isVictim = false
 }
 
@@ -27,7 +27,7 @@ struct MemoryGroups {
     /// The value of the OOM kill counter when the connection closed; nil while the connection is open.
     var atHangUp: Int?
 
-    /// The OOM kills that may have killed this process; nil while its connection is open.
+    /// The OOM kills that may have killed the process; nil while its connection is open.
     var rangeAtHangUp: Range<Int>? { atHangUp.map { baseline..<max(baseline, $0) } }
   }
 
@@ -53,7 +53,7 @@ struct MemoryGroups {
   ///
   /// The limit is safe because the kernel kills the victim within microseconds after it increments the counter.
   static let settling_ns: UInt64 = 100_000_000
-  /// The time for which crashd reads a group's counter more often after the counter has increased.
+  /// The time after an increase of a group's counter during which crashd reads the counter more often than usual.
   private static let attention_ns: UInt64 = 10_000_000_000
   /// The maximum number of killed processes that are remembered for a group without running processes.
   private static let killedLimit = 64
@@ -82,8 +82,8 @@ struct MemoryGroups {
 
   /// Reads the counter of a group.
   ///
-  /// OOM kills that were counted at least `settling_ns` ago did not kill the processes that still run, so the function
-  /// increases the baselines of these processes.
+  /// OOM kills that were counted at least `settling_ns` ago did not kill the processes that still run. Therefore, the
+  /// function increases the baselines of these processes.
   /// - Parameters:
   ///   - path: The path of the group's counter file.
   ///   - now_ns: The current time.
@@ -131,9 +131,9 @@ struct MemoryGroups {
     groups[member.group] = group
   }
 
-  /// Handles the end of a process, and attributes an OOM kill to it if the counter allows this.
+  /// Handles the end of a process, and attributes an OOM kill to the process if the counter allows this.
   /// - Parameters:
-  ///   - number: The number of the process's connection. The caller must have called `hangUp` for this number.
+  ///   - number: The number of the process's connection. The caller must have called `hangUp` for the same number.
   ///   - wasKilled: Whether the process ended by SIGKILL.
   /// - Returns: The evidence from the counter of the group; nil if the process belongs to no group.
   mutating func end(_ number: UInt64, wasKilled: Bool) -> MemoryShare? {

@@ -6,13 +6,13 @@ import LinuxSystem
 ///
 /// The watch uses inotify if the kernel supports it, and otherwise polls the counters.
 struct MemoryWatch {
-  /// The polling interval for counters that inotify does not watch.
+  /// The minimum polling interval for counters that inotify does not watch.
   ///
-  /// If there are many counters, the interval is longer; see `periodPerGroup_ns`.
+  /// If there are many of these counters, the interval is `periodPerGroup_ns` times their number.
   private static let period_ns: UInt64 = 1_000_000_000
-  /// The minimum polling interval per counter.
+  /// The time that each polled counter adds to the polling interval, if there are many counters.
   ///
-  /// This interval limits polling to about a thousandth of the attach thread's time.
+  /// This time limits polling to about a thousandth of the attach thread's time.
   private static let periodPerGroup_ns: UInt64 = 16_000_000
 
   private(set) var groups: MemoryGroups

@@ -25,7 +25,7 @@ struct Poller: Sendable {
 
   /// Stops watching a descriptor.
   ///
-  /// It is not an error if the descriptor is not watched, because the kernel removes closed descriptors itself.
+  /// The call does not fail if the descriptor is not watched, because the kernel removes closed descriptors itself.
   func remove(_ descriptor: Descriptor) {
     _ = cd_poller_remove(poller.number, descriptor.number)
   }

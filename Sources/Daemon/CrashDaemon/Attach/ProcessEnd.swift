@@ -6,7 +6,7 @@ import LinuxSystem
 enum ProcessEnd: Sendable, Equatable {
   /// The process has not ended, but replaced its program or closed the connection.
   case goesOn
-  /// The process has ended with this exit status, in the format of wait(2).
+  /// The process has ended with the given exit status, in the format of wait(2).
   case status(Int32)
   /// The process has ended, but the kernel does not report the exit status.
   case unknown
@@ -17,7 +17,7 @@ enum ProcessEnd: Sendable, Equatable {
     return status & 0x7f
   }
 
-  /// Determines how the process of a pidfd ended; nil if the kernel does not report this yet.
+  /// Determines how the process of a pidfd ended; nil if the kernel does not report the end yet.
   ///
   /// The kernel reports the exit status after the parent has reaped the process. If the parent never reaps the process,
   /// the process stays a zombie. A process that may trace the zombie can read the status from `/proc`.
@@ -34,8 +34,8 @@ enum ProcessEnd: Sendable, Equatable {
 
   private static func zombie(_ pidfd: Descriptor, _ pid: Int32) -> ProcessEnd? {
     guard let stat = ProcessStat.read(pid: pid, of: pidfd), stat.state == "Z" else { return nil }
-    // If crashd may not trace the process, the kernel shows the exit status 0. crashd may not trace a process if crashd
-    // runs as root in a container, or if the process has more privileges than crashd's user.
+    // If crashd may not trace the process, the kernel shows the exit status 0, which must not be used. crashd may not
+    // trace a process if crashd runs as root in a container, or if the process has more privileges than crashd's user.
     guard stat.exitStatus != 0 else { return nil }
     return .status(stat.exitStatus)
   }

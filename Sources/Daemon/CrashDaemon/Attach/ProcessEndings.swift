@@ -42,8 +42,8 @@ struct ProcessEndings {
     guard let pidfd else { return EndedProcess(process: process, end: .unknown) }
     let peer = process.facts.peer
     var ending = Ending(process: process, pidfd: pidfd, end: ProcessEnd.of(pidfd: pidfd, pid: peer.pid))
-    // The kernel closes the descriptors of an exiting process before the process becomes a zombie. Therefore, a process
-    // that is not exiting has only closed the connection.
+    // The kernel closes the descriptors of an exiting process before the process becomes a zombie. Therefore, if the
+    // connection is closed and the process is not exiting, the process itself has closed the connection.
     if ending.end == nil, let stat = ProcessStat.read(pid: peer.pid, of: pidfd), !stat.isExiting {
       // Check the end again, because the process may have ended after the first check.
       ending.end = ProcessEnd.of(pidfd: pidfd, pid: peer.pid)
@@ -70,7 +70,7 @@ struct ProcessEndings {
     return nil
   }
 
-  /// Handles a second hello of a process, which has replaced its program.
+  /// Handles a second hello (first message of a connection) of a process, which has replaced its program.
   ///
   /// Earlier endings of this process belong to its former program.
   mutating func supersede(_ facts: ProcessFacts) -> [EndedProcess] {

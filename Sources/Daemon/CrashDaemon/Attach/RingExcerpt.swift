@@ -16,7 +16,8 @@ enum RingExcerpt {
   /// Reads the used parts of a ring's file.
   ///
   /// The used parts are the header, the used entries of the image and class tables, the bytes between these tables, and
-  /// the used slots and threads. The used slots and threads end at the first unused one.
+  /// the used slots and threads. The used slots end at the first unused slot, and the used threads end at the first
+  /// unused thread.
   /// - Parameters:
   ///   - descriptor: The descriptor of the ring's file.
   ///   - withoutMemory: Whether the memory of the program is omitted.
@@ -85,7 +86,7 @@ enum RingExcerpt {
     }
   }
 
-  /// Reads a range of the file; the result is shorter if the file ends before the end of the range.
+  /// Reads a range of the file; the result is shorter than the range if the file ends before the end of the range.
   private static func bytes(of descriptor: Int32, from start: Int, to end: Int) throws(SystemError) -> [UInt8] {
     var code: Int32 = 0
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: end - start) { buffer, initialized in

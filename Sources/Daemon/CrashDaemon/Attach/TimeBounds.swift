@@ -26,7 +26,7 @@ struct TimeBounds: Sendable, Equatable {
   /// be corrected slightly.
   private static let slack_ns: UInt64 = 1_000_000_000
 
-  /// The values of both clocks, read at the same time.
+  /// The values of CLOCK_REALTIME and CLOCK_BOOTTIME, read at the same time.
   struct Clocks: Sendable {
     var real_ns: UInt64
     var boot_ns: UInt64
@@ -45,7 +45,7 @@ struct TimeBounds: Sendable, Equatable {
 
   /// Returns the bounds for the times in a spool file.
   ///
-  /// A file on a file system in memory must have been written after the last boot.
+  /// A file system in memory is empty after a boot, so its files were written after the last boot.
   static func file(_ descriptor: Descriptor) -> TimeBounds {
     guard let status = try? descriptor.status() else { return TimeBounds() }
     let seconds = UInt64(clamping: status.st_ctim.tv_sec)
@@ -79,7 +79,7 @@ struct TimeBounds: Sendable, Equatable {
 
 /// Remembers the corrected times of the crashes and incidents that one process reported.
 ///
-/// Therefore, a later reading of the ring uses the same corrected times as the first reading.
+/// With these times, a later reading of the ring uses the same corrected times as the first reading.
 final class CrashTimes: Sendable {
   private struct Known {
     var records: [Int: (generation: UInt64, claimed_ns: UInt64, time_ns: UInt64)] = [:]

@@ -18,7 +18,7 @@ struct ClassBook: Codable, Sendable {
     var statistics: ClassStatistics
     /// The number of deallocations of the class in one process, averaged over the processes of the build.
     var deallocations = 0.0
-    /// The number of hits since the last period ended.
+    /// The number of hits (uses of quarantined objects) since the last period ended.
     var hits = 0.0
     var attributed = 0.0
     /// The time at which crashd last read counters of the class, in seconds since 1970.
@@ -80,13 +80,13 @@ struct ClassBook: Codable, Sendable {
     entries[index].hits += 1
   }
 
-  /// Records that a handle was resolved after its object, which has this class, was deallocated.
+  /// Records that a handle was resolved after its object of the given class was deallocated.
   mutating func handleMiss(_ className: String, build: String, at time_s: Double) {
     let index = self.index(of: Key(build: build, className: className), nil, at: time_s)
     entries[index].statistics.observeHandleMiss()
   }
 
-  /// Records a crash whose cause is a use-after-free of this class.
+  /// Records a crash whose cause is a use-after-free of the given class.
   mutating func crash(_ className: String, build: String, at time_s: Double) {
     let index = self.index(of: Key(build: build, className: className), nil, at: time_s)
     entries[index].statistics.observeAttributedCrash()

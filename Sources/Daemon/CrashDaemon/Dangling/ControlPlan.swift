@@ -8,7 +8,7 @@ struct ControlPlan: Sendable, Equatable {
     var name: String?
     /// Whether the class must not be protected.
     var isRelease = false
-    /// Whether this entry is an override of the operator.
+    /// Whether the entry is an override of the operator.
     var isOperator = false
     var policy = DanglingMode.zero
     var limit = ControlPlan.standardLimit
@@ -36,8 +36,9 @@ struct ControlPlan: Sendable, Equatable {
     guard let plan else { return [("", .CS_CONTROL_SWEEP, sweep(round))] }
     let guards: [Message] =
       plan.guards.isEmpty ? [] : [("", .CS_CONTROL_GUARDS, bytes(of: plan.guards.message(round: round)))]
-    // Send the guard modes first, directly after the reply to the hello. The messages that directly follow the reply
-    // take effect before the library reports to the program that it is attached.
+    // Send the guard modes first, directly after the reply to the hello (the first message of the process). The
+    // messages that directly follow the reply take effect before the library reports to the program that it is
+    // attached.
     return guards + protection(plan, round: round) + [("", .CS_CONTROL_SWEEP, sweep(round))]
   }
 
@@ -81,7 +82,7 @@ struct ControlPlan: Sendable, Equatable {
 
   /// The magic number at the start of a control message.
   ///
-  /// It is repeated here because Swift does not import the C macro UINT64_C.
+  /// The number is repeated here because Swift does not import the C macro UINT64_C.
   private static let magic: UInt64 = 0x0052_544e_4f43_5343
 
   private static func sweep(_ round: UInt32) -> [UInt8] { bytes(of: cs_control_sweep(round: round, reserved: 0)) }
@@ -126,7 +127,7 @@ struct ControlAnswer: Sendable, Equatable {
     (number, result, count) = (answer.number, answer.result, answer.count)
   }
 
-  /// The answer of a process that does not have a class of this name.
+  /// The answer of a process that does not have a class with the requested name.
   static let noSuchClass = "no such class"
 
   /// Returns the result code of an answer as text.

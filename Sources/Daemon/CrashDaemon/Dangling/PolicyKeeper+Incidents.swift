@@ -34,8 +34,8 @@ extension PolicyKeeper {
       services[key]?.policy.count(at: now_s) { $0.hits += 1 }
       switch use {
       case .handleMiss:
-        // A handle miss is not counted as a hit. A handle never accesses a deallocated object, so a larger quarantine
-        // would have no effect.
+        // A handle miss (a handle that returned nil) is not counted as a hit. A handle never accesses a deallocated
+        // object, so a larger quarantine would have no effect.
         services[key]?.book.handleMiss(className, build: build, at: now_s)
       case .hit(let kind, let hasDelay):
         let delay_s = found.isFirst && hasDelay ? found.incident.record.map { Double($0.age_ns) / 1e9 } : nil

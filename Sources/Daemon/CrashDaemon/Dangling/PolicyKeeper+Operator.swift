@@ -71,7 +71,7 @@ extension PolicyKeeper {
     }
   }
 
-  /// Excludes a class from protection, until an operator protects the class or removes this override.
+  /// Excludes a class from protection, until an operator protects the class or removes the exclusion.
   func release(_ keys: [ServiceKey], _ className: String, by uid: UInt32? = nil) {
     for key in keys {
       guard var rules = services[key]?.policy.loop.rules else { continue }
@@ -109,7 +109,7 @@ extension PolicyKeeper {
       wish: policy.wishes[className])
   }
 
-  /// Restores the former overrides of a class if all processes answered that they do not have this class.
+  /// Restores the former overrides of a class if all processes answered that they do not have the class.
   func restore(_ overrides: [ServiceKey: Override], of className: String) {
     for (key, before) in overrides.sorted(by: { $0.key < $1.key }) {
       put(before, key, className, "withdrawn: no process has the class \(className)", by: nil)
@@ -126,7 +126,7 @@ extension PolicyKeeper {
     decide(key, text, rules, classes: [], by: uid)
   }
 
-  /// Returns the services whose attached processes have all answered that they do not have this class.
+  /// Returns the services whose attached processes have all answered that they do not have the given class.
   func services(_ keys: [ServiceKey], denying className: String) -> Set<ServiceKey> {
     Set(
       keys.filter { key in
@@ -143,7 +143,8 @@ extension PolicyKeeper {
   }
 
   /// Waits until the attached processes of the services have answered their plans, but not longer than `timeout_ms`.
-  /// - Returns: The number of attached processes, and the number of processes that have applied this part of the plan.
+  /// - Returns: The number of attached processes, and the number of processes that have applied the part `subject` of
+  ///   the plan.
   func settle(
     _ keys: [ServiceKey], about subject: ControlOutcome.Subject, timeout_ms: Int
   ) async -> (processes: Int, applied: Int) {
@@ -163,7 +164,7 @@ extension PolicyKeeper {
     )
   }
 
-  /// Whether the plan of the service has room for an override of this class.
+  /// Whether the plan of the service has room for an override of the given class.
   func hasRoom(_ key: ServiceKey, for className: String) -> Bool {
     guard let rules = services[key]?.policy.loop.rules else { return false }
     let spoken = rules.listedClasses.union(rules.releasedClasses)

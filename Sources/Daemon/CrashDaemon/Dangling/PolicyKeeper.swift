@@ -28,7 +28,7 @@ actor PolicyKeeper {
     private(set) var loads: [String: Double] = [:]
     /// Whether the service has changed since crashd last stored it.
     var isDirty = false
-    /// The time up to which the hours of attached processes are counted, in seconds since 1970.
+    /// The time up to which the statistics include the hours of attached processes, in seconds since 1970.
     var counted_s: Double
     /// The time when the budget was last divided among the classes.
     var split_s: Double?
@@ -51,7 +51,7 @@ actor PolicyKeeper {
       processes[number]?.classes[counted.name] = counted
     }
 
-    /// Whether the statistics have not yet counted a crash of the process with this ring ID.
+    /// Whether the statistics have not yet counted a crash of the process with the given ring ID.
     ///
     /// crashd may store a report of the same crash again: it rebuilds the report when the process has recorded more
     /// threads.
@@ -125,8 +125,8 @@ actor PolicyKeeper {
           let key = ServiceKey(uid: state.uid, program: state.program, isRestricted: state.isRestricted)
           services[key] = service
         } catch {
-          // Another version of crashd wrote this state in a format that this version cannot read. Start the statistics
-          // of the service from zero.
+          // Another version of crashd wrote the stored state in a format that this version cannot read. Start the
+          // statistics of the service from zero.
           logger.warning(
             "cannot read the dangling statistics of '\(state.program)' (uid \(state.uid)), ignoring: \(error)")
         }

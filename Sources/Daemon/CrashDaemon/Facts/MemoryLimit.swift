@@ -8,9 +8,9 @@ struct MemoryLimit: Sendable, Equatable {
 
   private static let firstVersion = ("memory.limit_in_bytes", "memory.usage_in_bytes")
   private static let secondVersion = ("memory.max", "memory.current")
-  /// The maximum depth of a control group.
+  /// The maximum depth of a control group in the hierarchy.
   ///
-  /// Deeper groups are rare and are ignored, because crashd would read a file for each level.
+  /// Deeper groups are ignored, because crashd reads a file for each level. These groups are rare.
   private static let depthLimit = 16
   /// The smallest value that is treated as "no limit", because cgroup version 1 prints a very large number if there is
   /// no limit.

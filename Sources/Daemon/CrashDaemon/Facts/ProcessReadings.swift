@@ -8,7 +8,7 @@ import Synchronization
 /// The attach thread writes the readings, and the pipeline reads them.
 final class ProcessReadings: Sendable {
   private struct State {
-    /// The last reading.
+    /// The result of the last reading.
     var resources: CrashReport.Resources?
     /// The reading that crashd made at the last crash of the process.
     var ofCrash: CrashReport.Resources?
@@ -21,8 +21,8 @@ final class ProcessReadings: Sendable {
   }
 
   private let state = Mutex(State())
-  /// The time within which several wake-ups are treated as one crash, because a process wakes crashd twice for one
-  /// crash.
+  /// The time within which several wake-ups (messages that announce a record) are treated as one crash, because a
+  /// process wakes crashd twice for one crash.
   ///
   /// Therefore, a process that wakes crashd continuously causes only one reading per second.
   private static let sameCrash_ns: UInt64 = 1_000_000_000
@@ -60,9 +60,9 @@ final class ProcessReadings: Sendable {
   /// Reads the command line, and the container if the control groups do not name it.
   ///
   /// The reads run on a separate thread, because they may block. To read the arguments, the kernel reads the memory of
-  /// the process, and may wait for the process or for a file that the process has mapped. These files are read once for
-  /// each process. If too many reads of the account are already queued, the function reads nothing, and a later call
-  /// tries again.
+  /// the process. The kernel may wait for the process, or for a file that the process has mapped. The files in `/proc`
+  /// are read once for each process. If too many reads of the account are already queued, the function reads nothing,
+  /// and a later call tries again.
   /// - Parameters:
   ///   - facts: The facts about the process.
   ///   - pidfd: The pidfd of the process.

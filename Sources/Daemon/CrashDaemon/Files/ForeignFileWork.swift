@@ -182,7 +182,7 @@ final class ForeignFileWork: Sendable {
   private func take() -> Piece? {
     state.withLock { state in
       guard let account = nextAccount(state), let piece = state.queues[account]?.next() else {
-        // Ordering: the same lock protects the search for work and the decrement of `threads`. Therefore, work that is
+        // Ordering: one lock protects both the search for work and the decrement of `threads`. Therefore, work that is
         // submitted after this decrement starts another thread.
         state.threads -= 1
         return nil

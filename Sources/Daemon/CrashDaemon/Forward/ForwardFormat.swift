@@ -20,11 +20,11 @@ struct ForwardFormat {
 
   /// A decoded answer of a collector.
   enum Answer: Equatable {
-    /// The collector acknowledges all events up to this cursor.
+    /// The collector acknowledges all events up to the given cursor.
     case has(StoreCursor)
     /// The collector acknowledges the oldest event that it had not acknowledged yet.
     case hasNext
-    /// The collector rejects an event for this reason.
+    /// The collector rejects an event for the given reason.
     case refused(String)
     case unintelligible
   }

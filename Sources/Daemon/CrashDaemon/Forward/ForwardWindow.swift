@@ -20,10 +20,10 @@ final class ForwardWindow: Sendable {
   ///
   /// Only one task may read the stream.
   let progress: AsyncStream<Void>
-  /// The epoch of the store to which the cursors of this connection belong.
+  /// The epoch (ID and key) of the store to which the connection's cursors belong.
   let epoch: StoreEpoch
 
-  /// - Parameter start: The cursor after which this connection sends events.
+  /// - Parameter start: The cursor after which the connection sends events.
   init(from start: StoreCursor) {
     state = Mutex(State(sent: start))
     epoch = start.epoch

@@ -22,7 +22,7 @@ enum GuardMode: String, Sendable, Codable, CaseIterable {
 struct GuardWords: Codable, Sendable, Equatable {
   /// The modes of guards at call sites, by the name of the guard's kind.
   ///
-  /// If a later version of crashd stored a mode that this version does not support, crashd keeps the stored mode but
+  /// A later version of crashd may have stored a mode that this version does not support. crashd keeps this mode, but
   /// does not send it to processes.
   var modes: [String: String] = [:]
   /// The modes of implicit protections, which the program uses without a call in its source code, by kind.

@@ -1,7 +1,7 @@
 import CrashProtocol
 
-// The operator's guard modes are stored together with the operator's quarantine overrides. Both kinds of overrides take
-// precedence over the program's own settings.
+// Sets the operator's guard modes, which are stored together with the operator's quarantine overrides. Both kinds of
+// overrides take precedence over the program's own settings.
 extension PolicyKeeper {
   /// Sets the mode of the given kinds of guards for services.
   ///

@@ -30,7 +30,7 @@ struct MetricsAddress: Sendable, Hashable {
   /// Whether only processes on this machine can reach the address.
   var isLoopback: Bool { host == "::1" || (host.hasPrefix("127.") && !host.contains(":")) }
 
-  /// Returns the URL of a listener that is bound to this address.
+  /// Returns the URL of a listener that is bound to the given address.
   static func url(of address: SocketAddress) -> String {
     let host = address.ipAddress ?? ""
     return "http://\(host.contains(":") ? "[\(host)]" : host):\(address.port ?? 0)/metrics"

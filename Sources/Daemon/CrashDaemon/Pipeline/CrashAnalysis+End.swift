@@ -14,7 +14,7 @@ extension CrashAnalysis {
   /// If several threads crashed, rebuilds the report so that the thread whose signal ended the process comes first.
   ///
   /// The rebuild takes a permit, because it needs as much memory as a reading of a ring. The rebuild uses the symbols
-  /// that are available at this time. When further symbols arrive, another task adds them to the report.
+  /// that are available when the process has ended. When further symbols arrive, another task adds them to the report.
   func noteEnd(_ ended: EndedProcess, report id: String) async {
     guard let signal = ended.end.signal else { return }
     let permit = await permits.enter(ended.process.facts.peer.uid)

@@ -35,7 +35,7 @@ extension CrashAnalysis {
       try store.put(incidents: reports)
     } catch {
       ledger.postpone("incidents", of: process.facts.peer, process: process.facts.identity.name, because: "\(error)")
-      // The occurrences in `seen` stay unchanged, so the next reading finds the incidents again.
+      // After a failure, the occurrences in `seen` stay unchanged, so the next reading finds the incidents again.
       whenUnstored()
       await policy?.saw([], classes, of: process)
       return seen

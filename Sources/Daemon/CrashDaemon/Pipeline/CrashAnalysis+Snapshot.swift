@@ -51,8 +51,8 @@ extension CrashAnalysis {
     var contents = process.ring.contents(hasEnded: isFinal)
     if let times = process.facts.times { process.crashTimes.correct(&contents, times) }
     if withholdsMemory(of: process) { contents.withholdMemory() }
-    // While the process runs, it may still complete a torn record, and a thread that has not answered the sweep may
-    // still answer.
+    // Do not count these losses while the process runs. The process may still complete a torn (partially written)
+    // record, and a silent thread may still answer the thread sweep.
     if !isFinal { contents.losses["torn"] = nil }
     if !isFinal { contents.losses["silentThreads"] = nil }
     return contents

@@ -11,7 +11,7 @@ extension CrashAnalysis {
   /// If both unwinders agree, crashd sends no event. If the cross-check improved frames, subscribers receive the report
   /// again.
   func unwindAgain(_ process: AttachedProcess, report id: String) async {
-    // This check precedes the reading of the ring, because during many concurrent crashes most calls get no permit.
+    // Check for a permit before the ring is read, because most calls get no permit during many concurrent crashes.
     guard unwinder.isOpen(for: process.facts.peer.uid),
       let images = SnapshotUnwinder.images(of: read(process, isFinal: true)),
       let outcome = await unwinder.unwind(
@@ -32,8 +32,8 @@ extension CrashAnalysis {
       better.timing = report.timing
       better.losses = report.losses
       better.unwinding = outcome.findings
-      // Do not change the report if its raw record was removed, because crashd could never analyze the changed report
-      // again.
+      // Do not change the report if its raw record (the copy of the ring) was removed, because crashd could never
+      // analyze the changed report again.
       guard let raw = try store.raw(id: id) else { return }
       if try store.put(better, raw: raw, replacing: stored.cursor) != .unchanged { hub.notify() }
     } catch {

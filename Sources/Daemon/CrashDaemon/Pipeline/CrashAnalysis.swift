@@ -14,12 +14,13 @@ struct CrashAnalysis: Sendable {
   var permits: FairSemaphore
   /// The time spent on reading each user's rings.
   ///
-  /// If a user exceeds the allowance, crashd reads the rings of this user at a lower priority.
+  /// If a user exceeds the limits `lookBurst_ms` and `lookShare_percent`, crashd reads the rings of this user at a
+  /// lower priority than the rings of other users.
   var lookTime: CPUAccounts
   /// The time spent on reading each user's announced incidents.
   ///
-  /// If a user exceeds the allowance, announced incidents of this user wait. The priority of the user's crashes does
-  /// not change in this case.
+  /// If a user exceeds the limits, announced incidents of this user wait. The priority of the user's crashes does not
+  /// change in this case.
   var incidentTime: CPUAccounts
   var store: ReportStore
   var hub: EventHub
@@ -80,12 +81,14 @@ struct CrashAnalysis: Sendable {
       losses = contents.losses
     }
 
-    /// Does not compare the stamps, because two readings may find the same contents with different stamps.
+    /// Compares two values without their stamps, because two readings may find the same contents with different stamps.
     static func == (left: Seen, right: Seen) -> Bool {
       left.records == right.records && left.threads == right.threads && left.losses == right.losses
     }
 
-    /// Whether a ring with this stamp contains nothing new, even after its process has ended.
+    /// Whether a ring with the given stamp contains exactly these contents.
+    ///
+    /// The result is also valid after the process has ended, because no record was incomplete and no loss was counted.
     func isAll(of stamp: RingStamp) -> Bool { stamp.isSettled && losses.isEmpty && self.stamp == stamp }
   }
 

@@ -28,7 +28,8 @@ extension CrashPipeline {
 
   /// Reads the ring once.
   ///
-  /// If the process has ended, this method also completes its reports and removes it.
+  /// If the process has ended, this method also completes the reports of the process, and removes the process from the
+  /// table.
   private func drain(_ process: AttachedProcess, _ permit: FairSemaphore.Permit) async {
     let number = process.number
     let start_ns = Moment.monotonic_ns()
@@ -48,14 +49,14 @@ extension CrashPipeline {
     finish(number, process)
   }
 
-  /// Does the part of a drain that needs the permit.
+  /// Reads and stores one ring while the caller holds a permit.
   /// - Returns: Whether the process had ended before its ring was read, and whether the process recorded non-fatal
   ///   incidents. Returns nil if the process is no longer in the table of processes.
   private func read(_ process: AttachedProcess, _ permit: FairSemaphore.Permit) async -> (Bool, Bool)? {
     defer { permit.giveBack() }
     guard let entry = takeTurn(process.number) else { return nil }
-    // Ordering: clear the flag before the ring is read. A record that is written after this sets the flag again and is
-    // announced again.
+    // Ordering: clear the flag before the ring is read. For a record that is written later, the attach thread then sets
+    // the flag and announces the record again.
     process.isAnnounced.store(false, ordering: .sequentiallyConsistent)
     let isFinal = process.hasEnded.load(ordering: .acquiring)
     if entry.ring == .read { return (isFinal, false) }
@@ -69,9 +70,9 @@ extension CrashPipeline {
     }
   }
 
-  /// Begins another drain if the ring was announced during this drain.
+  /// Begins another reading if the process announced records during this reading.
   ///
-  /// Otherwise, the next announcement begins a drain.
+  /// Otherwise, the next announcement begins a reading.
   private func finish(_ number: UInt64, _ process: AttachedProcess) {
     if change(number, { $0.finishTurn() }) == true { return begin(process) }
     wakeWaiters(of: process.facts.peer.pid)
@@ -95,12 +96,12 @@ extension CrashPipeline {
   private func end(_ number: UInt64) async {
     guard let entry = entry(number) else { return }
     let ring = RingKey(entry.process.facts)
-    // Remove the spool copy while the ring is still in `rings`, because no other task reads the copy as long as the
-    // ring is there.
+    // Remove the spool copy while `rings` still contains the ring, because until then no other task reads the copy.
     if entry.isDone { spooler.spool.removeCopy(of: ring.id, owner: ring.user) }
     state.withLock { state in
       state.entries[number] = nil
-      // Both lists change in one critical section, so that a caller always finds the process in exactly one of them.
+      // Move the process from one list to the other in one critical section. A caller then always finds the process in
+      // exactly one list.
       state.ended.append(Ended(facts: entry.process.facts, reports: entry.reports))
       if state.ended.count > limits.endedProcesses {
         state.ended.removeFirst(state.ended.count - limits.endedProcesses)

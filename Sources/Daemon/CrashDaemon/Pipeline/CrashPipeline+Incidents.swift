@@ -14,9 +14,9 @@ extension CrashPipeline {
         if rings.beginWaiting(ring, of: limits.account(of: ring.user), limit: limits.incidentWaitsPerUser) {
           group.addTask { await self.readIncidents(of: ring, first: number) }
         } else {
-          // A reading of this ring is already queued and will store these incidents. If the queued reading fails,
-          // `readUnannounced` stores the incidents. Clear the flag, so that the process announces later incidents
-          // again.
+          // Do not begin a new reading. Either a reading of this ring is already queued, or the account has reached its
+          // limit, and `readUnannounced` stores the incidents. `readUnannounced` also stores them if the queued reading
+          // fails. Clear the flag, so that the process can announce later incidents.
           process.hasNewIncidents.store(false, ordering: .sequentiallyConsistent)
         }
       }
@@ -40,8 +40,8 @@ extension CrashPipeline {
     } catch _ {}
     rings.endWaiting(ring, of: limits.account(of: ring.user))
     guard !Task.isCancelled, let process = attached(with: ring, first: number) else { return }
-    // Ordering: clear the flag before the incidents are read. An incident that is recorded after this sets the flag
-    // again and is announced again.
+    // Ordering: clear the flag before the incidents are read. For an incident that is recorded later, the attach thread
+    // then sets the flag and announces the incident again.
     process.hasNewIncidents.store(false, ordering: .sequentiallyConsistent)
     // Another reading of this ring is queued, and will also read these incidents. Therefore, at most one reading of a
     // ring is queued while another reading of the same ring waits for symbols.
@@ -84,8 +84,8 @@ extension CrashPipeline {
     await observing.run(RingKey(process.facts)) { await observeAlone(process) }
   }
 
-  /// Precondition: no other call is running for this ring, because two concurrent readings would pass the same
-  /// incidents to the policy twice.
+  /// Precondition: no other call is running for the ring of `process`, because two concurrent readings would pass the
+  /// same incidents to the policy twice.
   private func observeAlone(_ process: AttachedProcess) async {
     // Register the process with the policy first, because the policy rejects incidents of processes that are not
     // registered.
@@ -97,7 +97,7 @@ extension CrashPipeline {
     rings.note(found, of: ring)
   }
 
-  /// Returns the attached process with this number.
+  /// Returns the attached process with the given number.
   ///
   /// If this process has ended, returns another attached process with the same ring.
   ///
@@ -109,7 +109,7 @@ extension CrashPipeline {
     }
   }
 
-  /// Counts the incidents that the last reading could not store as lost incidents.
+  /// Counts as lost the incidents that the last reading could not store.
   func loseUnstored(of process: AttachedProcess) {
     guard entry(process.number) != nil else { return }
     analysis.loseUnstored(of: process, seen: rings.occurrences(of: RingKey(process.facts)))

@@ -4,14 +4,14 @@ import CrashStore
 import Logging
 import Synchronization
 
-// Sends a last-crash notice to a new process.
+// Sends a new process a message about the last crash of its program (the last-crash notice).
 extension CrashPipeline {
   /// The maximum number of earlier processes of the program for whose reports crashd waits.
   ///
   /// The maximum is low, because a supervisor usually runs only one process of a program at a time.
   private static let earlierLimit = 8
 
-  /// Sends a process the notice of the last stored crash of its program.
+  /// Sends a process the message about the last stored crash of its program.
   ///
   /// The program is identified by user, executable and process name. A restarted process usually attaches before the
   /// report of the previous process is stored. Therefore, this method waits for that report.
@@ -32,7 +32,7 @@ extension CrashPipeline {
         uid: facts.peer.uid, executable: facts.identity.executable, name: facts.identity.name)
       lastCrashes.put(LastCrashNotice(report), for: process.number)
     } catch {
-      // Without the store's answer, the process receives no notice, as if crashd were not running.
+      // If the store does not answer, the process receives no message, as if crashd were not running.
       analysis.logger.debug("the last crash of '\(facts.identity.name)' is unknown: \(error)")
     }
   }

@@ -40,16 +40,16 @@ final class CrashPipeline: Service {
   let limits: Limits
   /// Protects the state.
   ///
-  /// A task holds this lock only for short work that does not block.
+  /// A task holds the lock `state` only while it does short work that does not block.
   ///
-  /// A task that holds this lock may take only the locks of `Outstanding` and `StoreOutage`. The methods of these two
+  /// A task that holds `state` may take only the locks of `Outstanding` and `StoreOutage`. The methods of these two
   /// types take no further locks.
   let state = Mutex(State())
   let store: DescriptorStore?
   let lastCrashes: LastCrashBox
   /// Receives the number of processes after each change of this number.
   private let whenChanged: @Sendable (_ processes: Int) -> Void
-  /// Ordering: this lock is held during the callback, so that the last callback receives the latest number.
+  /// Ordering: the lock `telling` is held during the callback, so that the last callback receives the latest number.
   private let telling = Mutex(())
   let spooler: SpoolTaker
   let register: PolicyRegister
@@ -110,7 +110,7 @@ final class CrashPipeline: Service {
       for await event in events { handle(event, in: &group) }
       watching.cancel()
       recorded.continuation.finish()
-      // All reports are stored here, so crashd cancels the unwind cross-checks that still run or wait.
+      // At this point, all reports are stored, so crashd cancels the unwind cross-checks that still run or wait.
       await analysis.unwinder.stop()
       state.withLock { $0.isStopping = true }
       await spooler.stop()
@@ -161,7 +161,7 @@ final class CrashPipeline: Service {
     let (caches, tables, user) = (analysis.caches, analysis.unwinder.tables, process.facts.peer.uid)
     if images.areNew(files, for: user) {
       entry.preparation = Task { await caches.prepare(files, for: user) }
-      // Do not wait for this task here, because reports are stored without waiting for unwind tables.
+      // Do not wait for the task `tables`, because reports are stored without waiting for unwind tables.
       entry.tables = Task { await tables.prepare(files, for: user) }
     }
     register.note(.attached(process))
@@ -187,14 +187,15 @@ final class CrashPipeline: Service {
     return announcement == .begins
   }
 
-  /// Ordering: `drains` counts while the lock is held, so that a stop of crashd waits for every drain that began
-  /// earlier.
+  /// Ordering: count the new reading in `drains` while the lock is held.
+  ///
+  /// A stop of crashd then waits for every reading that began earlier.
   private func counted(_ announcement: ProcessLife.Announcement) -> ProcessLife.Announcement {
     if announcement == .begins { drains.begin() }
     return announcement
   }
 
-  /// Changes the entry of a process; returns nil if there is no entry with this number.
+  /// Changes the entry of a process; returns nil if there is no entry with the given number.
   @discardableResult
   func change<Result>(_ number: UInt64, _ body: (inout ProcessLife) -> Result) -> Result? {
     state.withLock { state in

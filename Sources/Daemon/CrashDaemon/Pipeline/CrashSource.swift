@@ -11,11 +11,11 @@ protocol CrashSource: Sendable {
 
   /// Counts the lost records that the last reading of the ring found.
   ///
-  /// The function is called twice: first after the reading, and then with `isSettled` when all contents of the ring are
-  /// stored, or when the ring contains nothing new.
+  /// The function is called twice. The first call follows the reading. The second call, with `isSettled`, follows when
+  /// all contents of the ring are stored, or when the ring contains nothing new.
   func count(_ losses: [String: Int], isSettled: Bool, in ledger: Ledger)
   /// Keeps a report in memory while the store does not accept it.
-  /// - Returns: False if memory has no room for the report, or if the source preserves the ring without this.
+  /// - Returns: False if memory has no room for the report, or if a spool file already preserves the ring.
   func hold(_ report: StoreOutage.Held, in outage: StoreOutage, because error: StoreError) -> Bool
   /// The outcome for a report that is neither stored nor held in memory; nil if the report is lost.
   func outcome(of error: StoreError) -> CrashAnalysis.Outcome?

@@ -1,8 +1,8 @@
 /// The lifecycle of a process in the pipeline: attached → crashed → read → symbolicated → stored → ended.
 ///
-/// Four parts of the state change independently: the turn (whether the ring is queued, being read or idle), the
-/// presence of the process, the ring, and the outcome of the crash. In the table, an empty cell means that this part
-/// does not change.
+/// Four parts of the state change independently: the turn, the presence of the process, the ring, and the outcome of
+/// the crash. The turn states whether the ring is queued, being read or idle. In the table, an empty cell means that
+/// this part does not change.
 ///
 /// | event         | turn                     | presence                  | ring     | crash                      |
 /// |---------------|--------------------------|---------------------------|----------|----------------------------|
@@ -15,9 +15,9 @@
 /// | `finishTurn`  | reading → idle           |                           |          |                            |
 /// |               | readingAndDue → queued ¹ |                           |          |                            |
 ///
-/// ¹ The pipeline requests a permit. ² If its socket is closed. ³ With the permit, the ring is read, symbolicated and
-/// committed (`CrashAnalysis.analyse`). ⁴ By the final reading; the ring is not read again. ⁵ If the reading found
-/// something new.
+/// ¹ The pipeline requests a permit. ² If the socket of the process is closed. ³ With the permit, the ring is read,
+/// symbolicated and committed (`CrashAnalysis.analyse`). ⁴ By the final reading; the ring is not read again. ⁵ If the
+/// reading found something new.
 ///
 /// After the final reading of an ended process, the pipeline stores a report if the exit was an unreported exit, and
 /// removes the process.
@@ -59,7 +59,7 @@ struct ProcessLife: Sendable {
     case begins
     /// A reading that covers the announced records is already running or queued.
     case joins
-    /// The announcement is ignored, because too many announcements of this process were made without a new record.
+    /// The announcement is ignored, because the process made too many announcements without a new record.
     case isIgnored
   }
 

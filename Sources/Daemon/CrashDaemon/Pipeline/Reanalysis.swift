@@ -7,21 +7,22 @@ import FoundationEssentials
 import Glibc
 import LinuxSystem
 
-/// Analyzes stored raw records again with the current rules and symbols.
+/// Analyzes stored raw records (copies of rings) again with the current rules and symbols.
 ///
-/// Each user may run one re-analysis at a time, because a re-analysis costs as much as the analysis of a crash and any
-/// user may request it.
+/// Each user may run one re-analysis at a time. A re-analysis costs as much as the analysis of a crash, and any user
+/// may request it.
 actor Reanalysis {
   /// The reason why a re-analysis left the report unchanged.
   enum Failure: Error, Equatable {
     case store(StoreError)
     /// The raw record is missing, or has another version of the ring format.
     case unreadable(String)
-    /// The symbols of these builds no longer exist, so the new report would have fewer names than the stored report.
+    /// The symbols of the given builds no longer exist, so the new report would have fewer names than the stored
+    /// report.
     case symbolsGone([String])
     /// The report changed during the re-analysis, for example because crashd read more threads of its process.
     case changed
-    /// Another re-analysis of this user is running, or too many re-analyses of all users are running.
+    /// Another re-analysis of the same user is running, or too many re-analyses of all users are running.
     case busy
   }
 
@@ -64,7 +65,7 @@ actor Reanalysis {
     let new = report
     report.unwinding = old.unwinding
     if report == old, new.unwinding != old.unwinding {
-      // As in `unwindAgain`, crashd sends no event if both unwinders agree.
+      // If both unwinders agree, crashd sends no event to subscribers.
       guard try stored({ () throws(StoreError) in try analysis.store.amend(new, at: before.cursor) }) else {
         throw .changed
       }
@@ -175,7 +176,7 @@ actor Reanalysis {
     }
   }
 
-  /// Reconstructs the process of a raw record whose report is lost.
+  /// Reconstructs the process of a raw record (copy of a ring) whose report is lost.
   ///
   /// The owner of the result is crashd's own user.
   static func process(ofOrphan raw: [UInt8]) -> AttachedProcess? {

@@ -21,8 +21,8 @@ final class RingTable: Sendable {
     var counts: [RingKey: Int] = [:]
     /// The incidents of each ring that were stored, with their numbers of occurrences.
     ///
-    /// The incidents are stored for each ring and not for each connection, because one ring may arrive over several
-    /// connections and its incidents must be counted once.
+    /// The incidents are stored for each ring and not for each connection. One ring may arrive over several
+    /// connections, but its incidents must be counted once.
     var occurrences: [RingKey: CrashAnalysis.Occurrences] = [:]
     /// The time when the incidents of each ring were last read.
     var readings_ns: [RingKey: UInt64] = [:]
@@ -37,7 +37,7 @@ final class RingTable: Sendable {
     var waitingCounts: [UInt32: Int] = [:]
     /// The rings whose last process has ended, oldest first.
     ///
-    /// A ring in this list may have a process again, because another process attached with it.
+    /// A ring in this list may have a process again if another process has attached with the same ring.
     var left: [RingKey] = []
   }
 

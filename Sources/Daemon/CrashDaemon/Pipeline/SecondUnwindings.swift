@@ -12,8 +12,8 @@ final class SecondUnwindings: Sendable {
   ///
   /// Precondition: the report is stored. The ring stays mapped, so its file can be removed during the cross-check.
   func start(_ process: AttachedProcess, report id: String, after tables: Task<Void, Never>? = nil) {
-    // If many processes crash at once, most cross-checks get no permit. Return here in this case, which releases the
-    // rings.
+    // If many processes crash at once, most cross-checks get no permit. Without a permit, return here, because the
+    // return releases the ring.
     guard analysis.unwinder.isOpen(for: process.facts.peer.uid) else { return }
     outstanding.begin()
     Task.detached { [self] in

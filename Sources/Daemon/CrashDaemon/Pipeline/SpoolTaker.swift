@@ -21,19 +21,19 @@ actor SpoolTaker {
   private var settledFiles = 0
   /// Files that crashd could not read, and that have not changed since then.
   ///
-  /// These files are skipped, because another reading would fail again. They are read again after the store has failed
-  /// and recovered.
+  /// These files are skipped, because another reading would fail again. The files are read again after the store has
+  /// failed and recovered.
   private var failedFiles: [String: SpoolDirectory.FileIdentity] = [:]
   /// Names of files that crashd could not open because it lacked a resource, such as a free descriptor.
   ///
-  /// The set ensures that each of these failures is logged only once for a file.
+  /// The set ensures that this failure is logged only once for each file.
   private var toldFiles: Set<String> = []
-  /// The names of the files to read again after a change of the store, and the value of `leavings` when this work
+  /// The names of the files to read again after a change of the store, and the value of `leavings` when the reading
   /// began.
   private var pass: (names: Set<String>, leavings: UInt64?)?
   private var taking: Task<Void, Never>?
   private var isStopping = false
-  /// The time when the last removal of foreign and excess files ended, and whether the directory must be checked again.
+  /// The end of the last removal of foreign and excess files, and whether crashd must check the directory again.
   private var tidied_ns: UInt64 = 0
   private var isTidyingDue = false
 
@@ -126,7 +126,7 @@ extension SpoolTaker {
 
 // Reads spool files.
 extension SpoolTaker {
-  /// Reads the file with this name if it exists.
+  /// Reads the file with the given name if the file exists.
   ///
   /// The check whether the file exists does not run on this actor. If many processes crash at once, hardly any of these
   /// files exists, and a caller that waits for the actor would keep its ring mapped.
@@ -134,7 +134,7 @@ extension SpoolTaker {
     if spool.identity(of: name) != nil { await take([name]) }
   }
 
-  /// Reads the files with these names, or all files of the spool if `names` is nil.
+  /// Reads the files with the given names, or all files of the spool if `names` is nil.
   ///
   /// Even with several concurrent callers, only one file is read at a time.
   func take(_ names: [String]?) async {
@@ -175,8 +175,8 @@ extension SpoolTaker {
 
   /// Whether this actor must not read the file, for one of two reasons.
   ///
-  /// An attached process has the same ring, and the pipeline removes the file when this process ends; or the report of
-  /// the ring already waits in memory.
+  /// The first reason is that an attached process has the same ring, because the pipeline removes the file when this
+  /// process ends. The second reason is that the report of the ring already waits in memory.
   private func isTakenCareOf(_ name: String) -> Bool {
     guard let id = SpoolDirectory.ringID(of: name) else { return false }
     guard let user = spool.owner(of: name) else { return false }

@@ -34,7 +34,7 @@ public struct MemoryRule: Sendable, Equatable {
 }
 
 extension [MemoryRule] {
-  /// Whether at least one of these rules forbids storing the memory of a process.
+  /// Whether at least one rule of the array forbids storing the memory of a process.
   func hold(for process: ProcessFacts) -> Bool { contains { $0.holds(for: process) } }
 }
 

@@ -4,7 +4,8 @@ import Glibc
 extension RingContents {
   /// Removes all copies of the process's memory from the contents of a ring.
   ///
-  /// `cs_ring_slot_withhold` removes the same data from the raw record that is stored with the report.
+  /// `cs_ring_slot_withhold` removes the same data from the raw record (the copy of the ring) that is stored with the
+  /// report.
   mutating func withholdMemory() {
     if memory.mode != .none { memory.mode = .withheld }
     (memory.heapKey, memory.heapStart) = (nil, nil)

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Components read the current values, or subscribe to changes.
 final class LiveSettings: Sendable {
-  /// The values of these settings at one time.
+  /// The values of the settings that can change, at one time.
   struct Values: Sendable, Equatable {
     var retention = RetentionPolicy()
     var forward: [ForwardSettings] = []

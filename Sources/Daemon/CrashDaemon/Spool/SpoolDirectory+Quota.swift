@@ -29,7 +29,7 @@ extension SpoolDirectory {
   /// A minimum is needed because even an empty file uses an inode and a directory entry.
   private static let leastBytes = 4_096
 
-  /// Whether the in-process library creates files with this name.
+  /// Whether the name has a form that the in-process library uses for its files.
   static func isOurs(_ name: String) -> Bool {
     name.hasSuffix(CS_ATTACH_SPOOL_SUFFIX) || name.hasSuffix(CS_ATTACH_PARTIAL_SUFFIX)
   }

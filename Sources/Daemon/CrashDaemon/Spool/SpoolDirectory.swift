@@ -131,7 +131,7 @@ struct SpoolDirectory: Sendable {
     }
     let peer = Peer(pid: contents.identity.pid, uid: owner.uid)
     var facts = ProcessFacts(contents, peer: peer, unit: nil)
-    // The facts about this machine apply only if the file was written since the last boot, because the kernel may have
+    // Add the facts about the machine only if the file was written since the last boot, because the kernel may have
     // changed at the boot.
     if cd_file_is_of_this_boot(file.number) { facts.context.machine = MachineFacts.here }
     facts.isPIDClaimed = true
@@ -166,7 +166,7 @@ struct SpoolDirectory: Sendable {
     }
   }
 
-  /// Returns the identity of the file with this name.
+  /// Returns the identity of the file with the given name.
   func identity(of name: String) -> FileIdentity? { status(of: name).map(FileIdentity.init) }
 
   func status(of name: String) -> stat? {

@@ -24,7 +24,8 @@ enum SpooledRing: Sendable {
     let hasRecord = found.records.contains { record in
       record.count == 2 && generations[record[0]].map { $0 < record[1] } ?? true
     }
-    // If the file has no new record, it is new only if it has the same crash with more threads of the sweep.
+    // If the file has no new record, the file has news only if it contains the same crash with more threads of the
+    // thread sweep.
     return hasRecord || (found.records == stored.records && found.threads.count > stored.threads.count)
   }
 }
@@ -61,8 +62,9 @@ extension CrashAnalysis {
 
   /// Returns the stored report with the ring's ID, even if the user of the ring may not read the report.
   ///
-  /// For example, the report of a restricted process is visible only to root. The function tries again if the report
-  /// changes during the call, for example because late symbols or an unwind cross-check rebuild it.
+  /// For example, only clients with access to all reports may read the report of a process with more privileges than
+  /// its user. The function tries again if the report changes during the call, for example because late symbols or an
+  /// unwind cross-check rebuild it.
   private func stored(_ facts: ProcessFacts) throws(StoreError) -> (StoreCursor, CrashReport, [UInt8]) {
     for _ in 1..<4 {
       do throws(StoreError) {

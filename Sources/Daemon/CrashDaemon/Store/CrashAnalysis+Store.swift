@@ -52,8 +52,8 @@ extension CrashAnalysis {
 
   /// Stores a report under the ID of its ring.
   ///
-  /// If a report of another process already has this ID, by chance or on purpose, a new ID is derived from the identity
-  /// of this process. The second report of the same process also gets a derived ID.
+  /// If a report of another process already has the ring's ID, by chance or on purpose, a new ID is derived from the
+  /// identity of the process. The second report of the same process also gets a derived ID.
   func put(
     _ raw: [UInt8], of source: some CrashSource, isSecond: Bool = false, _ make: (String) -> CrashReport?
   ) throws -> (String, Place) {
@@ -106,7 +106,7 @@ extension CrashAnalysis {
     return .failed
   }
 
-  /// Rebuilds a lost report from the raw record that remains.
+  /// Rebuilds a lost report from its raw record (the copy of the ring), which remains.
   ///
   /// The verified owner was part of the lost report, and the owner in the ring is not verified. Therefore, only users
   /// who may read all reports can read the rebuilt report.

@@ -69,7 +69,7 @@ actor StoreKeeper: Service {
     let forwarding = Task {
       for await _ in news {
         outage.wake()
-        // One iteration handles all events that occur in this interval. If many processes crash at once, one iteration
+        // One iteration handles all events that occur during the sleep. If many processes crash at once, one iteration
         // for each event would cost as much as storing the reports.
         try await Task.sleep(for: .milliseconds(Self.betweenLooks_ms))
       }
@@ -131,8 +131,8 @@ actor StoreKeeper: Service {
           retry_ms = min(retry_ms * 2, Self.longestRetry_ms)
           break
         }
-        // For example, another report has received the ID in the meantime. Do not try again, because the attempt would
-        // fail again.
+        // The store rejects this report permanently, for example because another report has received the ID. Do not try
+        // again.
         logger.error("cannot store report \(item.report.id): \(error)")
         configuration.analysis.ledger.lose(["store": 1], of: item.owner, process: item.process)
       }
@@ -199,8 +199,8 @@ extension StoreKeeper {
       if error.isCorruption {
         await startAnew(because: error.description)
       } else {
-        // The cause may be a full disk, because removing reports also needs disk space. Another method logs the reports
-        // that wait.
+        // The disk may be full, and removing reports also needs disk space. Another method logs the reports that wait
+        // in memory.
         logger.warning("cannot maintain the store: \(error)")
       }
     }
@@ -230,8 +230,8 @@ extension StoreKeeper {
 
   /// Writes the contents of the open database to a new file.
   ///
-  /// Writing a new file is needed if the file of the open database was removed or replaced, because its contents would
-  /// be lost when crashd ends.
+  /// A new file is needed if the file of the open database was removed or replaced. Otherwise, the contents of the
+  /// database would be lost when crashd ends.
   private func writeAnew(because what: String) async throws(StoreError) {
     logger.critical("'\(store.path)': \(what); copying the open database to a new file")
     // Copying a large database may take minutes. Therefore, tell the watchdog not to expect a heartbeat during this

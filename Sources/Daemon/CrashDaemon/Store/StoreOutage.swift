@@ -68,10 +68,10 @@ final class StoreOutage: Sendable {
     if let failure { note(failure) }
   }
 
-  /// Requests that the store keeper checks the store.
+  /// Asks the store keeper to check the store.
   func wake() { waker.yield() }
 
-  /// Returns a stream of all changes after this call.
+  /// Returns a stream of all changes in the health of the store after this call.
   ///
   /// The stream drops no change.
   func changes() -> AsyncStream<Change> {
@@ -82,7 +82,7 @@ final class StoreOutage: Sendable {
 
   /// Publishes a change to all streams.
   ///
-  /// Only the store keeper calls this method.
+  /// Only the store keeper may call this method.
   func publish(_ change: Change) {
     for listener in state.withLock({ $0.listeners }) { listener.yield(change) }
   }
@@ -122,7 +122,7 @@ final class StoreOutage: Sendable {
 
   /// Records that a file stays in the spool, because the store fails or crashd lacks a resource.
   ///
-  /// The store keeper later requests that the spool is read again.
+  /// The store keeper later asks the pipeline to read the spool again.
   func leaveFile(because error: StoreError? = nil) {
     if let error { note(error) }
     let isFirst = state.withLock { state in
@@ -205,7 +205,7 @@ final class StoreOutage: Sendable {
   /// - Returns: Whether the store was failing before.
   func recovered() -> Bool {
     state.withLock { state in
-      // A report that was added since then shows that the store has failed again.
+      // A report that is held in memory shows that the store has failed again.
       guard state.held.isEmpty else { return false }
       defer { (state.failure, state.since) = (nil, nil) }
       return state.failure != nil

@@ -62,21 +62,21 @@ final class CPUAccounts: Sendable {
     return full > now_ns + burst_ns ? full - now_ns - burst_ns : 0
   }
 
-  /// Runs work on this thread, and returns its result with the CPU time that it used.
+  /// Runs work on the calling thread, and returns its result with the CPU time that it used.
   static func measure<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> (Value, UInt64) {
     let start_ns = Moment.thread_ns()
     let value = try body()
     return (value, Moment.thread_ns() - start_ns)
   }
 
-  /// Runs work of a user on this thread, and charges the user for its CPU time.
+  /// Runs work of a user on the calling thread, and charges the user for its CPU time.
   func charging<Value>(_ uid: UInt32, _ body: () -> Value) -> Value {
     let (value, cost_ns) = Self.measure(body)
     charge(uid, cost_ns)
     return value
   }
 
-  /// Runs work on this thread, and charges its CPU time to the account in `current`.
+  /// Runs work on the calling thread, and charges its CPU time to the account in `current`.
   static func charging<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
     guard let charge = current else { return try body() }
     let start_ns = Moment.thread_ns()

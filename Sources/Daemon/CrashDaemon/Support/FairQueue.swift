@@ -32,7 +32,7 @@ extension UserAccounts {
 /// The next permit goes to the waiting user who holds the fewest permits. If several waiting users hold equally many
 /// permits, `Order` decides between them. `UserAccounts` defines which uids are treated as one user.
 ///
-/// This type is a value type. An actor stores its jobs in a `FairQueue`, and tasks wait in a `FairSemaphore`.
+/// `FairQueue` is a value type. An actor stores its jobs in a `FairQueue`, and tasks wait in a `FairSemaphore`.
 ///
 /// Complexity: `next` is linear in the number of waiting users, and does not depend on the number of waiters of each
 /// user. `makeUrgent` and `remove` are linear in the total number of waiters.
@@ -56,7 +56,7 @@ struct FairQueue<Waiter> {
 
   private struct Account {
     var permits = 0
-    /// The sequence number of the last permit that the account received.
+    /// The sequence number of the last permit that this account received, counted over all accounts.
     var turn: UInt64 = 0
   }
 
@@ -79,7 +79,7 @@ struct FairQueue<Waiter> {
     lines.values.flatMap { $0.waiters(where: isMeant) }
   }
 
-  /// Whether the limits allow one more waiter of this user.
+  /// Whether the limits allow one more waiter of the given user.
   func mayWait(_ user: FairUser, _ limit: PermitLimit) -> Bool {
     let own = Self.keys(of: user.account).reduce(0) { $0 + (lines[$1]?.count ?? 0) }
     return limit.allows(user.isTrusted, beside: waitingCount, own: own)

@@ -69,7 +69,9 @@ final class FairSemaphore: Sendable {
     return isGranted ? Permit(self, user, isHeld: true) : nil
   }
 
-  /// Ends the waiting of all callers, also of later callers.
+  /// Ends the waiting of all callers.
+  ///
+  /// Callers that arrive later do not wait, either.
   ///
   /// All waiters receive void permits, for which `isHeld` is false.
   func stop() {
@@ -92,7 +94,7 @@ final class FairSemaphore: Sendable {
     next?(true)
   }
 
-  /// The call wakes at most one waiter, because one permit was returned.
+  /// Wake at most one waiter, because only one permit was returned.
   private func giveBack(_ user: FairUser) {
     let (next, calm): (Callback?, [CheckedContinuation<Void, Never>]) = state.withLock { state in
       state.queue.giveBack(user)

@@ -15,9 +15,9 @@ struct HelperChild {
   /// A failure of the child, with a one-line reason.
   struct Failure: Error, CustomStringConvertible {
     var description: String
-    /// Whether the same job may succeed later.
+    /// Whether a later attempt of the same job may succeed.
     ///
-    /// A later attempt may succeed if the child timed out, was killed, or could not write its output.
+    /// An attempt may succeed if the child timed out, was killed, or could not write its output.
     var isPassing = false
     /// The exit status of the child, or 128 plus the number of the signal that ended the child.
     ///

@@ -13,8 +13,9 @@ struct Peer: Sendable, Hashable, CustomStringConvertible {
 
 /// Counts stored reports, refused input and lost data.
 ///
-/// The ledger also logs these events, with a rate limit so that no process can flood the log. The limit is one line per
-/// second for each kind of line and each user. For stored reports, eight lines may follow each other immediately.
+/// The ledger also logs the counted events, with a rate limit so that no process can flood the log. The limit is one
+/// line per second for each kind of line and each user. For stored reports, eight lines may follow each other
+/// immediately.
 ///
 /// If lines were suppressed, the next logged line contains their number.
 final class Ledger: Sendable {
@@ -24,7 +25,7 @@ final class Ledger: Sendable {
   }
 
   private struct Quiet {
-    /// Each logged line moves this time one second forward.
+    /// The theoretical arrival time of the rate limit: each logged line moves this time one second forward.
     ///
     /// Lines are suppressed while this time is too far in the future; see `admit`.
     var until_ns: UInt64

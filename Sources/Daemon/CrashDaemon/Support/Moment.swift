@@ -20,7 +20,7 @@ struct Moment: Sendable, Hashable, CustomStringConvertible {
   /// Returns CLOCK_MONOTONIC in nanoseconds.
   static func monotonic_ns() -> UInt64 { clock(CLOCK_MONOTONIC) }
 
-  /// Returns the CPU time of this thread in nanoseconds.
+  /// Returns the CPU time of the calling thread in nanoseconds.
   static func thread_ns() -> UInt64 { clock(CLOCK_THREAD_CPUTIME_ID) }
 
   private static func clock(_ id: clockid_t) -> UInt64 {

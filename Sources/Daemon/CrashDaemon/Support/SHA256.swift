@@ -16,7 +16,7 @@ enum SHA256 {
 
   /// Returns the HMAC-SHA-256 (RFC 2104) of a message.
   ///
-  /// Precondition: the key has at most 64 bytes, because longer keys would have to be hashed first.
+  /// Precondition: the key has at most 64 bytes, because a key with more than 64 bytes would have to be hashed first.
   static func authentication(of message: [UInt8], by key: [UInt8]) -> [UInt8] {
     let key = key + [UInt8](repeating: 0, count: 64 - key.count)
     return bytes(key.map { $0 ^ 0x5c } + bytes(key.map { $0 ^ 0x36 } + message))

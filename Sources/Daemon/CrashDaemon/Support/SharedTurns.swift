@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// One run of the work serves all callers that requested it before the run began.
 ///
-/// Without this, two concurrent readers of one ring could both count the same incidents as new.
+/// Without this type, two concurrent readers of one ring could both count the same incidents as new.
 final class SharedTurns<Key: Hashable & Sendable>: Sendable {
   private enum Role { case leads, isServed }
   private typealias Asker = CheckedContinuation<Role, Never>
@@ -21,7 +21,7 @@ final class SharedTurns<Key: Hashable & Sendable>: Sendable {
   /// The current run and its callers, for each key.
   private let turns = Mutex<[Key: Turn]>([:])
 
-  /// Returns when a run of `work` for the key has ended that began after this call.
+  /// Returns at the end of a run of `work` for the key that began after this call.
   ///
   /// Either this caller or another waiting caller executes the run.
   func run(_ key: Key, _ work: @Sendable () async -> Void) async {
@@ -41,7 +41,7 @@ final class SharedTurns<Key: Hashable & Sendable>: Sendable {
     end(key)
   }
 
-  /// Runs `work`, unless a run for this key is active.
+  /// Runs `work`, unless a run for the given key is active.
   func runIfFree(_ key: Key, _ work: @Sendable () async -> Void) async {
     let leads = turns.withLock { turns in
       if turns[key] != nil { return false }

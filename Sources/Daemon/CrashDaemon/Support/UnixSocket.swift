@@ -34,7 +34,7 @@ enum UnixSocket {
     return descriptor
   }
 
-  /// Whether a descriptor that systemd passed is a listening socket of this kind.
+  /// Whether a descriptor that systemd passed is a listening socket of the given kind.
   static func isListening(_ descriptor: Int32, kind: Kind) -> Bool {
     option(descriptor, SO_ACCEPTCONN) == 1 && option(descriptor, SO_TYPE) == kind.type
   }
@@ -60,7 +60,7 @@ enum UnixSocket {
     return isMember
   }
 
-  /// Returns a pidfd of the process at the other end.
+  /// Returns a pidfd of the process at the other end of a connection.
   ///
   /// The pidfd becomes readable when the process has ended.
   static func process(of socket: Int32, pid: Int32) throws(SystemError) -> Descriptor {

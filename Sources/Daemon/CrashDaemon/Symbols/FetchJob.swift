@@ -24,7 +24,7 @@ struct FetchJob: Sendable {
 
   /// The exit status 66 of `crash-fetch`.
   ///
-  /// The status means that every server replied that it does not have the debug information of this build.
+  /// The status means that every server replied that it does not have the debug information of the requested build.
   private static let notThere: Int32 = 66
 
   /// Runs `crash-fetch` and then `crash-analyse`, and waits for both programs.

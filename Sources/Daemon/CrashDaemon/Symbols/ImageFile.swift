@@ -22,7 +22,7 @@ struct ImageFile: Sendable {
     case process
   }
 
-  /// Returns those images of a ring that can have symbols.
+  /// Returns the images of a ring that can have symbols.
   ///
   /// The executable comes first.
   static func list(_ images: [RingContents.Image], descriptors: [Int: Descriptor] = [:]) -> [ImageFile] {
@@ -35,7 +35,7 @@ struct ImageFile: Sendable {
     return files.filter(\.isExecutable) + files.filter { !$0.isExecutable }
   }
 
-  /// The open file, the users for which its cache may be used, and the identity of the file.
+  /// An open image file, the users for which its symbol cache may be used, and the identity of the file.
   struct Opened {
     var descriptor: Descriptor
     var owner: CacheOwner
@@ -115,7 +115,7 @@ struct ImageFile: Sendable {
     return opened
   }
 
-  /// The directory of the image, as the place for ``ForeignFileWork``.
+  /// The directory of the image, which ``ForeignFileWork`` receives as the place that may block.
   ///
   /// The files of one directory are expected to be on one file system, so if one of them blocks, all of them block.
   var place: String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? path }

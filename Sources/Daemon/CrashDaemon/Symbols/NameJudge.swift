@@ -6,7 +6,7 @@ import Logging
 ///
 /// A sandboxed child process demangles each name first. If a name does not crash the child, crashd may demangle it.
 ///
-/// This is necessary because the names come from untrusted files, and a bug in the demangler could crash crashd.
+/// The check is necessary because the names come from untrusted files, and a bug in the demangler could crash crashd.
 actor NameJudge {
   private let configuration: SymbolCaches.Configuration
   /// The results of earlier checks: whether each name is safe to demangle.

@@ -23,7 +23,7 @@ final class RecentImages: Sendable {
 
   init(memory_ms: Int) { self.memory_ms = memory_ms }
 
-  /// Whether the symbols of these images were not requested recently.
+  /// Whether the symbols of the given images were not requested recently.
   ///
   /// A list for which the process sent descriptors is always new.
   func areNew(_ images: [ImageFile], for user: UInt32, at now_ns: UInt64 = Moment.monotonic_ns()) -> Bool {

@@ -15,10 +15,10 @@ struct FetchQueue {
   var counts: [String: Int] = [:]
 }
 
-// Fetches debug information from debuginfod servers for images without debug information. The image itself contains no
-// debug information, and no debug file is installed for it. When a process attaches, crashd first builds the caches of
-// its images. After this, it queries the servers. If the process crashes in the meantime, its report does not wait for
-// the servers. This report has function names but no line numbers, until the line numbers arrive.
+// Fetches debug information from debuginfod servers for images without debug information: the image itself contains
+// none, and no debug file is installed. When a process attaches, crashd first builds the caches of its images. After
+// this, it queries the servers. If the process crashes in the meantime, its report does not wait for the servers. This
+// report has function names but no line numbers, until the line numbers arrive.
 extension SymbolCaches {
   /// The number of requests to servers with each outcome since crashd started, and the number of builds that wait for a
   /// request.
@@ -44,7 +44,7 @@ extension SymbolCaches {
     startFetch()
   }
 
-  /// Whether `fetchDebugInformation` would request this build now.
+  /// Whether `fetchDebugInformation` would now request the given build.
   ///
   /// Debug information is requested only for builds whose file was installed by root or crashd's user. Otherwise, a
   /// process without network access could send data to the servers, in the form of invented build IDs.
@@ -54,7 +54,7 @@ extension SymbolCaches {
     return !isFetched(name) && Moment.monotonic_ns() - last >= configuration.limits.fetchQuiet_ns
   }
 
-  /// Whether a request for the debug information of this build is running or queued.
+  /// Whether a request for the debug information of the given build is running or queued.
   func isFetched(_ name: CacheName) -> Bool { queue.running == name || queue.waiting.contains(name) }
 
   private func startFetch() {

@@ -21,7 +21,7 @@ struct LateReport: Sendable, Hashable {
 }
 
 extension SymbolCaches {
-  /// Returns the reasons why the symbols of these builds are incomplete.
+  /// Returns the reasons why the symbols of the given builds are incomplete.
   ///
   /// `found` contains the caches that were found for `user`.
   func gaps(of buildIDs: some Collection<String>, _ found: [String: SymbolCache], for user: UInt32) -> [String:
@@ -55,7 +55,7 @@ extension SymbolCaches {
     return SymbolGap(reason: refusal ?? "no file was found that has its build id")
   }
 
-  /// Publishes the report in `lateReports` when the missing symbols of these builds have arrived.
+  /// Publishes the report in `lateReports` when the missing symbols of the given builds have arrived.
   func remember(_ report: LateReport, until buildIDs: some Collection<String>) {
     let names = buildIDs.flatMap { Self.names($0, report.user) }.filter { isPending($0) || isFetched($0) }
     // The symbols have arrived since the report was built.

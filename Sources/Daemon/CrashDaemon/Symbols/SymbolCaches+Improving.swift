@@ -37,7 +37,7 @@ extension SymbolCaches {
   }
 
   private func improve(_ name: CacheName, by files: [ImageFile.Opened], of image: ImageFile, for user: UInt32) {
-    // Another job for this cache may have begun while the debug files were opened.
+    // Return if another job for the cache has begun while the debug files were opened.
     guard case .ready = entries[name] else { return }
     var sources: [ImageFile.Identity: Source] = [:]
     for file in files where !hasFailed(Failure(name: name, file: file.identity)) {

@@ -8,20 +8,20 @@ import Logging
 actor SymbolCaches {
   enum Entry {
     case ready(SymbolCache, lastUse: UInt64)
-    /// The cache is being built from one of these files.
+    /// The cache is being built from one of the given files.
     ///
-    /// There may be several files, because a process may report a file that does not have this build ID.
+    /// There may be several files, because a process may report a file that does not have the build ID of the cache.
     case pending([ImageFile.Identity: Source])
   }
 
-  /// The open file of an image, the path that a process reported for it, and the user of this process.
+  /// The open file of an image, the path that a process reported for the image, and the user of the process.
   struct Source {
     var image: Descriptor
     var path: String
     var user: UInt32
   }
 
-  /// A file from which crash-analyse could not build a cache with this build ID.
+  /// A file from which crash-analyse could not build a cache with the given build ID.
   struct Failure: Hashable {
     var name: CacheName
     var file: ImageFile.Identity
@@ -97,9 +97,9 @@ actor SymbolCaches {
 
   /// A crash that waits for caches.
   struct Waiter {
-    /// The caches for which this crash still waits.
+    /// The caches for which the crash still waits.
     var names: Set<CacheName>
-    /// Partial caches for the addresses of this crash, for builds whose complete caches are not ready.
+    /// Partial caches for the addresses of the crash, for builds whose complete caches are not ready.
     var hasty: [CacheName: SymbolCache] = [:]
     /// Resumes the waiting task; nil when the crash no longer waits.
     var continuation: CheckedContinuation<Void, Never>?
@@ -144,7 +144,7 @@ actor SymbolCaches {
 
 // Builds symbol caches.
 extension SymbolCaches {
-  /// Builds the caches of these images that do not exist.
+  /// Builds the missing caches of the given images.
   ///
   /// The method returns when the jobs are queued.
   func prepare(_ images: [ImageFile], for user: UInt32) async {
@@ -199,8 +199,8 @@ extension SymbolCaches {
           file: opened.identity, number: tick())
         jobs.append(job, of: job.user, isUrgent: image.isExecutable)
       } catch {
-        // A process in a container reports paths that may not exist on the host. In this case, the process can send
-        // descriptors of its files instead.
+        // Log this only at debug level. A process in a container reports paths that may not exist on the host, but it
+        // can send descriptors of its files instead.
         configuration.logger.debug("no symbols for '\(image.path)': \(error)")
         refuse(CacheName(buildID: image.buildID, owner: .user(user)), because: "\(error)")
       }
@@ -306,7 +306,7 @@ extension SymbolCaches {
 
 // Handles jobs that failed.
 extension SymbolCaches {
-  /// Whether crashd makes no further attempt to build a cache from this file.
+  /// Whether crashd makes no further attempt to build a cache from the given file.
   func hasFailed(_ file: Failure) -> Bool { failures[file, default: 0] >= Self.attempts }
 
   private func claim(of user: UInt32, to file: ImageFile.Identity) -> WrongClaims.Claim {
@@ -347,17 +347,17 @@ extension SymbolCaches {
 extension SymbolCaches {
   /// The caches for the requested addresses.
   ///
-  /// For caches that are incomplete, the answer also has the reasons, by build ID.
+  /// For caches that are incomplete, the answer also has the reasons why they are incomplete, by build ID.
   struct Answer: Sendable {
     var caches: [String: SymbolCache]
     var gaps: [String: SymbolGap]
   }
 
-  /// Starts jobs for the caches of these images that do not exist.
+  /// Starts jobs for the missing caches of the given images.
   ///
-  /// Returns the answer if the caller need not wait for a job; otherwise nil. One call of this actor does all of this,
-  /// because each call waits a long time if many processes crash at once. If the result is nil, the caller must
-  /// continue with `prepare`.
+  /// Returns the answer if the caller need not wait for a job; otherwise nil. One call of this actor starts the jobs
+  /// and collects the answer, because each call waits a long time if many processes crash at once. If the result is
+  /// nil, the caller must continue with `prepare`.
   func ready(_ wanted: [String: Set<UInt64>], _ images: [ImageFile], for user: UInt32) async -> Answer? {
     guard begin(images, for: user).isEmpty else { return nil }
     guard isSettled(Set((images.map(\.buildID) + wanted.keys).flatMap { find($0, user) })) else { return nil }
@@ -370,9 +370,10 @@ extension SymbolCaches {
     return Answer(caches: found, gaps: gaps(of: wanted.keys, found, for: user))
   }
 
-  /// Waits for the caches that are being built, and returns the caches that `user` may use for these link addresses.
+  /// Waits for the caches that are being built, and returns the caches that `user` may use for the link addresses in
+  /// `wanted`.
   ///
-  /// If the complete caches take too long, the answer contains partial caches with only these addresses.
+  /// If the complete caches take too long, the answer contains partial caches, which cover only these addresses.
   func caches(
     of wanted: [String: Set<UInt64>], for user: UInt32, timeout_ms: Int
   ) async -> [String: SymbolCache] {
@@ -443,7 +444,7 @@ extension SymbolCaches {
     if case .ready = entries[name] { true } else { false }
   }
 
-  /// Returns the names of the caches with this build ID that are in memory or on disk.
+  /// Returns the names of the caches with the given build ID that are in memory or on disk.
   private func find(_ buildID: String, _ user: UInt32) -> [CacheName] {
     Self.names(buildID, user).filter { name in
       if entries[name] != nil { return true }

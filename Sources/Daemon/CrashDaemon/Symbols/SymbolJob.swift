@@ -16,7 +16,7 @@ struct SymbolJob: Sendable {
   /// The function that receives the CPU time of each child process.
   var charge: @Sendable (_ cpu_ns: UInt64) -> Void = { _ in }
 
-  /// Runs the child process and waits for it.
+  /// Runs the child process, and waits until the child has ended.
   ///
   /// If this method returns, the cache is at `output`. If the method throws, it leaves no file behind.
   ///
@@ -33,7 +33,7 @@ struct SymbolJob: Sendable {
     return problems
   }
 
-  /// Builds a cache from this job's file, which is a debug file.
+  /// Builds a cache from the job's file, which is a debug file.
   ///
   /// The new cache replaces the existing cache if the file has debug information.
   ///
@@ -53,7 +53,7 @@ struct SymbolJob: Sendable {
     }
   }
 
-  /// Builds a partial cache, which contains only these link addresses.
+  /// Builds a partial cache, which contains only the given link addresses.
   ///
   /// Building a partial cache takes about a fifth of the time that a complete cache takes. The returned cache is open,
   /// and its file was already deleted.

@@ -21,7 +21,7 @@ struct WrongClaims {
 
   init(most: Int) { self.most = most }
 
-  /// Whether crashd may read the file of a claim for this build ID.
+  /// Whether crashd may read the file of a claim for the given build ID.
   ///
   /// `begun` contains the build IDs of waiting or running jobs for the same claim.
   func admit(_ buildID: String, of claim: Claim, beside begun: Set<String>) -> Bool {
@@ -29,7 +29,7 @@ struct WrongClaims {
     return !known.contains(buildID) && known.union(begun).subtracting([buildID]).count < Self.limit
   }
 
-  /// Records that the file of a claim does not have this build ID.
+  /// Records that the file of a claim does not have the given build ID.
   mutating func note(_ buildID: String, of claim: Claim) {
     if wrong.count >= most { wrong = [:] }
     wrong[claim, default: []].insert(buildID)

@@ -5,8 +5,8 @@ import LinuxSystem
 
 /// Uses systemd's file descriptor store (sd_pid_notify_with_fds(3)).
 ///
-/// While crashd does not run, systemd holds two descriptors for each attached process: the ring, and the pidfd, with
-/// which the next crashd reads how the process ended.
+/// While crashd does not run, systemd holds two descriptors for each attached process: the ring and the pidfd. With the
+/// pidfd, the next crashd reads how the process ended.
 ///
 /// crashd uses the descriptor store only if the unit enables it with `CRASHD_DESCRIPTOR_STORE=1` and
 /// `FileDescriptorStoreMax=`.
@@ -46,9 +46,9 @@ struct DescriptorStore: Sendable {
     }
   }
 
-  /// Stores a connection in systemd before the process has sent its hello.
+  /// Stores a connection in systemd before the process has sent its hello (its first message).
   ///
-  /// If the process has already ended, only the unread data in the connection remains of it.
+  /// If the process has already ended, the unread data in the connection is all that remains of the process.
   /// - Returns: The name under which systemd stores the connection.
   func keep(connection: Descriptor, number: UInt64) -> String {
     let name = "\(Self.connectionPrefix)\(generation)-\(number)"
@@ -59,7 +59,7 @@ struct DescriptorStore: Sendable {
     return name
   }
 
-  /// Removes the descriptors with this name from systemd.
+  /// Removes the descriptors with the given name from systemd.
   func forget(_ name: String) {
     _ = notifier.send("FDSTOREREMOVE=1\nFDNAME=\(name)", [])
   }
@@ -95,8 +95,8 @@ struct KeptProcess: Sendable {
   var ring: RingSource
   var pidfd: Descriptor
 
-  /// Returns nil if crashd does not create names of this form, or if the descriptors are not exactly one ring and one
-  /// other descriptor.
+  /// Returns nil if the name does not have the form that crashd creates, or if the descriptors are not exactly one ring
+  /// and one other descriptor.
   init?(name: String, descriptors: [Descriptor]) {
     let numbers = name.split(separator: "-").suffix(2)
     guard descriptors.count == 2, numbers.count == 2, let uid = numbers.first.flatMap({ UInt32($0) }),

@@ -19,7 +19,7 @@ final class Heartbeat: Sendable {
     count.wrappingAdd(1, ordering: .relaxed)
   }
 
-  /// Suspends the check of this loop until its next call of `beat`.
+  /// Suspends the watchdog's check of the loop until the loop calls `beat` again.
   ///
   /// The loop calls this method before it waits for work, and before it starts work whose duration is not limited.
   func rest() { rests.store(true, ordering: .relaxed) }

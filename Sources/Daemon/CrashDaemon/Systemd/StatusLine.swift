@@ -97,12 +97,12 @@ final class StatusLine: Service {
 
 /// Notifies systemd when crashd is ready and when crashd stops.
 ///
-/// This service is among the last to start and among the first to stop.
+/// This service starts after almost all other services, and stops before almost all other services.
 struct Readiness: Service {
   let notifier: Notifier
 
   func run() async throws {
-    // Other status notifications are sent by `StatusLine`.
+    // `StatusLine` sends the notifications that contain a status text.
     notifier.send("READY=1")
     try await gracefulShutdown()
     // Sending does not block, and an error is ignored. A full queue, which occurs in tests, must not prevent crashd

@@ -21,7 +21,7 @@ struct UnitResult: Sendable, Equatable {
   }
 
   private static let program = "/usr/bin/systemctl"
-  /// This directory exists only if systemd is the init system (sd_booted(3)).
+  /// The directory `/run/systemd/system` exists only if systemd is the init system (sd_booted(3)).
   private static let mark = "/run/systemd/system"
   private static let call_ms = 2_000
   /// The times for which crashd waits before each attempt to read the result.

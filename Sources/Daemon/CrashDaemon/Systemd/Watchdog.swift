@@ -26,7 +26,7 @@ final class Watchdog: Service {
 
     /// The interval at which the watchdog checks the loops while every loop makes progress.
     var period_ms: Int32 { Int32(clamping: max(1, limit_us / 4_000)) }
-    /// The interval of these checks while a loop is late.
+    /// The interval at which the watchdog checks the loops while a loop is late.
     ///
     /// This interval is shorter than `period_ms`, so that systemd is notified soon after the loop makes progress again.
     var lateStep_ms: Int32 { Int32(clamping: max(1, limit_us / 32_000)) }

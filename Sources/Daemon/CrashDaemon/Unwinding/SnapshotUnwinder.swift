@@ -46,7 +46,8 @@ actor SnapshotUnwinder {
 
   /// The result of an unwind cross-check.
   struct Outcome: Sendable {
-    /// The contents of the ring, in which better frames have replaced the frames that the signal handler found.
+    /// The contents of the ring, in which libunwind's frames have replaced the signal handler's frames where
+    /// libunwind's frames are better.
     var contents: RingContents
     /// One finding for each thread that was unwound again.
     var findings: [CrashReport.Unwinding]
@@ -93,7 +94,7 @@ actor SnapshotUnwinder {
     return await unwind(contents, for: user)
   }
 
-  /// Unwinds the crashed threads of a ring again, and reads the ring only when this is necessary.
+  /// Unwinds the crashed threads of a ring again, and reads the ring as late as possible.
   ///
   /// The method reads the ring only when a permit is free and no ring waits for its first reading. Before this, it
   /// holds only the list `images` in memory.

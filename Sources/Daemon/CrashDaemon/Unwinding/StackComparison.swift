@@ -38,13 +38,14 @@ struct StackComparison {
     let common = zip(walked, snapshot.frames).prefix { $0.pc == $1.pc }.count
     self.common = common
     let rest = snapshot.frames.dropFirst(common)
-    // If the stack was overwritten, even a return address that was found with tables may not point to code.
+    // If the stack was overwritten, even a return address that was found with unwind tables may not point to code.
     let isFound = rest.first.map { $0.found == .cfi && Self.image(of: $0.pc, in: images) != nil } ?? false
     var meeting: (snapshot: Int, handler: Int)?
     switch (common == walked.count, rest.isEmpty) {
     case (true, true): (agreement, shown) = (hasGap ? .shorter : .equal, .handler)
     case (false, true): (agreement, shown) = (.shorter, .handler)
-    // In a deep recursion, the handler omits the middle frames, and frames after this gap cannot be compared.
+    // In a deep recursion, the handler omits the middle frames. Frames after this gap cannot be compared with
+    // libunwind's frames.
     case (true, false) where hasGap: (agreement, shown) = (.shorter, .handler)
     case (true, false):
       (agreement, shown) = (.longer, isFound && record.unwindStop != Self.stopEnd ? .snapshot : .handler)

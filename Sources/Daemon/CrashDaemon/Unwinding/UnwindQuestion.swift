@@ -6,9 +6,9 @@ import LinuxSystem
 struct UnwindQuestion {
   /// The first crashed threads whose records contain a copy of the stack; at most eight threads.
   let records: [CrashRecord]
-  /// The images into which a register or a word of these stacks points.
+  /// The images into which a register or a stack word of `records` points.
   ///
-  /// Every return address is one of these words, so libunwind needs no other images.
+  /// Every return address is a stack word, so libunwind needs no other images.
   let images: [RingContents.Image]
 
   /// Returns nil if the ring has no stack to unwind.
@@ -79,8 +79,8 @@ struct UnwindQuestion {
         UnwindRequest.Image(start: image.start, end: image.end, bias: image.bias, tables: place))
     }
     try file.write(request.encoded, at: 0)
-    // The child receives a writable descriptor, so crashd seals the file before this. Therefore, a compromised child
-    // cannot make the file larger.
+    // The child receives a writable descriptor. Therefore, seal the file before the child starts, so that a compromised
+    // child cannot make the file larger.
     try file.seal(staysWritable: false)
     return file
   }

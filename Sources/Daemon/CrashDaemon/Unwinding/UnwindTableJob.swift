@@ -15,7 +15,7 @@ struct UnwindTableJob: Sendable {
   /// The function that receives the CPU time of the child process.
   var charge: @Sendable (_ cpu_ns: UInt64) -> Void = { _ in }
 
-  /// Runs the child process and waits for it.
+  /// Runs the child process, and waits until the child has ended.
   ///
   /// If this method returns, the file is at `output`. If the method throws, it leaves no file behind.
   func run() throws {

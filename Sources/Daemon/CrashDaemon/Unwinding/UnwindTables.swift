@@ -17,7 +17,7 @@ actor UnwindTables {
     var number: UInt64
   }
 
-  /// A file from which crash-analyse could not extract unwind tables with this build ID.
+  /// A file from which crash-analyse could not extract unwind tables with the build ID of `name`.
   private struct Failure: Hashable {
     var name: CacheName
     var file: ImageFile.Identity
@@ -58,7 +58,7 @@ actor UnwindTables {
 
 // Extracts unwind tables.
 extension UnwindTables {
-  /// Extracts the unwind tables of these images if they do not exist.
+  /// Extracts the missing unwind tables of the given images.
   ///
   /// The method returns when the jobs are queued.
   func prepare(_ images: [ImageFile], for user: UInt32) async {
@@ -81,8 +81,8 @@ extension UnwindTables {
           "unwind tables", from: Peer(pid: 0, uid: user), because: "too many images wait for them")
         return []
       }
-      // If an image cannot be opened, crashd also has no symbols for it, and the symbol caches have already logged the
-      // error.
+      // Do not log the error here. If an image cannot be opened, its symbols cannot be read, either, and the symbol
+      // caches have logged the error.
       let opened: ImageFile.Opened
       do throws(SystemError) {
         guard let found = try image.opened(for: user) else {
@@ -178,14 +178,14 @@ extension UnwindTables {
 
 // Finds the files with unwind tables.
 extension UnwindTables {
-  /// Waits until the running jobs for these build IDs have ended.
+  /// Waits until the running jobs for the given build IDs have ended.
   func settle(_ buildIDs: Set<String>, for user: UInt32, timeout_ms: Int) async {
     let wanted = names(buildIDs, user)
     jobs.makeUrgent { wanted.contains($0.name) }
     if !isSettled(wanted) && !isStopped { await wait(for: wanted, timeout_ms: timeout_ms) }
   }
 
-  /// Opens the existing files with these build IDs that `user` may use.
+  /// Opens the existing files for the given build IDs that `user` may use.
   func files(of buildIDs: Set<String>, for user: UInt32) -> [String: Descriptor] {
     var found: [String: Descriptor] = [:]
     for name in names(buildIDs, user) where found[name.buildID] == nil || name.owner == .allUsers {
@@ -196,9 +196,11 @@ extension UnwindTables {
     return found
   }
 
-  /// Ends the waiting of all callers, also of later callers.
+  /// Ends the waiting of all callers.
   ///
-  /// The callers then continue with the existing files.
+  /// Callers that arrive later do not wait, either.
+  ///
+  /// All callers continue with the existing files.
   func stop() {
     isStopped = true
     for number in waiters.keys { giveUp(number) }

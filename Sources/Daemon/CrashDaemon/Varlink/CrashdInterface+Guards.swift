@@ -18,7 +18,7 @@ extension CrashdInterface {
 
   /// The string that a client sends in order to remove an override.
   ///
-  /// After this, the program's own mode applies again.
+  /// After the override is removed, the program's own mode applies again.
   private static let programsMode = "program"
 
   func guardSet(

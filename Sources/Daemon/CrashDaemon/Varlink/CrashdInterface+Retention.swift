@@ -26,7 +26,7 @@ extension CrashdInterface {
       let count = try reading { () throws(StoreError) in try store.remove(before: before, visibility: visibility) }
       guard count > 0 else { break }
       removed += count
-      // Each step is a separate transaction, so that crashd can store crashes between two steps.
+      // Remove the reports in several transactions, so that crashd can store crashes between two transactions.
       await Task.yield()
     }
     if removed > 0 { ledger.count(removed: [RetentionReason.asked.rawValue: removed]) }

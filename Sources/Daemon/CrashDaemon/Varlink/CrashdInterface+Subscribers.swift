@@ -63,8 +63,8 @@ extension CrashdInterface {
 
   func forget(_ parameters: SubscriberName, _ client: Client) throws(ProtocolError) -> NoParameters {
     if client.visibility == .all, parameters.subscriber.hasPrefix(ForwardSettings.subscriberPrefix) {
-      // Subscribers with this prefix always belong to crashd's user, so only the check in this call is needed and not
-      // its result.
+      // Subscribers with this prefix always belong to crashd's user, so only the check in `owner(of:_:_:)` is needed
+      // and not its result.
       _ = try owner(of: parameters.subscriber, parameters.uid, client)
       let path = parameters.subscriber.dropFirst(ForwardSettings.subscriberPrefix.count)
       // A collector in the settings cannot be removed as a subscriber, because its forwarder would add the subscriber

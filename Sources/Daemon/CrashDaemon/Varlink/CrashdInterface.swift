@@ -130,8 +130,8 @@ struct CrashdInterface: Sendable {
     let wantsStacks = parameters.stacks ?? false
     return try reading { () throws(StoreError) in
       let stored = try store.report(with: preliminary, idPrefix: parameters.id, visibility: client.visibility)
-      // A report that is not stored has no raw record. Do not read a raw record by the report's ID, because another
-      // report may have received the same ID in the meantime.
+      // A report that is not stored has no raw record (copy of the ring). Do not read a raw record by the report's ID,
+      // because another report may have received the same ID in the meantime.
       let wantsRecord = (wantsRaw || wantsStacks) && !stored.cursor.isUnstored
       let raw = wantsRecord ? try store.raw(id: stored.id) : nil
       var stacks: [RecordedStack]? = wantsStacks ? [] : nil

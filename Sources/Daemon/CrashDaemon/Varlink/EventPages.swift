@@ -24,7 +24,7 @@ struct EventPages: StoredPages {
 
   /// Ordering: subscribe to `news` before the store is read.
   ///
-  /// Otherwise, an event that is stored between the two steps would be missed.
+  /// Otherwise, an event that is stored between the read and the subscription would be missed.
   init(
     _ server: VarlinkServer, _ client: Client, _ writer: ReplyWriter, from start: StoreCursor, _ filter: ReportFilter,
     lost: Int

@@ -15,7 +15,8 @@ struct IncidentPages: StoredPages {
   private let start: StoreCursor
   /// The number of evicted incidents that must not be reported as lost.
   ///
-  /// These incidents were evicted before the call. A client that sends no cursor cannot have missed these incidents.
+  /// The number counts the incidents that were evicted before the call. A client that sends no cursor cannot have
+  /// missed these incidents.
   private let evictedBefore: Int
   private let news: AsyncStream<Void>
 

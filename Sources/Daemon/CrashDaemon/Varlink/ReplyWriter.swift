@@ -25,7 +25,7 @@ struct ReplyWriter: Sendable {
 
   /// Sends the last reply of the connection, without throwing.
   ///
-  /// The caller closes the connection after this.
+  /// The caller must close the connection when this method has returned.
   func writeLast(_ reply: ByteBuffer) async {
     do { try await write(reply) } catch {
       // Ignore an error, because it means that the client has already disconnected.

@@ -21,7 +21,7 @@ struct VarlinkServer: Service {
 
     /// The priority of the connection's task.
     ///
-    /// Trusted clients have a higher priority, so Swift runs their tasks on other threads.
+    /// Trusted clients have a higher priority than other clients, so Swift runs their tasks on other threads.
     var priority: TaskPriority { UserAccounts.isTrusted(client.peer.uid) ? .medium : .low }
   }
 
@@ -51,7 +51,8 @@ struct VarlinkServer: Service {
   }
 
   private func serve() async throws {
-    // The server's NIO channel takes ownership of this duplicate of the listening descriptor, and closes the duplicate.
+    // The server's NIO channel takes ownership of its descriptor and closes it. Therefore, duplicate the listening
+    // descriptor.
     let copy = fcntl(listener.number, F_DUPFD_CLOEXEC, 3)
     guard copy >= 0 else { throw SystemError("copy the listening socket") }
     let messageBytes = limits.messageBytes
@@ -127,8 +128,8 @@ struct VarlinkServer: Service {
         do {
           try await connection.serve()
         } catch let error as FrameBoundary.TooLong {
-          // Log this before the connection is closed, so that the log line exists when the client detects that the
-          // connection is closed.
+          // Log the refusal before the connection is closed, so that the log line exists when the client detects that
+          // the connection is closed.
           ledger.refuse("call", from: peer, because: "longer than \(error.limit) bytes")
         }
       }
@@ -155,7 +156,7 @@ struct VarlinkServer: Service {
 
   /// Returns the client of a connection.
   ///
-  /// Its access rights are determined once for the whole connection.
+  /// The client's access rights are determined once for the whole connection.
   ///
   /// This method runs on the event loop, so the channel's descriptor cannot be closed during the call. The method
   /// queries the kernel, which does not block the event loop.

@@ -8,7 +8,7 @@ import CrashReport
 public struct EventCount: Codable, Sendable, Equatable {
   /// The user ID of the process, which the kernel has verified.
   ///
-  /// The other fields contain names that are not verified.
+  /// The other fields contain names that the kernel has not verified.
   public var uid = 0
   /// The name of the program, or `other` if the user has too many programs.
   public var program: String
@@ -18,9 +18,9 @@ public struct EventCount: Codable, Sendable, Equatable {
   public var kind: String
   /// The cause of a crash, or the kind of an incident.
   public var detail: String
-  /// The number of these events.
+  /// The number of events that have the values of the preceding fields.
   public var count: Int
-  /// The time of the last of these events, as RFC 3339 in UTC.
+  /// The time of the last counted event, as RFC 3339 in UTC.
   public var last: String
 
   /// The kinds of events that the store counts.

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Remembers for one minute which users have reached the limits for their counts.
 ///
-/// Without this cache, the store would search for room at each crash of a user who has reached a limit. The search
-/// takes milliseconds, in the transaction that stores the crash.
+/// Without this cache, the store would count the user's programs and rows again at each crash after the user has
+/// reached a limit. Counting takes milliseconds, in the transaction that stores the crash.
 final class FullShares: Sendable {
   /// The limit that the user has reached.
   enum Lack {

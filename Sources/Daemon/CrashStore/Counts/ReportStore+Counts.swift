@@ -116,13 +116,13 @@ extension ReportStore {
     return result
   }
 
-  /// How many of the permitted programs and rows a user has.
+  /// The numbers of programs and rows that are charged to a user.
   ///
   /// All owners whose rows are charged to this user are included.
   private struct Use {
     var programs = 0
     var rows = 0
-    /// Whether the owner already has rows for this program.
+    /// Whether the owner already has rows for the event's program.
     var isKnown = false
     var owners: [Int64] = []
   }
@@ -149,7 +149,7 @@ extension ReportStore {
     }
   }
 
-  /// Removes the rows of those programs of the owners that had no event for the time `rest_s`.
+  /// Removes the rows of the owners' programs that had no event for the time `rest_s`.
   private static func forget(_ event: EventCount.Event, of owners: [Int64], in database: Database) throws {
     let limit = Timestamp.string(
       since1970_ns: UInt64(max(0, Date().timeIntervalSince1970 - Double(EventCount.rest_s)) * 1e9))

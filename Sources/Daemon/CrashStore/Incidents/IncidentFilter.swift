@@ -6,7 +6,7 @@ import GRDB
 extension IncidentFilter {
   /// Fields that have no column are read from the JSON of each row.
   ///
-  /// This is fast enough, because there are at most 10,000 rows.
+  /// Reading JSON is fast enough here, because there are at most 10,000 rows.
   static let clause = """
     (:uid IS NULL OR uid = :uid) AND (:source IS NULL OR source = :source)
       AND (:name IS NULL OR instr(name, :name) > 0) AND (:id IS NULL OR substr(id, 1, length(:id)) = :id

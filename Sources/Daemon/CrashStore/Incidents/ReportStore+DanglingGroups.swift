@@ -19,8 +19,8 @@ extension ReportStore {
     name: String? = nil, since: String? = nil, visibility: Visibility = .all, offset: Int = 0, limit: Int
   ) throws(StoreError) -> [DanglingGroup] {
     let pool = try pool
-    // The grouping ignores the bit for restricted processes in the owner. Therefore, a caller who may read both
-    // restricted and other processes receives one group for them.
+    // The grouping ignores the bit in the owner that marks processes with more privileges than their user. Therefore, a
+    // caller who may read the incidents of all processes receives one group for both kinds of processes.
     let key = "uid & ~\(OwnerKey.restricted), program, subject, kind, method, place"
     return try Self.translating(path) {
       try pool.read { database in

@@ -26,7 +26,7 @@ extension ReportStore {
   /// `cursor`.
   ///
   /// The page has at most `limit` incidents. The page has at most `limitBytes` bytes, unless its first incident alone
-  /// is larger.
+  /// exceeds this size.
   ///
   /// If the count of an incident increases, the incident gets a new number. Therefore, each incident appears only once
   /// in the order, with its latest count.
@@ -94,7 +94,7 @@ extension ReportStore {
 
   /// Returns the highest number that the store has assigned to an incident.
   ///
-  /// The incident with this number may have been evicted.
+  /// The incident with the returned number may have been evicted.
   static func newestIncident(in database: Database) throws -> Int64 {
     if let last = try Int64.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'incidents'") {
       return last

@@ -7,13 +7,13 @@ import GRDB
 extension ReportStore {
   /// The maximum number of stored incidents.
   ///
-  /// If there are more incidents, those of the user with the most incidents are evicted, in the order in which crashd
-  /// stored them.
+  /// If there are more incidents, incidents of the user with the most incidents are evicted, in the order in which
+  /// crashd stored them.
   public static let incidentLimit = 10_000
   /// The maximum number of evicted incidents whose numbers the store remembers.
   ///
-  /// This number is divided among users in the same way as `incidentLimit`. If a subscriber has missed more incidents,
-  /// the number of lost incidents that it receives is only a lower bound.
+  /// The limit is divided among users in the same way as `incidentLimit`. If a subscriber has missed more incidents
+  /// than the store remembers, the number of lost incidents that it receives is only a lower bound.
   static let evictedIncidentLimit = 10_000
 
   /// Stores the incidents that one reading of a ring found, or updates their counts, in one transaction.
@@ -38,7 +38,8 @@ extension ReportStore {
               incident.id, incident.process.ownerKey, incident.process.name, incident.subject,
               incident.source.rawValue, incident.last, json,
             ])
-          // The table has no row with this ID, because replacing the incident's row has deleted this row.
+          // The table `use_after_frees` now has no row with this ID, because replacing the row in `incidents` has
+          // deleted it.
           try UseAfterFree(incident)?.insert(database)
         }
         try Self.evict(
@@ -50,7 +51,7 @@ extension ReportStore {
     }
   }
 
-  /// Adds the occurrences since the last time that the incident was stored to the event counts.
+  /// Adds to the event counts the occurrences since the incident was last stored.
   private static func count(
     _ incident: IncidentReport, _ fairShare: FairShare, _ full: FullShares, in database: Database
   ) throws {

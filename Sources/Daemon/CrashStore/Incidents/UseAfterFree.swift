@@ -2,7 +2,7 @@ import CrashReport
 import FoundationEssentials
 import GRDB
 
-/// Those fields of a use-after-free incident that `danglingGroups` reads.
+/// The fields of a use-after-free incident that `danglingGroups` reads.
 ///
 /// The fields have a table of their own, because the rows of incidents also contain the JSON.
 ///
@@ -23,7 +23,7 @@ struct UseAfterFree: Encodable, PersistableRecord {
   /// The ID and the owner of the incident.
   var id: String
   var uid: Int64
-  // This uid and the following fields form the key of the group.
+  // The uid and the following fields form the key of the incident's group.
   var program: String
   var subject: String
   var kind: String

@@ -32,8 +32,8 @@ public struct FairShare: Sendable {
     return surplus
   }
 
-  /// Finds the account that is charged with the most items, and returns the user with the most items in this account;
-  /// nil if there are no items.
+  /// Returns the user with the most items in the account that is charged with the most items; nil if there are no
+  /// items.
   func largest(of amounts: [Int64: Int]) -> Int64? {
     let shares = grouped(amounts)
     let sums = shares.mapValues { $0.values.reduce(0, +) }
@@ -42,7 +42,7 @@ public struct FairShare: Sendable {
 
   /// Returns the user to whom the items of a user are charged.
   func share(of user: Int64) -> Int64 {
-    // Items that only root may read are also charged to the user of the process that caused them.
+    // Items of processes with more privileges than their user are also charged to this user.
     UInt32(exactly: OwnerKey.uid(user)).map { Int64(rule($0)) } ?? user
   }
 

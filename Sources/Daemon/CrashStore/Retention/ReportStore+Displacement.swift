@@ -55,8 +55,9 @@ extension ReportStore {
     }
   }
 
-  /// If the log at the path belongs to another database, this method renames both files, because the log may have
-  /// transactions that the database file does not have.
+  /// If the log at the path belongs to another database, this method renames both files.
+  ///
+  /// The reason is that the log may have transactions that the database file does not have.
   private static func setAside(_ path: String, _ files: StoreFiles, at time: String) throws -> String? {
     let isReplaced = unsafe access(path, F_OK) == 0 && !files.isDatabase(at: path)
     if !isReplaced || files.isLog(at: path) { _ = unsafe unlink(path + "-wal") }

@@ -54,7 +54,9 @@ extension ReportStore {
     return Missed(count: (exact ?? 0) + (older ?? 0), isExact: (older ?? 0) == 0)
   }
 
-  /// Removes one report, which its group then no longer counts.
+  /// Removes one report.
+  ///
+  /// The report's group no longer counts it.
   /// - Parameters:
   ///   - prefix: The beginning of the report's ID.
   ///   - visibility: The users whose reports the caller may remove.
@@ -101,7 +103,7 @@ extension ReportStore {
     }
   }
 
-  /// Whether a report with this ID was removed earlier.
+  /// Whether a report with the given ID was removed earlier.
   ///
   /// A report that was removed must not be stored again.
   static func isRemoved(_ id: String, _ uid: Int, in database: Database) throws -> Bool {
@@ -110,7 +112,7 @@ extension ReportStore {
       arguments: [id, OwnerKey.of(uid: uid, isRestricted: false), OwnerKey.of(uid: uid, isRestricted: true)]) ?? false
   }
 
-  /// Removes reports and their raw records.
+  /// Removes reports and their raw records (the copies of the rings).
   ///
   /// If `isCounted` is true, the groups of the reports still count them.
   static func remove(_ ids: [String], isCounted: Bool, in database: Database) throws {

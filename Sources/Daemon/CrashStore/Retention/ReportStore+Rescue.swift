@@ -12,7 +12,7 @@ extension ReportStore {
   public struct Rescued: Sendable, Equatable {
     /// The number of reports that were copied, with or without their raw records.
     public var reports = 0
-    /// The raw records whose reports could not be read.
+    /// The raw records (copies of rings) whose reports could not be read.
     ///
     /// crashd can build these reports again.
     public var orphans: [Orphan] = []
@@ -22,11 +22,11 @@ extension ReportStore {
     public var isReadable = true
   }
 
-  /// A raw record whose report is lost.
+  /// A raw record (copy of a ring) whose report is lost.
   public struct Orphan: Sendable, Equatable {
     /// The ID of the lost report.
     public var id: String
-    /// The raw record that the process wrote.
+    /// The bytes of the raw record.
     public var raw: [UInt8]
   }
 
@@ -164,7 +164,7 @@ extension ReportStore {
 
   /// Continues the event numbers of the old database, so that the cursors of subscribers stay valid.
   ///
-  /// This is possible only if the numbers can be read and the new database has stored no event yet.
+  /// The numbers can be continued only if they can be read and the new database has stored no event yet.
   private func takeOverCursors(from aside: String) throws(StoreError) -> Bool {
     let found = try? Self.openReadOnly(aside).read { database in
       (
@@ -184,7 +184,7 @@ extension ReportStore {
           return false
         }
         try oldEpoch.write(to: database)
-        // Migrations and removed rows have left entries in `sqlite_sequence`, which are replaced here.
+        // Replace the entries in `sqlite_sequence`, which migrations and removed rows have left.
         try database.execute(sql: "DELETE FROM sqlite_sequence WHERE name IN ('reports', 'incidents')")
         try database.execute(
           sql: "INSERT INTO sqlite_sequence (name, seq) VALUES ('reports', ?), ('incidents', ?)",
@@ -217,7 +217,7 @@ extension ReportStore {
 
   /// Reads the rows whose event numbers are in a range.
   ///
-  /// If this fails, the method reads the rows one by one.
+  /// If one query for all rows fails, the method reads the rows one by one.
   private static func rows(
     from first: Int64, through last: Int64, in old: DatabaseQueue, _ rescued: inout Rescued
   ) -> [OldRow] {

@@ -50,7 +50,8 @@ extension ReportStore {
             SELECT 1 FROM incidents i WHERE i.id = evicted_incidents.id AND i.uid = evicted_incidents.uid)
           """)
     }
-    // These rows are computed from the incidents and not copied, so that their sums do not depend on a damaged table.
+    // The rows of `use_after_frees` are computed from the incidents and not copied, so that their sums do not depend on
+    // a damaged table.
     try? write { try UseAfterFree.fill(in: $0) }
   }
 }

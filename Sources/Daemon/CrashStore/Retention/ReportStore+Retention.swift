@@ -8,8 +8,8 @@ extension ReportStore {
   ///
   /// If there are more, the oldest counts of the user with the most counts are removed.
   public static let historyLimit = 100_000
-  /// The factor by which a group may exceed its maximum number of reports while subscribers have not read all of its
-  /// reports.
+  /// The factor by which a group may exceed the maximum number of reports, while subscribers have not read all reports
+  /// of the group.
   private static let readersPatience = 10
   private static let readersHour_s = 3_600
   /// The maximum number of free pages that one transaction returns to the file system.
@@ -194,7 +194,7 @@ extension ReportStore {
   private func shrink(_ policy: RetentionPolicy, freeBytes: Int?) throws(StoreError) -> RetentionStep? {
     let size = try size()
     let lacking = freeBytes.map { max(0, policy.keepFreeBytes - $0) } ?? 0
-    // Return free pages to the file system before reports are removed, because this may be sufficient.
+    // Return free pages to the file system before reports are removed, because the returned space may be sufficient.
     if size.freePages > 0, lacking > 0 || size.freePages * size.pageBytes > max(policy.bytes / 8, 4 << 20) {
       let pages = try giveBack()
       if pages > 0 { return .gaveBack(pages: pages) }

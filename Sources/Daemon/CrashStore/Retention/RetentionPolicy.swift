@@ -6,7 +6,7 @@ public struct RetentionPolicy: Sendable, Equatable {
   public var age_s = 30 * 86_400
   /// The maximum size of the database in bytes.
   ///
-  /// If the database is larger, the oldest reports of the user whose reports take the most bytes are removed.
+  /// If the database exceeds this size, the oldest reports of the user whose reports take the most bytes are removed.
   public var bytes = 1 << 30
   /// The maximum number of reports in the store for each group and user.
   ///
@@ -14,7 +14,7 @@ public struct RetentionPolicy: Sendable, Equatable {
   public var reportsPerGroup = 100
   /// The number of bytes that must stay free on the file system.
   ///
-  /// Retention removes reports to ensure this.
+  /// Retention removes reports to keep this number of bytes free.
   public var keepFreeBytes = 1 << 30
   /// The size of the database in bytes up to which no report is removed because the file system is full.
   public var minimumBytes = 16 << 20
@@ -46,9 +46,9 @@ struct GrownGroups {
     var uid: Int64
   }
 
-  /// The names of these groups.
+  /// The names of the groups that may have too many reports.
   ///
-  /// If the value is nil, any group may have too many reports, for example after crashd started.
+  /// If the value is nil, any group may have too many, for example after crashd started.
   var names: Set<Name>?
   /// The groups that the current pass skips, because subscribers have not read all of their reports.
   var spared: Set<Name> = []

@@ -2,9 +2,9 @@ import CrashProtocol
 import CrashReport
 import FoundationEssentials
 
-/// A report and its raw record, encoded and limited in size.
+/// A report and its raw record (the copy of the ring), encoded and limited in size.
 ///
-/// If they are too large, the least important parts are dropped.
+/// If the report and the raw record are too large, the least important parts are dropped.
 ///
 /// The raw record is dropped first, although a re-analysis would need it. If the report is still too large, the threads
 /// that did not crash are dropped.

@@ -8,7 +8,7 @@ public struct StoreCursor: Sendable, Hashable, Comparable, CustomStringConvertib
   /// A cursor of one kind is invalid for the other kind.
   public enum Kind: Sendable { case event, incident }
 
-  /// The epoch of the store that issued the cursor.
+  /// The epoch (ID and key) of the store that issued the cursor.
   public let epoch: StoreEpoch
   /// The number of the event or incident; later entries have higher numbers.
   ///
@@ -26,7 +26,7 @@ public struct StoreCursor: Sendable, Hashable, Comparable, CustomStringConvertib
 
   /// Parses the string form of a cursor.
   ///
-  /// Returns nil if the cursor belongs to another store or is of the other kind.
+  /// Returns nil if the cursor belongs to another store or is not of the given kind.
   public init?(_ text: String, of epoch: StoreEpoch, kind: Kind = .event) {
     guard let sequence = epoch.sequence(of: text, kind) else { return nil }
     self.init(epoch: epoch, sequence: sequence, kind: kind)

@@ -52,7 +52,8 @@ public struct StoreEpoch: Sendable, Hashable, CustomStringConvertible {
     if rest.hasPrefix("."), rest.utf8.count == Self.idDigits + 1 {
       number = UInt64(rest.dropFirst(), radix: 16).map { Int64(bitPattern: decrypted($0)) }
     } else if kind == .event, rest.hasPrefix("-") {
-      // Reject higher plain numbers. Otherwise, a client could find the newest number by trying plain cursors.
+      // Reject plain numbers above `plainThrough`. Otherwise, a client could find the newest number by trying plain
+      // cursors.
       number = Int64(rest.dropFirst()).flatMap { $0 <= plainThrough ? $0 : nil }
     }
     guard let number, (number < 0) == (kind == .incident) else { return nil }
@@ -90,7 +91,7 @@ extension StoreEpoch {
   }
 }
 
-// Stores the epoch in the database.
+// Stores the epoch (the ID and the key for cursors) in the database.
 extension StoreEpoch {
   private static let keys = (id: "epoch", key: "cursor-key", plainThrough: "plain-cursors")
 

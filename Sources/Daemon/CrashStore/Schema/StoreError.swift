@@ -10,7 +10,7 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   case corrupt(path: String, reason: String)
   /// A later version of crashd wrote the file.
   ///
-  /// The operator should run this version or move the file away.
+  /// The operator should run the later version or move the file away.
   case tooNew(path: String, version: String)
   /// The file cannot be opened, read or written now, for example because of permissions, a full disk or an I/O error.
   case unavailable(path: String, reason: String)
@@ -18,19 +18,19 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   ///
   /// A later crash of the same process would replace the report.
   case unreadable(id: String)
-  /// A report of another process already has this ID, so nothing was stored.
+  /// A report of another process already has the given ID, so nothing was stored.
   ///
   /// The caller should store the report under another ID.
   case identifierTaken(id: String)
-  /// No report has an ID that begins with this prefix.
+  /// No report has an ID that begins with the given prefix.
   case noSuchReport(id: String)
-  /// Several reports have IDs that begin with this prefix.
+  /// Several reports have IDs that begin with the given prefix.
   case ambiguous(id: String, count: Int)
   /// The stored report has changed since the caller read it, so nothing was stored.
   case changedMeanwhile(id: String)
-  /// No group, or more than one group, has a key that begins with this prefix.
+  /// No group, or more than one group, has a key that begins with the given prefix.
   case noSuchGroup(key: String)
-  /// No subscriber has this name.
+  /// No subscriber has the given name.
   case noSuchSubscriber(name: String)
   /// The user already has the maximum number of named subscribers.
   case tooManySubscribers(limit: Int)

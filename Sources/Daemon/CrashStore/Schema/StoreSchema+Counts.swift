@@ -6,9 +6,9 @@ extension StoreSchema {
     migrator.registerMigration("v15") { database in try database.execute(sql: eventCounts) }
   }
 
-  /// Reports that were stored before this migration are not counted.
+  /// Reports that were stored before the migration `v15` are not counted.
   ///
-  /// The causes of these crashes are only in the JSON of their reports, and reading the JSON of all reports would delay
+  /// The causes of the earlier crashes are only in the JSON of the reports. Reading the JSON of all reports would delay
   /// the start of crashd.
   private static let eventCounts = """
     -- event is 'crash' (kind and detail are signal and cause) or 'incident' (kind and detail are source and kind).

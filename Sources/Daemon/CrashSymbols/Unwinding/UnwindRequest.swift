@@ -38,7 +38,7 @@ public struct UnwindRequest: Sendable, Equatable {
     public var registers: [UInt64]
     /// Whether the fault occurred because the processor could not fetch the instruction at the pc.
     public var isBadFetch: Bool
-    /// Whether the pc is after the instruction that caused the fault, and not at this instruction.
+    /// Whether the pc points after the instruction that caused the fault, and not to this instruction.
     public var isPastFault: Bool
     /// The address in the process of the first byte in the copy of the stack.
     public var stackStart: UInt64

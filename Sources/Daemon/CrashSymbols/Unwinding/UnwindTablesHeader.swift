@@ -1,8 +1,8 @@
 /// The header of a file with unwind tables.
 ///
 /// The file contains the sections `.eh_frame_hdr` and `.eh_frame` of one build. A file consists of the following parts,
-/// in this order: the bytes `CSUNW1` and two zero bytes; the CRC-32C of all bytes after this field (4 bytes); the
-/// length of the build ID (4); the link address and the size of each section (8 each); the build ID (64); the two
+/// in this order, with sizes in bytes: `CSUNW1` and two zero bytes (8); the CRC-32C of all bytes after this field (4);
+/// the length of the build ID (4); the link address and the size of each section (8 each); the build ID (64); the two
 /// sections. All numbers are little-endian.
 public struct UnwindTablesHeader: Sendable, Equatable {
   /// The position of a section in the image.
@@ -31,7 +31,7 @@ public struct UnwindTablesHeader: Sendable, Equatable {
   static let magic = Array("CSUNW1\0\0".utf8)
   private static let buildIDLimit = 64
 
-  /// The CRC-32C of all bytes after this field.
+  /// The CRC-32C of all bytes that follow the checksum in the file.
   public var checksum: UInt32
   /// The bytes of the image's build ID; empty if the image has none.
   public var buildID: [UInt8]

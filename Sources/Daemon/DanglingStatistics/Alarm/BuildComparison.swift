@@ -11,9 +11,9 @@ import Glibc
 public struct BuildComparison: Sendable, Hashable, Codable {
   /// The logarithms of the likelihood ratios, one for each factor in `ShiryaevRoberts.rises`.
   private var logs = [Double](repeating: 0, count: ShiryaevRoberts.rises.count)
-  /// The number of crashes of the new build.
+  /// The number of observed crashes of the new build.
   public private(set) var newEvents = 0
-  /// The number of crashes of the old build.
+  /// The number of observed crashes of the old build.
   public private(set) var oldEvents = 0
 
   /// Makes a comparison without observations.
@@ -26,7 +26,7 @@ public struct BuildComparison: Sendable, Hashable, Codable {
     logs.reduce(0) { $0 + exp(min($1, 600)) } / Double(ShiryaevRoberts.rises.count)
   }
 
-  /// Adds one crash, with the new build's share of the exposure at that time.
+  /// Adds one crash, with the new build's share of the exposure at the time of the crash.
   ///
   /// If the share is 0 or 1, only one build ran, and the crash is ignored.
   public mutating func observe(isNewBuild: Bool, newShare: Double) {

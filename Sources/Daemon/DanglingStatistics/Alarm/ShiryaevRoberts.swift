@@ -10,7 +10,7 @@ import Glibc
 ///
 /// The guarantee also holds for the mean of the sums over several factors, and if the expected rate is higher than the
 /// true rate. The guarantee does not hold if the expected rate is lower than the true rate, or if events come in
-/// bursts. Therefore, callers must count incarnations (`IncarnationCounter`) and not crashes.
+/// bursts. Therefore, callers must count incarnations (runs of a process, see `IncarnationCounter`) and not crashes.
 public struct ShiryaevRoberts: Sendable, Hashable, Codable {
   /// The factors between new and expected rate for which the detector searches.
   ///

@@ -3,8 +3,8 @@
 /// Each hit (an access that was caught) makes the distribution narrower.
 ///
 /// A class without slots cannot have hits and gives no evidence. Therefore, the split of the budget uses a random
-/// sample from this distribution (Thompson sampling, 1933). Each class then gets slots with the probability that it has
-/// the most accesses of all classes. After a class has received slots, it gives evidence.
+/// sample from the gamma distribution (Thompson sampling, 1933). Each class then gets slots with the probability that
+/// it has the most accesses of all classes. After a class has received slots, it gives evidence.
 public struct ClassEvidence: Sendable, Hashable, Codable {
   /// The assumed share of missed accesses that lead to a crash whose report names the class.
   ///
@@ -23,10 +23,10 @@ public struct ClassEvidence: Sendable, Hashable, Codable {
 
   /// Adds the observations of one period, such as an hour.
   ///
-  /// The parameters are the number of hits in the quarantine, the number of crashes that were attributed to the class,
-  /// and the expected share of accesses that its slots catch. `observesCrashes` states whether crashes can be
-  /// attributed to the class. The attribution requires that the process captures crashes and keeps freed-object
-  /// records.
+  /// `hits` is the number of hits in the quarantine. `attributedCrashes` is the number of crashes that were attributed
+  /// to the class. `expectedShare` is the expected share of accesses that the slots of the class catch.
+  /// `observesCrashes` states whether crashes can be attributed to the class. The attribution requires that the process
+  /// captures crashes and keeps freed-object records.
   public mutating func observe(
     hits: Double, attributedCrashes: Double = 0, expectedShare: Double, observesCrashes: Bool = true,
     periods: Double = 1

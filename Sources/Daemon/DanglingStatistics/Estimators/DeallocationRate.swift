@@ -9,8 +9,8 @@ public struct DeallocationRate: Sendable, Hashable, Codable {
   public private(set) var mean: Double = 0
   /// The highest rate between two readings, in deallocations per second.
   ///
-  /// Reports must also state the horizon for this rate, because the quarantine keeps objects for less time at this
-  /// rate.
+  /// Reports must also state the mean time in the quarantine at this highest rate, because this time is shorter than at
+  /// the mean rate.
   public private(set) var maximum: Double = 0
   private var observed_s: Double = 0
   private var lastCount: UInt64?

@@ -9,7 +9,7 @@ import Glibc
 ///
 /// The hits are counted in bins of their delays. There are 20 bins for each factor of ten, from 1 µs to 1,000,000 s.
 /// Therefore, the size of this value is limited, and the distributions of several processes or builds can be added. If
-/// a delay is inside a bin, the error of a count is at most the count of this bin.
+/// a delay is inside a bin, the error of `count(within:)` is at most the count of this bin.
 public struct DelayDistribution: Sendable, Hashable, Codable {
   static let binsPerDecade = 20.0
   static let firstEdge_s = 1e-6
@@ -34,7 +34,7 @@ public struct DelayDistribution: Sendable, Hashable, Codable {
     for (bin, count) in other.bins { bins[bin] = (bins[bin] ?? WeightedCount()) + count }
   }
 
-  /// The estimated number of all accesses, observed or not, whose delay is within the reach of the explorer.
+  /// The estimated number of all accesses, observed or not, whose delay is at most `Retention.reach_s`.
   public var total: WeightedCount { bins.values.reduce(WeightedCount(), +) }
 
   /// Estimates the number of accesses whose delay is at most `delay_s`.
@@ -69,8 +69,8 @@ public struct DelayDistribution: Sendable, Hashable, Codable {
 
   private static func bin(of delay_s: Double) -> Int {
     guard delay_s > firstEdge_s else { return 0 }
-    // The small addend corrects rounding errors of the logarithm. It is needed because a delay that equals the edge
-    // between two bins must be in the bin that begins at this edge.
+    // The small addend corrects rounding errors of the logarithm. The addend is needed because a delay that equals the
+    // edge between two bins must be in the bin that begins at this edge.
     let position = (log10(delay_s / firstEdge_s) * binsPerDecade + 1e-9).rounded(.down)
     return Int(min(position, Double(binCount - 1)))
   }

@@ -4,8 +4,7 @@ import Glibc
 ///
 /// The tails give the probabilities of times in the quarantine, and the quantiles give confidence intervals.
 ///
-/// None of these functions traps. If an argument is out of range, the result is the limit value at the end of the
-/// range.
+/// The functions never trap. If an argument is out of range, the result is the limit value at the end of the range.
 enum Gamma {
   /// Returns the logarithm of the gamma function for `x > 0`, by Lanczos' approximation (relative error below 1e-13).
   ///
@@ -25,7 +24,7 @@ enum Gamma {
     return 0.5 * log(2 * .pi) + (x - 0.5) * log(t) - t + log(sum)
   }
 
-  /// Returns the probability that a gamma variable with this shape is greater than `x`.
+  /// Returns the probability that a gamma variable with the given shape is greater than `x`.
   static func upperTail(shape: Double, at x: Double) -> Double {
     guard shape > 0 else { return 0 }
     guard x > 0 else { return 1 }
@@ -36,12 +35,12 @@ enum Gamma {
     return min(1, max(0, tail))
   }
 
-  /// Returns the value that a gamma variable with this shape does not exceed with this probability.
+  /// Returns the value that a gamma variable with the given shape does not exceed with the given probability.
   static func quantile(_ probability: Double, shape: Double) -> Double {
     guard shape > 0, probability > 0 else { return 0 }
     guard probability < 1 else { return .infinity }
-    // Bisect the logarithm of the value, and not the value itself. For a very small shape, the quantile is many orders
-    // of magnitude smaller than the shape.
+    // Bisect the logarithm of the value, and not the value itself. The reason is that for a very small shape, the
+    // quantile is many orders of magnitude smaller than the shape.
     var low = -700.0
     var high = log(shape + 20 * shape.squareRoot() + 50)
     while high - low > 1e-12 * max(1, abs(low)) {

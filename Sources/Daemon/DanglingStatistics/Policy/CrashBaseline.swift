@@ -1,12 +1,12 @@
 /// The usual rate of a service's use-after-free crashes, with which the detector compares the current rate.
 ///
-/// Before any observation, the baseline assumes half a crash in one day. A day waits for a week before it is added to
-/// the baseline, and is added only if no alarm occurs in this week. Otherwise, a higher rate could become the usual
-/// rate before the detector detects it.
+/// Before any observation, the baseline assumes half a crash in one day. The crashes of a day wait for a week before
+/// they are added to the baseline. The crashes are added only if no alarm occurs in this week. Otherwise, a higher rate
+/// could become the usual rate before the detector detects it.
 ///
-/// If the protection catches no access after an alarm, the alarm was false. In this case, the days that wait and the
-/// days under protection are added to the baseline. If the baseline covers more than 90 days, its sums are scaled down
-/// to the weight of 90 days.
+/// If the protection catches no access after an alarm, the alarm was false. In this case, the crashes of the waiting
+/// days and of the days under protection are added to the baseline. If the baseline covers more than 90 days, its sums
+/// are scaled down to the weight of 90 days.
 public struct CrashBaseline: Sendable, Hashable, Codable {
   /// The number of days after which a day is added to the baseline.
   public static let lag_days = 7
@@ -62,7 +62,7 @@ public struct CrashBaseline: Sendable, Hashable, Codable {
     current.exposure += days.amount * load.amount
   }
 
-  /// Adds all days that wait to the baseline, because the supposed rise is the usual rate.
+  /// Adds the crashes of all waiting days to the baseline, because the supposed rise is the usual rate.
   public mutating func learnRecent() {
     for stretch in waiting { learn(stretch) }
     learn(current)
@@ -80,7 +80,7 @@ public struct CrashBaseline: Sendable, Hashable, Codable {
     learned.exposure *= share
   }
 
-  /// Removes the days that wait, because they belong to the rise that caused the alarm.
+  /// Removes the crashes of all waiting days, because they belong to the rise that caused the alarm.
   public mutating func forgetRecent() {
     waiting = []
     current = Stretch()

@@ -6,7 +6,7 @@ public struct PolicyEvent: Sendable, Hashable, Codable {
     case rise(value: Double, threshold_days: Double, expected_perDay: Double, recentCrashes: Int)
     /// A new build has more use-after-free crashes than the older builds that run at the same time.
     case worseBuild(build: String, value: Double, newCrashes: Int, oldCrashes: Int)
-    /// None of the last hits (their number is `run`) was in a new group.
+    /// The last `run` hits were all in groups that had earlier hits.
     case enoughSeen(hits: Int, groups: Int, run: Int)
     /// Use-after-free accesses have become rarer than they were at the alarm.
     case accessesDropped(value: Double, hits: Int)

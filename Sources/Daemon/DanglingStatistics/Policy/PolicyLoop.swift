@@ -18,7 +18,7 @@
 public struct PolicyLoop: Sendable, Hashable, Codable {
   /// The maximum time between two inputs that the loop counts, in days.
   ///
-  /// If the time is longer, crashd probably did not run for a part of it.
+  /// If more time passes between two inputs, crashd probably did not run for a part of the time.
   static let longestStretch_days = 1.0
   /// The minimum time for which a process is assumed to have run before it crashed, in days.
   static let shortestLife_days = 1.0 / 1_440
@@ -204,8 +204,8 @@ public struct PolicyLoop: Sendable, Hashable, Codable {
 
   private mutating func lower(at time_s: Double) -> [PolicyEvent] {
     guard rules.pin == .automatic, let reason = stop?.reason(at: time_s, rules: rules) else { return [] }
-    // If the protection caught no access until its time limit, the alarm was false. In this case, the days that wait
-    // are a part of the usual rate.
+    // If the protection caught no access until its time limit, the alarm was false. In this case, the crashes of the
+    // waiting days are a part of the usual rate.
     if case .timeOver = reason, stop?.coverage.hits == 0 { baseline.learnRecent() }
     endRaise()
     return [switched(from: .raised, because: reason, classes: [], at: time_s)]

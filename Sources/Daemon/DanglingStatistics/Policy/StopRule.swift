@@ -15,7 +15,7 @@ public struct StopRule: Sendable, Hashable, Codable {
   ///
   /// When the detector raises an alarm, it tends to overestimate the factor of the rise. Therefore, the rule uses only
   /// half of the estimated factor. A lower assumed rate is cautious, because detecting a drop from a lower rate needs
-  /// more evidence.
+  /// more evidence than a drop from a higher rate.
   public init(at time_s: Double, usualRate_perDay: Double, rise: Double) {
     start_s = time_s
     raisedRate_perDay = usualRate_perDay.amount * max(1, rise.amount / 2)
@@ -53,7 +53,7 @@ public struct StopRule: Sendable, Hashable, Codable {
 public struct RateDrop: Sendable, Hashable, Codable {
   /// The factor of the drop for which the e-process is designed: a drop to a fifth of the rate.
   ///
-  /// If the drop is larger, it is detected earlier, and if it is smaller, it is detected later.
+  /// A larger drop is detected earlier than the designed drop, and a smaller drop is detected later.
   public static let designedDrop = 5.0
 
   private var logValue = 0.0

@@ -38,7 +38,7 @@ struct Suspects: Sendable, Hashable, Codable {
     }
   }
 
-  /// Removes and returns the classes that no crash or hit has named for this number of days.
+  /// Removes and returns the classes that no crash or hit has named for the given number of days.
   mutating func release(silentFor days: Double, at time_s: Double) -> [String] {
     let silent = classes.filter { time_s - $0.value > days * 86_400 }.keys.sorted()
     for name in silent { classes[name] = nil }

@@ -9,15 +9,15 @@ struct DanglingEvidence: Sendable, Equatable {
   /// The register that contains a pointer to the block.
   var register: Int
   var state: BlockState
-  /// The part of the sentence that states how the faulting value depends on the block.
+  /// The part of the diagnosis sentence that states how the faulting value depends on the block.
   var tie: String
 
   var text: String { "\(RegisterNames.name(register)) points at \(Address(block)), which is \(state.text), and \(tie)" }
 }
 
-// A register that points to a freed block is not sufficient evidence. In a third of all crashes, a stale register
-// points to a freed block (measured: in 168 of 504 crashes that had not used freed memory). Therefore, each of the
-// following rules must show how the faulting operand depends on the block.
+// A register that points to a freed block is not sufficient evidence. A measurement of 504 crashes that had not used
+// freed memory shows this: in 168 of these crashes (a third), a stale register pointed to a freed block. Therefore,
+// each of the following rules must show how the faulting operand depends on the block.
 extension CrashFacts {
   /// The evidence that the register of the faulting operand contains a word that is stored in a freed block.
   var danglingOperand: DanglingEvidence? { operandEvidence(in: freedBlocks) }
@@ -128,7 +128,7 @@ extension CrashFacts {
       block: block.address, register: Self.swiftSelf, state: block.state, tie: tie)
   }
 
-  /// The part of the sentence about a failed call that passed the object in r13.
+  /// The part of the diagnosis sentence that describes a failed call with the object in r13.
   private var callOfSelf: String? {
     if let target = wildTarget {
       return target >= DiagnosisRule.nullPage ? "the call to \(Address(target)) passed it as self" : nil
@@ -178,8 +178,8 @@ extension CrashFacts {
       // start of a string, or round it down to a multiple of the vector size.
       if value &- key < 256 || key &- value < 64 { return "beside the mark of a freed block" }
     }
-    // Exclude pointers into the heap. In a large heap, a valid pointer may look like a link between freed blocks, or
-    // like a pointer that a retain or release changed.
+    // Exclude values that are valid pointers into the heap. In a large heap, a valid pointer may look like a link
+    // between freed blocks, or like a pointer that a retain or release changed.
     if heap.range.contains(value) || isArena(value) { return nil }
     if heap.isLink(value) || isArenaLink(value), !isUnwritten(value) {
       return "the link from a freed block to the next one"
@@ -245,7 +245,8 @@ extension CrashFacts {
     }
   }
 
-  /// The offset from a pointer to a recorded word with this value; nil if there is no such word near the pointer.
+  /// The offset from `pointer` to the recorded memory word with the value `word`; nil if no word near the pointer has
+  /// this value.
   ///
   /// The search ends at the largest offset that a method or field is expected to have.
   private func distance(to word: UInt64, from pointer: UInt64) -> UInt64? {
@@ -265,11 +266,12 @@ extension CrashFacts {
 
     /// The smallest value that is accepted as the value of a word of the block.
     ///
-    /// Small numbers are common in memory. Small numbers are accepted only for a reused block, because the first word
-    /// of a reused block may be small. Before the reuse, this word contained the class of the former object.
+    /// Small numbers are common in memory, so a match is usually not evidence. Small numbers are accepted only for a
+    /// reused block. The first word of this block contained the class of the former object, and may contain a small
+    /// number after the reuse.
     var leastValue: UInt64 { state.isTaken ? 1 : DiagnosisRule.nullPage }
 
-    /// The name of the block's word that has this value; nil if no word of the block has this value.
+    /// The name of the block's word that has the given value; nil if no word of the block has the value.
     func place(of value: UInt64) -> String? {
       // A deinitialized object still has its class, so a fault through its first word has another cause.
       if value == words.0, state != .deinitialized { return "first word" }
@@ -332,19 +334,19 @@ extension CrashFacts {
     return size - 8
   }
 
-  /// Whether an address is in the last part of an image.
+  /// Whether an address is in the last part of glibc's image.
   ///
-  /// In the image of glibc, this part contains the main arena of malloc. The code of glibc is far below this part.
+  /// The last part contains the main arena of malloc. The code of glibc is at much lower addresses.
   private func isArena(_ address: UInt64) -> Bool {
     guard let image = images.first(where: { $0.start <= address && address < $0.end }) else { return false }
     return image.end &- address <= Self.arenaReach
       && image.path.split(separator: "/").last?.hasPrefix("libc.so") == true
   }
 
-  /// The size of the last part of an image that `isArena` accepts.
+  /// The size in bytes of the part at the end of glibc's image in which `isArena` accepts addresses.
   ///
-  /// In glibc 2.36, .data and .bss have 60 KiB together, and the read-only constants end 72 KiB before the end of the
-  /// image.
+  /// In glibc 2.36, .data and .bss take the last 60 KiB of the image, and the read-only constants end 72 KiB before its
+  /// end. The limit of 64 KiB is between these two distances.
   private static let arenaReach: UInt64 = 64 << 10
 
   private func mayBeMetadata(_ address: UInt64) -> Bool {

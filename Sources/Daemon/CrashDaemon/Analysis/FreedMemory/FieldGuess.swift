@@ -9,13 +9,13 @@ import CrashSymbols
 struct FieldGuess {
   private let scope: ScopeDescription
   private let facts: CrashFacts
-  /// The maximum depth of nested values.
+  /// The maximum depth of nested values that the search enters.
   ///
-  /// There is a limit because a damaged description may contain a cycle.
+  /// The limit exists because a damaged type description may contain a cycle.
   private static let depthLimit = 8
   /// The maximum size of a value that has no members and is not an array.
   private static let plainBytes: UInt64 = 16
-  /// The maximum number of fields that are collected from one description.
+  /// The maximum number of fields that are collected for one type.
   private static let fieldLimit = 4_096
 
   init(_ scope: ScopeDescription, _ facts: CrashFacts) {
@@ -49,8 +49,8 @@ struct FieldGuess {
     return variable.isMemory ? facts.memory.word(at: value) : value
   }
 
-  /// Whether this pointer may be the faulting pointer, because it is null or equals the value of the instruction's
-  /// register.
+  /// Whether a pointer with the given value may be the faulting pointer, because the value is null or equals the value
+  /// of the instruction's register.
   private func isNull(_ value: UInt64) -> Bool {
     guard value != 0 else { return true }
     guard value < DiagnosisRule.nullPage, let base = facts.operand?.base else { return false }

@@ -76,9 +76,9 @@ extension CrashFacts {
 
   /// Whether the block is certainly free.
   ///
-  /// Either the block has a mark that no program writes, or the block is in a bin and the header of the next block
-  /// marks it as free. The words of the block alone are not sufficient, because they remain after malloc reuses the
-  /// block until the program writes to it.
+  /// A block is certainly free if it has a mark that no program writes. A block in a bin is also certainly free if the
+  /// next block's header marks it as free. The words of the block alone are not sufficient. When malloc reuses the
+  /// block, its words remain until the program writes to the block.
   private func isSurelyFree(_ block: FreedBlock) -> Bool {
     if Self.isMarked(block.state) { return true }
     // The lowest bit in the size of the next block is glibc's flag PREV_INUSE.

@@ -6,7 +6,7 @@ import CrashRing
 extension CrashFacts {
   /// The alignment of a heap that glibc creates for a thread, as the exponent of a power of two.
   ///
-  /// The alignment equals the maximum size of this heap (glibc's HEAP_MAX_SIZE).
+  /// The alignment equals the maximum size of a thread's heap (glibc's HEAP_MAX_SIZE).
   private static let arenaBits: UInt64 = 26
 
   /// Whether a value is glibc's link from one freed block in the heap of a thread to the next freed block.
@@ -19,8 +19,8 @@ extension CrashFacts {
   func isArenaLink(_ value: UInt64) -> Bool {
     guard value >= DiagnosisRule.nullPage, value.isCanonical else { return false }
     return Set(record.registers.prefix(16).map { $0 >> Self.arenaBits }).contains { number in
-      // Links in the main heap are recognized by `HeapFacts.isLink`. The heaps of threads have higher addresses than
-      // this limit.
+      // Accept only heaps at 2^40 or above, because the heaps of threads have these high addresses. `HeapFacts.isLink`
+      // recognizes links in the main heap.
       guard number >= 1 << (40 - Self.arenaBits), number < 1 << (47 - Self.arenaBits) else { return false }
       let page = number << (Self.arenaBits - 12)
       return value >> (Self.arenaBits - 12) == number || (value ^ page) >> Self.arenaBits == number

@@ -62,8 +62,9 @@ struct HeapFacts: Sendable, Equatable {
     }
   }
 
-  /// The maximum size of a heap in which `isLink` recognizes links, because the search tries each page, and because in
-  /// larger heaps more values match by chance.
+  /// The maximum size of a heap in which `isLink` recognizes links.
+  ///
+  /// The size is limited because the search tries each page, and because more values match by chance in a larger heap.
   private static let linkLimitBytes: UInt64 = 1 << 28
 
   /// The address of the side table, if the second word of an object is read as a reference to a side table.
@@ -93,7 +94,7 @@ enum BlockState: Sendable, Equatable {
 
   /// The maximum number of stray retains or releases that is accepted for a block in a bin.
   ///
-  /// A higher maximum would accept unrelated values by chance.
+  /// With a higher maximum, unrelated values would match by chance.
   private static let binnedStrays: Int64 = 8
 
   var isTaken: Bool {

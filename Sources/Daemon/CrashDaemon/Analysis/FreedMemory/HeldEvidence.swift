@@ -43,7 +43,8 @@ extension CrashFacts {
   /// method may belong. In other code, the null pointer must have been loaded from the object directly before the
   /// fault.
   var heldObject: HeldEvidence? {
-    // Under the policy `absorb`, the quarantine defers a deinit. The deferred deinit is allowed to use its object.
+    // Exclude faults in deferred deinits. Under the policy `absorb`, the quarantine defers a deinit, and the deferred
+    // deinit is allowed to use its object.
     guard !held.isEmpty, isFaultOfEmptyField, !isDeferredDeinit else { return nil }
     if let load = fieldLoad, let object = held.first(where: { load.address &- $0.address < $0.bytes }) {
       return HeldEvidence(object: object, tie: load.text)

@@ -24,8 +24,8 @@ enum Ownership {
     case .foundation, .generated, .other: break
     }
     guard let file else { return origin != .foundation }
-    // In a program with @main, swiftc generates the function `main` without lines. In a program with top-level code,
-    // `main` is the program's code and has lines.
+    // In a program with @main, swiftc generates the function `main` without line information. In a program with
+    // top-level code, `main` is the program's code and has line information.
     if mangled == "main", line == nil, file.hasSuffix(".swift") { return false }
     return KnownNames.shared.isOwn(file: file)
   }

@@ -15,7 +15,7 @@ struct PoisonEvidence: Sendable, Equatable {
   private static let classes: UInt32 = 1 << 11
   /// The range of the low 16 bits, which are the sum of 0x8000, the object's size and an offset.
   ///
-  /// For a sum outside this range, the addition of the offset may also have changed the record number in the higher
+  /// If the sum is outside the range, the addition of the offset may also have changed the record number in the higher
   /// bits.
   private static let lowHalf: Range<UInt64> = 0x4000..<0xE000
 

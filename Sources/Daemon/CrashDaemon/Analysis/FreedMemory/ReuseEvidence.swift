@@ -10,21 +10,21 @@ struct ExpectedClass: Sendable, Equatable {
   var name: String
   /// The size of an instance in bytes.
   var bytes: UInt64
-  /// Whether the object may be an instance of a derived class whose instances have this size.
+  /// Whether the object may be an instance of a derived class whose instances have the size `bytes`.
   var isDerived = false
-  /// Whether a variable that contains the object's address has this class.
+  /// Whether a variable that contains the object's address has the class as its type.
   ///
-  /// If it is false, the name of the class only occurs in the code of the function.
+  /// If the value is false, the name of the class only occurs in the code of the function.
   var isOfVariable = false
 
   /// The size of the block that glibc allocates for an instance, including the header; 0 if `bytes` is invalid.
   var blockBytes: UInt64 { (16..<1 << 30).contains(bytes) ? max(32, (bytes + 8 + 15) & ~15) : 0 }
 
-  /// Whether a block of this size may have contained an instance of the class before another allocation reused the
+  /// Whether a block of the given size may have contained an instance of the class before another allocation reused the
   /// block.
   ///
-  /// malloc returns a block that is 16 bytes larger than this size if the rest of a free block would be too small for
-  /// another block. This function does not accept the larger size, because more blocks would then match by chance.
+  /// malloc returns a block that is 16 bytes larger than `blockBytes` if the rest of a free block would be too small
+  /// for another block. This function does not accept the larger size, because more blocks would then match by chance.
   func fits(_ block: UInt64) -> Bool { blockBytes != 0 && block == blockBytes }
 }
 
@@ -140,7 +140,7 @@ extension CrashFacts {
     return first
   }
 
-  /// The class that the code expects at the block that the rule with this name found; nil if the class is unknown.
+  /// The class that the code expects at the block that the rule with the given name found; nil if the class is unknown.
   func expectedClass(by rule: String) -> String? {
     switch rule {
     case DiagnosisRule.reuse, DiagnosisRule.reuseByCode: danglingReuse?.expected.name

@@ -9,7 +9,7 @@ struct GuardIncident: Sendable {
 
   /// The name of the incident's kind in the interface for programs, which never changes.
   ///
-  /// If a later version wrote an unknown kind, this is its number.
+  /// If a later version of the library recorded a kind that crashd does not define, the name is the number of the kind.
   var kind: IncidentReport.Kind { .init(Self.name(of: incident.kind)) }
 
   static func name(of kind: UInt32) -> String { GuardKinds.name(of: Int(kind)) ?? "\(kind)" }

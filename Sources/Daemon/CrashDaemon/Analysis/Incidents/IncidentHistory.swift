@@ -1,7 +1,7 @@
 import CrashReport
 import CrashRing
 
-/// The last non-fatal incidents of a process before it ended.
+/// The last non-fatal incidents of a process before the process ended.
 struct IncidentHistory: Sendable {
   /// The maximum number of incidents in one report; `crashctl incidents` lists all incidents.
   static let limit = 16

@@ -17,10 +17,10 @@ extension CrashFacts {
 
   /// The bit flip that explains the fault; nil if no register and bit explain the fault, or more than one.
   ///
-  /// Only a pointer into recorded memory or into an image is accepted as the correct pointer, because the record does
-  /// not show whether other pointers are valid. The addresses of mappings often differ by a power of two. A pointer to
-  /// a removed mapping therefore often differs in one bit from a pointer to another mapping. If the wrong pointer is
-  /// canonical, the repaired pointer must equal the correct pointer exactly, and must not be the start of a page.
+  /// The correct pointer must point into recorded memory or into an image. The record does not show whether other
+  /// pointers are valid. The addresses of mappings often differ by a power of two. A pointer to a removed mapping
+  /// therefore often differs in one bit from a pointer to another mapping. If the wrong pointer is canonical, the
+  /// repaired pointer must equal the correct pointer exactly, and must not be the start of a page.
   var bitFlip: BitFlip? {
     guard isMemoryFault || isGeneralProtection, !isFetch, let operand, let base = operand.base,
       base != RegisterNames.pc, base != 7, record.registers.indices.contains(base)

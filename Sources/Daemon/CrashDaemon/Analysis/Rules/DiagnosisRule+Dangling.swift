@@ -22,8 +22,8 @@ extension DiagnosisRule {
     ) { facts in
       facts.poison.map { "A \($0.className) was used after it was freed: \($0.text);" }
     },
-    // This is a separate rule with a lower confidence, because a field that the quarantine emptied is not sufficient
-    // evidence.
+    // `dangling-held` is a separate rule with a lower confidence than the preceding rules, because a field that the
+    // quarantine emptied is not sufficient evidence.
     DiagnosisRule(
       "dangling-held", cause: .dangling, 0.8, on: [.signal, .operand, .frames, .freedRecords, .code],
       headline: { use($0, "dangling-held") }

@@ -6,7 +6,7 @@ import Glibc
 extension DiagnosisRule {
   /// The upper limit of null pointers with an offset.
   ///
-  /// The kernel setting vm.mmap_min_addr prevents mappings below this address.
+  /// The kernel setting vm.mmap_min_addr prevents mappings below 65,536.
   static let nullPage: UInt64 = 65_536
 
   /// The part of a sentence about the accessed field, such as `, probably the field 'total' of 'order'`.

@@ -70,7 +70,8 @@ extension DiagnosisRule {
 
   /// The rules for causes without a message.
   static let wordless: [DiagnosisRule] = [
-    // abort() sends SIGABRT with the code SI_TKILL, as raise() does.
+    // abort() sends SIGABRT with the code SI_TKILL (-6). raise() sends the same code, so the two cannot be
+    // distinguished here.
     DiagnosisRule("abort", 1, on: [.signal]) { facts in
       facts.record.signal == SIGABRT && facts.record.code == -6 ? "The program called abort()" : nil
     },

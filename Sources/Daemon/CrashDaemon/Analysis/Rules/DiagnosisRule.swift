@@ -19,7 +19,7 @@ struct DiagnosisRule: Sendable {
   var looksAt: [Evidence]
   /// The sentence, without the location and without a full stop; nil if the rule does not apply.
   var sentence: @Sendable (CrashFacts) -> String?
-  /// A shorter sentence for people, if `sentence` contains addresses and registers.
+  /// A sentence for people that is shorter than `sentence`; set if `sentence` contains addresses and registers.
   ///
   /// Crashes with the same cause have the same headline.
   var headline: (@Sendable (CrashFacts) -> String)?

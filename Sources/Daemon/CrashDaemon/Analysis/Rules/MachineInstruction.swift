@@ -120,6 +120,6 @@ struct MemoryOperand: Sendable, Equatable {
 }
 
 extension UInt64 {
-  /// Whether a pointer can have this value on processors with 48-bit addresses.
+  /// Whether the number can be the value of a pointer on processors with 48-bit addresses.
   var isCanonical: Bool { self >> 47 == 0 || self >> 47 == 0x1ffff }
 }

@@ -102,7 +102,7 @@ extension InstructionDecoder_x86_64 {
       return MachineInstruction(operands: [MemoryOperand(displacement: place, segment: segment)])
     // These opcodes are ins, outs, in, out, hlt, cli and sti.
     case 0x6c...0x6f, 0xe4...0xe7, 0xec...0xef, 0xf4, 0xfa, 0xfb: return MachineInstruction(isPrivileged: true)
-    // int is privileged, except for the vectors of breakpoints, overflows and the old system call.
+    // int is privileged, except for the vectors of breakpoints (3), overflows (4) and 32-bit system calls (0x80).
     case 0xcd: return next().map { MachineInstruction(isPrivileged: ![3, 4, 0x80].contains($0)) }
     default: break
     }

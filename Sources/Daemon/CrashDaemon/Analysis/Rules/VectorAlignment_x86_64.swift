@@ -6,10 +6,10 @@ extension InstructionDecoder_x86_64 {
   /// The alignment that an operand in the opcode map 0F requires; nil if any address is valid.
   func alignmentOfOld(_ opcode: UInt8, _ selector: UInt8) -> UInt64? {
     switch (opcode, selector) {
-    // The selectors 0 and 1 are fxsave and fxrstor. The next case is xsave, xrstor and xsaveopt.
+    // The selectors 0 and 1 are fxsave and fxrstor. The selectors 4, 5 and 6 are xsave, xrstor and xsaveopt.
     case (0xae, 0), (0xae, 1): return repeatPrefix == 0 ? 16 : nil
     case (0xae, 4), (0xae, 5), (0xae, 6): return repeatPrefix == 0 && !hasOperandPrefix ? 64 : nil
-    // Selector 1 is cmpxchg16b. The next case is xrstors, xsavec and xsaves.
+    // Selector 1 is cmpxchg16b. The selectors 3, 4 and 5 are xrstors, xsavec and xsaves.
     case (0xc7, 1): return rex & 8 != 0 ? 16 : nil
     case (0xc7, 3), (0xc7, 4), (0xc7, 5): return 64
     default: break
