@@ -53,7 +53,8 @@ extension Shield {
     ///
     /// A report always keeps the runtime error message (`Fatal error: …`), tags and breadcrumbs.
     public enum Memory: Sendable, Equatable {
-      /// No contents. crashd then cannot unwind the stacks again, and the report cannot identify dangling pointers.
+      /// The report keeps no memory contents: crashd cannot unwind the stacks again, and the report cannot identify
+      /// dangling pointers.
       case omitted
       /// All contents except strings: each run of at least four bytes of UTF-8 is overwritten.
       case scrubbed

@@ -68,7 +68,7 @@ package enum Quarantine {
     let result = unsafe cs_quarantine_list(metadata, setting.policy.code, limit)
     switch result {
     case .CS_QUARANTINE_OK: return
-    // Invariant: the C code sets this string before it returns this code.
+    // Invariant: the C code sets the reason string before it returns `CS_QUARANTINE_UNAVAILABLE`.
     case .CS_QUARANTINE_UNAVAILABLE: throw .unavailable(unsafe String(cString: cs_quarantine_unavailable()))
     case .CS_QUARANTINE_FULL: throw .tooManyClasses(unsafe name(of: metadata))
     case .CS_QUARANTINE_READ_ONLY: throw .readOnlyMetadata(unsafe name(of: metadata))

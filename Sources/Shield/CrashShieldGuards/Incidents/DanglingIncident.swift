@@ -84,7 +84,7 @@ extension DanglingIncident.Kind {
 
 extension Shield.Incident.Stack {
   init(_ stack: cs_quarantine_stack) {
-    // A C array is a tuple in Swift. Invariant: `count` of its UInt64 elements are valid.
+    // A C array is a tuple in Swift. Invariant: the first `count` UInt64 elements of the array are valid.
     let frames = unsafe withUnsafeBytes(of: stack.frames) { bytes in
       unsafe bytes.bindMemory(to: UInt64.self).prefix(Int(stack.count)).map { UInt($0) }
     }

@@ -115,7 +115,7 @@ private struct CorePlace {
   func candidates() throws(Unreadable) -> [(path: String, modified_s: Int)] {
     let names: [String]
     do { names = try FileManager.default.contentsOfDirectory(atPath: directory) } catch {
-      // Check with `access`, because the error message of the system is short. The message of Foundation contains error
+      // Check with `access`, because its error has a short message. The message of Foundation's error contains error
       // codes.
       let isReadable = unsafe access(directory + "/.", R_OK | X_OK) == 0
       throw Unreadable(directory: directory, reason: isReadable ? "\(error)" : SystemError.text(errno))

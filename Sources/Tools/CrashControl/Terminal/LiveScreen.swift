@@ -37,8 +37,8 @@ public struct LiveScreen: ~Copyable, Sendable {
 
   /// Redraws the screen.
   public func show(_ text: String) throws(Failure) {
-    // To avoid flicker, overwrite each line and clear only its rest. The last line is not followed by a line break,
-    // because it would scroll the screen.
+    // To avoid flicker, overwrite each line and clear only the rest of the line. The last line is not followed by a
+    // line break, because it would scroll the screen.
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     let trimmed = lines.last?.isEmpty == true ? lines.dropLast() : lines[...]
     try Output.write("\u{1b}[H" + trimmed.joined(separator: "\u{1b}[K\r\n") + "\u{1b}[K\u{1b}[J")
