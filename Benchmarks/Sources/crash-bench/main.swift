@@ -1,7 +1,7 @@
 // crash-bench RELEASE DYNAMIC: compares the cost of a crash with swift-crash-shield and with Swift's own backtracer.
-// One run of the benchmark causes the same crash alternately with both. RELEASE is a directory with crashd and
-// crash-analyse. DYNAMIC is a directory with a crash-maker that uses the dynamic Swift library, which Swift's
-// backtracer requires.
+// One run of the benchmark causes the same crash alternately with both crash reporters. RELEASE is a directory with
+// crashd and crash-analyse. DYNAMIC is a directory with a crash-maker that uses the dynamic Swift library, which
+// Swift's backtracer requires.
 import CrashClient
 import CrashProtocol
 import CrashReport

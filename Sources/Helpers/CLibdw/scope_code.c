@@ -14,7 +14,7 @@
 #define CS_CODE_NAMES   512
 #define CS_CODE_CLASSES 16
 #define CS_CODE_DEPTH   8 // maximum of enclosing functions of a closure
-#define CS_CODE_LEAST   8 // minimum length of an enclosing function's name, exclusive
+#define CS_CODE_LEAST   8 // names of enclosing functions must be longer than this
 
 // Names above this length are skipped, because searching each name in every other name would take too long.
 #define CS_CODE_NAME_BYTES 4096
