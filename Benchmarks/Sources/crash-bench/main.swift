@@ -101,8 +101,8 @@ func captured(
     environment: ["CRASHSHIELD_SOCKET": daemon.attachSocket, "SWIFT_BACKTRACE": "enable=no"]
   ) { pid in
     reports = try client.awaitProcess(Int(pid)).reports
-    // Take the time when the reply arrives, because it is after the last transaction, which stores the other threads.
-    // The report's `stored_ns` is the time of an earlier transaction, so it is not used.
+    // Take the time when the reply arrives, because the reply arrives after the last transaction, which stores the
+    // other threads. The report's `stored_ns` is the time of an earlier transaction, so it is not used.
     answered_ns = monotonicNow_ns()
   }
   guard let id = reports.first else {

@@ -7,7 +7,7 @@
 #include "unit.h"
 #include <dwarf.h>
 
-// DIEs below this depth are skipped. Their code belongs to the enclosing node.
+// DIEs below this depth are skipped. The code of skipped DIEs belongs to the enclosing node.
 #define CS_TREE_DEPTH_LIMIT 200
 
 /// The state of visiting the tree.

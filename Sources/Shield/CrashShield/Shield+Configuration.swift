@@ -65,8 +65,8 @@ extension Shield {
     /// Whether each forked child starts the shield with its parent's settings before `fork` returns:
     /// `CRASHSHIELD_FORK=1`.
     ///
-    /// This costs each child about a millisecond and two threads, even a child that only calls `exec`. Where the
-    /// crashes of only a few children matter, let these children call `Shield.startInForkedChild()` instead.
+    /// Starting the shield costs each child about a millisecond and two threads, even a child that only calls `exec`.
+    /// Where the crashes of only a few children matter, let these children call `Shield.startInForkedChild()` instead.
     public var reattachesForkedChildren = false
 
     /// Creates a configuration; without arguments, all settings come from the environment.

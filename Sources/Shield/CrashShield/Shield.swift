@@ -108,8 +108,8 @@ public enum Shield: Sendable {
   /// The child gets its own ring and registration, and does not call the parent's `onStatusChange`.
   ///
   /// A forked child has no shield until it starts one, and a crash of the child does not change the parent's records.
-  /// This call allocates memory and creates threads. It takes no lock of the loader or the Swift runtime that another
-  /// thread of the parent may have held at the fork.
+  /// This call allocates memory and creates threads. The call takes no lock of the loader or the Swift runtime that
+  /// another thread of the parent may have held at the fork.
   ///
   /// ```swift
   /// try Shield.startInForkedChild()

@@ -190,7 +190,7 @@ typedef struct waiting {
 
 static FAULT void *cs_fault_beside_waiting(void *context) {
   const waiting *other = context;
-  // Require that the thread is asleep twice in a row, because it may sleep briefly before it reaches the call.
+  // Require that the thread is asleep twice in a row, because the thread may sleep briefly before it reaches the call.
   for (int seen = 0; !other->is_busy && seen < 2;) {
     usleep(2000);
     seen = is_asleep(other->tid) ? seen + 1 : 0;

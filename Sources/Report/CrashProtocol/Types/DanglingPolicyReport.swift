@@ -137,7 +137,7 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   public var processes: Int
   /// The number of processes that have applied the policy.
   public var applied: Int
-  /// The reasons why the other processes rejected the policy, by class.
+  /// The reasons why processes rejected the policy, by class.
   public var refusals: [String: String]
   /// The counts of the last days with events.
   ///

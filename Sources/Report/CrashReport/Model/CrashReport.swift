@@ -76,7 +76,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var incidentsOmitted: Int?
   /// The lines that the Swift runtime had printed before this crash.
   ///
-  /// Nil if it had printed nothing.
+  /// Nil if the runtime had printed nothing.
   ///
   /// These lines are never the cause of the crash. For example, a warning about a leaked continuation may be a day old.
   public var earlierRuntimeWarnings: [String]?
@@ -93,7 +93,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var isPreliminary: Bool?
   /// The value of the program's annotation `release`.
   ///
-  /// Nil if it is not set, and in reports of a crashd version without this property.
+  /// Nil if the annotation is not set, and in reports of a crashd version without this property.
   public var release: String?
   /// The value of the program's annotation `environment`.
   public var environment: String?

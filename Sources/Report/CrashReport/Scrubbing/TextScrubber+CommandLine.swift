@@ -47,7 +47,7 @@ extension TextScrubber {
       }
       let (text, follows) = scrub(part: Self.withoutUserInfo(word))
       result += text
-      // The value of a header may consist of several words, so the rest is scrubbed.
+      // The value of a header may consist of several words, so the rest of the argument is scrubbed.
       if follows == .values, !rest.isEmpty { return result + " " + Self.mark }
       isValue = follows != .text
     }

@@ -35,7 +35,7 @@ package struct DanglingIncident: Sendable, Hashable {
   package var count: Int
   /// The policy of the class at the time of the access.
   package var policy: DanglingPolicy
-  /// The address of the object; nil if it had just left the quarantine.
+  /// The address of the object; nil if the object had just left the quarantine.
   package var object: UInt?
   /// The number of the object's record, which the poison of `DanglingPolicy.diagnose` contains.
   package var record: UInt32?
