@@ -16,8 +16,9 @@ private final class Probe: Sendable {
 
   init(one: Int32) { self.one = one }
 
-  /// The object is global because it must be on the heap. The compiler may put a local object on the stack, and a
-  /// constant object into the executable.
+  /// The object is global because it must be on the heap.
+  ///
+  /// The compiler may put a local object on the stack, and a constant object into the executable.
   static let instance = Probe(one: getpid())
 }
 

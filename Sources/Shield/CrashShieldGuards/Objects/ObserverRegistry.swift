@@ -90,8 +90,9 @@ public final class ObserverRegistry<Subject>: Sendable {
     locked { entries in entries.values.reduce(0) { $0 + $1.count { $0.observer != nil } } }
   }
 
-  /// `holding` is necessary because this function may run code of the program while it holds the lock. The function
-  /// compares key paths, and may release objects of the program.
+  /// `holding` is necessary because this function may run code of the program while it holds the lock.
+  ///
+  /// The function compares key paths, and may release objects of the program.
   private func locked<Result>(_ body: (inout sending [Path: [Entry]]) -> sending Result) -> Result {
     holding { entries.withLock(body) }
   }

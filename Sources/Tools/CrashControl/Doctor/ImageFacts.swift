@@ -107,7 +107,9 @@ struct ImageFacts {
     return Finding(.warning, "symbols", "stripped file: reports will name only exported functions", remedy: remedy)
   }
 
-  /// Returns the path of the debug file. Searches for this file by the build id, as crashd does.
+  /// Returns the path of the debug file.
+  ///
+  /// Searches for this file by the build id, as crashd does.
   private func debugFile(of name: String) -> String? {
     guard let buildID else { return nil }
     return DebugFilePaths(imagePath: Self.whole(name)).paths(buildID: buildID, link: debugLink).first { path in
