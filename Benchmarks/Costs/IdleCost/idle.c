@@ -15,7 +15,7 @@
 #include "cs_shim.h"
 
 #define THREAD_COUNT 100
-// The maximum number of threads of the shield. The shield has fewer threads.
+// The maximum number of threads of the shield. The shield has fewer threads than this maximum.
 #define OWN_LIMIT 8
 // The shield's threads must sleep this many seconds longer than the measurement takes.
 #define MARGIN_S   0.3

@@ -326,9 +326,8 @@ extension CrashReport {
       self.field = field
     }
 
-    /// The class of the object.
+    /// The class of the object; if it is unknown, the class that the code expects.
     ///
-    /// If it is unknown, the class that the code expects.
     public var objectClass: String? { className ?? expectedClass }
 
     /// A readable class: `shop.Session`, or `Session, as the code expects`.

@@ -18,7 +18,7 @@
       var jobs: [UnownedJob] = []
       /// No further job will be enqueued; the thread ends when the queue is empty.
       var isClosed = false
-      /// The thread has ended.
+      /// The thread has ended, and runs no further jobs.
       var isAbandoned = false
     }
 

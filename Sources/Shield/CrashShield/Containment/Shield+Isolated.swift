@@ -114,7 +114,8 @@ extension Shield {
         task.cancel()
       }
     #else
-      // This platform has no containment: run the work directly. `containmentUnavailableReason` reports this.
+      // This platform has no containment: run the work directly. `containmentUnavailableReason` reports that
+      // containment is missing.
       return try await work()
     #endif
   }

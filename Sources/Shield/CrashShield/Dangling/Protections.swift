@@ -17,7 +17,7 @@ final class Protections: Sendable {
     var limit: Int
   }
 
-  /// A request for a class.
+  /// The content of a request about one class.
   enum Word: Sendable, Equatable {
     case protects(Setting)
     case refuses

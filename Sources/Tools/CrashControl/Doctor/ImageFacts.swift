@@ -70,7 +70,7 @@ struct ImageFacts {
     return sections
   }
 
-  /// Returns the findings.
+  /// Returns the findings about this file.
   ///
   /// `name` is the file's path, or a shorter name if the path is unknown. Debug files are also searched in the
   /// directory of this path.
