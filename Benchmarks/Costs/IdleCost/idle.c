@@ -135,9 +135,9 @@ typedef struct measurement {
   bool is_same_call; // no thread has changed its system call during the measurement
 } measurement;
 
-// Waits until all threads sleep longer than the measurement takes, and then measures. A pause that is long enough
-// occurs, because the pauses of the threads double in length. Fails if a thread never pauses long enough, or pauses in
-// an unknown system call.
+// Waits until all threads sleep longer than the measurement takes, and then measures. The threads double the length of
+// each pause, so a pause that is long enough occurs. Fails if a thread never pauses long enough, or pauses in an
+// unknown system call.
 static measurement measure(double duration_s) {
   for (int attempt = 0; attempt < LOOK_LIMIT; attempt++) {
     const double start = now_s();

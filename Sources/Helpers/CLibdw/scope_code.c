@@ -112,7 +112,7 @@ static void add_names(struct references *references, const struct cs_scope_symbo
 /// Finds the part of mangled names that identifies the class: `4CartC` of `$s4shop4CartCMn`. For a private class, or a
 /// name with word substitutions, the part is everything between `$s` and `Mn`.
 static size_t identifier(const char *name, size_t length, const char **ret_start) {
-  // In a mangled name, a class consists of a number, an identifier of this length, and C.
+  // In a mangled name, a class consists of a number, an identifier of this length, and the letter C.
   for (size_t start = length - 2; start > 1; start--) {
     if (name[start] < '0' || name[start] > '9') continue;
     char *end;

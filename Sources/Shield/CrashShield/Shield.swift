@@ -30,9 +30,9 @@ public enum Shield: Sendable {
   /// shared memory ring whose pages become resident when they are used. May be called from any thread.
   ///
   /// - Parameters:
-  ///   - name: The process's name in reports; nil: `configuration.name`.
-  ///   - release: The build, such as `shop@1.4.2`; nil: the release of `configuration`.
-  ///   - environment: The deployment, such as `production`; nil: the environment of `configuration`.
+  ///   - name: The process's name in reports; if nil, `configuration.name` applies.
+  ///   - release: The build, such as `shop@1.4.2`; if nil, the release of `configuration` applies.
+  ///   - environment: The deployment, such as `production`; if nil, the environment of `configuration` applies.
   ///   - configuration: The other settings.
   ///   - onStatusChange: Replaces `configuration.onStatusChange`.
   /// - Returns: The status after the call.

@@ -13,8 +13,8 @@ public struct LiveScreen: ~Copyable, Sendable {
     guard isatty(STDOUT_FILENO) == 1, unsafe tcgetattr(STDIN_FILENO, &now) == 0 else {
       throw Failure(.usage, "top is for a terminal: see --once, or crashctl groups")
     }
-    // Block the signals before changing the terminal. If a signal ended the process between these calls, the terminal
-    // would stay changed.
+    // Block the signals before changing the terminal. If a signal ended the process after the change but before the
+    // block, the terminal would stay changed.
     _ = ends.block()
     let screen = LiveScreen(before: now)
     now.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
