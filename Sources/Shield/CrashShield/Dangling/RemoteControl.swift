@@ -180,6 +180,6 @@ struct RemoteModes: Sendable {
     }
   }
 
-  /// Reverts the modes that crashd's messages of other rounds set.
+  /// Reverts the modes that the messages of this round of crashd do not contain.
   static func sweep(round: UInt32) { cs_guard_sweep(round) }
 }
