@@ -1,7 +1,7 @@
 // Finds the Swift classes that a function names: in its own symbol, in the symbols of its callees, or in the symbols of
 // data that it refers to.
 //
-// Code that uses an object almost always names the object's class. Code that uses an object is a method of the class,
+// Code that uses an object almost always names the object's class. For example, the code is a method of the class,
 // loads the metadata of the class, or calls a function with the class in its signature. The symbols of the methods, the
 // called functions and the metadata contain the name of the class.
 #include "scope.h"

@@ -169,7 +169,7 @@ extension Operation {
     },
   ]
 
-  /// The guards G17, G18, G19 and G20.
+  /// The guards G17, G18, G19 and G20 of docs/guards.md.
   static let checks: [Operation] = [
     Operation("G17 try! f(), or") { input in
       var sum = 0
