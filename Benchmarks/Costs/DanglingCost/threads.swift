@@ -34,7 +34,7 @@ func metadata(_ type: AnyClass) -> UnsafeRawPointer { unsafe unsafeBitCast(type,
 
 func require(_ condition: Bool) { if !condition { fatalError("threads: the quarantine does not work here") } }
 
-/// Works without the lock first, and then with the lock.
+/// Performs one round of work: first without the lock, and then with the lock.
 ///
 /// The work with the lock includes the last release of 16 entries.
 @inline(never)

@@ -1,4 +1,4 @@
-// Casts that succeed, and conditional casts. The results of both must be the same with and without CrashShieldCasts.
+// Casts that succeed, and conditional casts. The results must be the same with and without CrashShieldCasts.
 // scripts/measure/implicit links this file.
 // swift-format-ignore-file: NeverForceUnwrap
 #if IMPLICIT

@@ -1,5 +1,5 @@
 // Operations whose cost is measured with and without CrashShieldImplicit. scripts/build/implicit compiles this file
-// without the import, and with it (-D IMPLICIT).
+// twice: without the import, and with the import (-D IMPLICIT).
 #if IMPLICIT
   import CrashShield
   import CrashShieldImplicit

@@ -15,7 +15,7 @@
 #include "cs_shim.h"
 
 #define THREAD_COUNT 100
-// The maximum number of threads of the shield. The shield has fewer threads.
+// The maximum number of threads of the shield. The shield has fewer threads than this maximum.
 #define OWN_LIMIT 8
 // The shield's threads must sleep this many seconds longer than the measurement takes.
 #define MARGIN_S   0.3
@@ -135,8 +135,9 @@ typedef struct measurement {
   bool is_same_call; // no thread has changed its system call during the measurement
 } measurement;
 
-// Waits until all threads sleep longer than the measurement takes, and then measures. Such a pause occurs, because the
-// threads' pauses double in length. Fails if a thread never pauses long enough, or pauses in an unknown system call.
+// Waits until all threads sleep longer than the measurement takes, and then measures. The threads double the length of
+// each pause, so a pause that is long enough occurs. Fails if a thread never pauses long enough, or pauses in an
+// unknown system call.
 static measurement measure(double duration_s) {
   for (int attempt = 0; attempt < LOOK_LIMIT; attempt++) {
     const double start = now_s();

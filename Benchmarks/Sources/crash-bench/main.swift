@@ -1,7 +1,7 @@
 // crash-bench RELEASE DYNAMIC: compares the cost of a crash with swift-crash-shield and with Swift's own backtracer.
-// One run of the benchmark causes the same crash alternately with both. RELEASE is a directory with crashd and
-// crash-analyse. DYNAMIC is a directory with a crash-maker that uses the dynamic Swift library, which Swift's
-// backtracer requires.
+// One run of the benchmark causes the same crash alternately with both crash reporters. RELEASE is a directory with
+// crashd and crash-analyse. DYNAMIC is a directory with a crash-maker that uses the dynamic Swift library, which
+// Swift's backtracer requires.
 import CrashClient
 import CrashProtocol
 import CrashReport
@@ -101,8 +101,8 @@ func captured(
     environment: ["CRASHSHIELD_SOCKET": daemon.attachSocket, "SWIFT_BACKTRACE": "enable=no"]
   ) { pid in
     reports = try client.awaitProcess(Int(pid)).reports
-    // Take the time when the reply arrives, because it is after the last transaction, which stores the other threads.
-    // The report's `stored_ns` is the time of an earlier transaction, so it is not used.
+    // Take the time when the reply arrives, because the reply arrives after the last transaction, which stores the
+    // other threads. The report's `stored_ns` is the time of an earlier transaction, so it is not used.
     answered_ns = monotonicNow_ns()
   }
   guard let id = reports.first else {

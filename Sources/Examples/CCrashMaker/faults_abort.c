@@ -51,8 +51,8 @@ static FAULT void kill_from_outside(int signal) {
   }
 }
 
-// The kernel chooses the thread that receives the signal. The kernel chooses the first thread if that thread does not
-// block the signal.
+// The kernel chooses the thread that receives a signal for the process. The kernel chooses the first thread if that
+// thread does not block the signal.
 
 FAULT void cs_fault_kill_from_outside(void) {
   kill_from_outside(SIGSEGV);

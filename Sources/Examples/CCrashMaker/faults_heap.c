@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// This size is too large for the per-thread cache, and too small for a separate mapping.
+// A block of this size is too large for the per-thread cache, and too small for a separate mapping.
 #define BLOCK_BYTES 4000
 
 // Returns the address of the size word that precedes a heap block. The lowest bits of the word are flags.

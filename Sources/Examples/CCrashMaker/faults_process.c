@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Crashes the child. This function is separate, so that the child's stack has a frame that is not on the parent's
-// stack.
+// Crashes the forked child, which calls this function. This function is separate, so that the child's stack has a frame
+// that is not on the parent's stack.
 static FAULT void crash_child(void) {
   volatile int *number = opaque_pointer(0);
   *number = 42;

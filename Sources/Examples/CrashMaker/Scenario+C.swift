@@ -47,7 +47,7 @@ extension Scenario {
     }
   }
 
-  /// Creates a scenario whose function is named after it: `null-read` calls `cs_fault_null_read`.
+  /// Creates a scenario that calls the C function of the same name: `null-read` calls `cs_fault_null_read`.
   static func c(
     _ name: String, _ signal: String, _ summary: String, reason: String = "", function: String? = nil,
     _ fault: @escaping @Sendable @convention(c) () -> Void

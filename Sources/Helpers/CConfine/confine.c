@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 // A build with a sanitizer does not limit memory, because sanitizers reserve terabytes of address space for shadow
-// memory. It does not filter system calls, because sanitizers make their own system calls.
+// memory. A build with a sanitizer also does not filter system calls, because sanitizers make their own system calls.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define HAS_SHADOW_MEMORY 1

@@ -53,8 +53,7 @@ static const uint32_t network_calls[] = {
 
 /// These calls fail with EACCES instead of ending the process. libdw searches for other files with these calls, and
 /// works without these files. newfstatat() is in this list because it accepts any path, and a filter cannot read the
-/// path. fstat() of open files uses another system call, as fstat.c explains. libdw searches for other files with these
-/// calls, and works without these files.
+/// path. fstat() of open files uses another system call, as fstat.c explains.
 static const uint32_t path_calls[] = {CS_OLD_PATH_CALLS SYS_openat, SYS_readlinkat, SYS_faccessat, SYS_statx,
                                       SYS_newfstatat};
 

@@ -26,7 +26,7 @@ static bool is_unit_asked(const struct cs_addresses *addresses, Dwarf_Die *die) 
   return false;
 }
 
-/// Reads the units. Returns whether all requested units could be read.
+/// Reads the compilation units of the debug information. Returns whether all requested units could be read.
 static bool read_units(struct cs_image *image, const struct cs_addresses *addresses, const struct cs_buffer *symbols,
                        struct cs_buffer *pieces) {
   struct cs_memo names = {0}, paths = {0};

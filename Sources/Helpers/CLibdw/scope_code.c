@@ -1,9 +1,9 @@
 // Finds the Swift classes that a function names: in its own symbol, in the symbols of its callees, or in the symbols of
 // data that it refers to.
 //
-// Code that uses an object almost always names the object's class. Such code is a method of the class, loads the
-// metadata of the class, or calls a function with the class in its signature. The symbols of the methods, the called
-// functions and the metadata contain the name of the class.
+// Code that uses an object almost always names the object's class. For example, the code is a method of the class,
+// loads the metadata of the class, or calls a function with the class in its signature. The symbols of the methods, the
+// called functions and the metadata contain the name of the class.
 #include "scope.h"
 #include "scope_code_x86_64.h"
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #define CS_CODE_NAMES   512
 #define CS_CODE_CLASSES 16
 #define CS_CODE_DEPTH   8 // maximum of enclosing functions of a closure
-#define CS_CODE_LEAST   8 // minimum length of an enclosing function's name, exclusive
+#define CS_CODE_LEAST   8 // names of enclosing functions must be longer than this
 
 // Names above this length are skipped, because searching each name in every other name would take too long.
 #define CS_CODE_NAME_BYTES 4096
@@ -112,7 +112,7 @@ static void add_names(struct references *references, const struct cs_scope_symbo
 /// Finds the part of mangled names that identifies the class: `4CartC` of `$s4shop4CartCMn`. For a private class, or a
 /// name with word substitutions, the part is everything between `$s` and `Mn`.
 static size_t identifier(const char *name, size_t length, const char **ret_start) {
-  // In a mangled name, a class consists of a number, an identifier of this length, and C.
+  // In a mangled name, a class consists of a number, an identifier of this length, and the letter C.
   for (size_t start = length - 2; start > 1; start--) {
     if (name[start] < '0' || name[start] > '9') continue;
     char *end;

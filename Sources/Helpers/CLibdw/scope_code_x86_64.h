@@ -28,8 +28,8 @@ static inline size_t cs_code_targets(const uint8_t *code, size_t count, uint64_t
 /// Returns SIZE of the last pair `mov esi, SIZE` and `mov edx, ALIGNMENT MASK`, or 0 if the code does not contain such
 /// a pair.
 ///
-/// The last pair belongs to the deallocation of the object. Allocations use the same instructions, but precede it in a
-/// deallocating deinit.
+/// The last pair belongs to the deallocation of the object. Allocations use the same instructions, but in a
+/// deallocating deinit every allocation precedes the deallocation.
 static inline uint32_t cs_code_deallocated(const uint8_t *code, size_t count) {
   uint32_t found = 0;
   for (size_t i = 0; i + 10 <= count; i++) {

@@ -17,7 +17,8 @@
 #define CS_SWIFT_CLASSES    8192 // maximum of classes that are examined in the search for derived classes
 #define CS_SWIFT_NAME_BYTES 256
 
-/// The beginning of a class descriptor. Each reference is an offset from its own address.
+/// The beginning of a class descriptor. Each int32_t member is a relative reference: an offset from the address of the
+/// member.
 struct class_descriptor {
   uint32_t flags;
   int32_t parent, name, access;

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The limit of the tables. The cache file must be smaller than crash-analyse's RLIMIT_FSIZE, and offsets and indexes
-// have 32 bits.
+// The maximum size of one table in bytes. The cache file must be smaller than crash-analyse's RLIMIT_FSIZE, and offsets
+// and indexes have 32 bits.
 #define CS_STORE_LIMIT_BYTES ((size_t)192 << 20)
 
 void *cs_buffer_extend(struct cs_store *store, struct cs_buffer *buffer, size_t count, size_t item_bytes) {

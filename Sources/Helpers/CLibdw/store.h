@@ -16,7 +16,7 @@ struct cs_buffer {
 
 struct cs_index_slot {
   uint32_t hash;
-  uint32_t item_plus_one; // the slot is free if this is at most the index's `forgotten`
+  uint32_t item_plus_one; // the slot is free if this number is at most the index's `forgotten`
 };
 
 /// A hash table of the items of an array.

@@ -1,13 +1,13 @@
 // Finds the function, and the chain of inlined calls, of each piece of a unit's code.
 //
 // The whole tree is visited, even below DIEs without addresses, because swiftc places specializations below modules,
-// and closures below functions without code. libdw's own searches (dwarf_getscopes, dwfl_module_addrdie) do not find a
-// tenth of Swift's inline chains.
+// and closures below functions without code. libdw's own searches (dwarf_getscopes, dwfl_module_addrdie) miss a tenth
+// of Swift's inline chains.
 #include "elf_symbols.h"
 #include "unit.h"
 #include <dwarf.h>
 
-// DIEs below this depth are skipped. Their code belongs to the enclosing node.
+// DIEs below this depth are skipped. The code of skipped DIEs belongs to the enclosing node.
 #define CS_TREE_DEPTH_LIMIT 200
 
 /// The state of visiting the tree.

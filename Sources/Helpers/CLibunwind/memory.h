@@ -11,5 +11,6 @@ const struct cs_snapshot_image *cs_snapshot_image_at(const struct cs_snapshot *s
 /// 0. Returns false if the word is neither in the copy of the stack nor in an image.
 bool cs_snapshot_read_word(const struct cs_snapshot *snapshot, uint64_t address, uint64_t *ret_word);
 
-/// Reads the word at `address` from the stack. Returns false if the word is not complete.
+/// Reads the word at `address` from the stack. Returns false if the stack in the snapshot does not contain the whole
+/// word.
 bool cs_snapshot_read_stack(const struct cs_snapshot *snapshot, uint64_t address, uint64_t *ret_word);

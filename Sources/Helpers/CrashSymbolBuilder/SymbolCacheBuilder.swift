@@ -68,7 +68,7 @@ public enum SymbolCacheBuilder: Sendable {
       hasDebugInformation: symbols.has_debug_info, isIncomplete: symbols.debug_info_damaged)
   }
 
-  /// Returns the functions.
+  /// Returns the functions in the tables of the cache.
   ///
   /// The name of a function is removed if it cannot be demangled.
   ///

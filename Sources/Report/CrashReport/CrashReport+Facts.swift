@@ -7,7 +7,7 @@ extension CrashReport {
 
   /// The origin in the header of a report, such as `on web-3 · release shop@2.4.1 · environment production`.
   ///
-  /// Empty if nothing is known.
+  /// Empty if host, release and environment are unknown.
   var originText: String {
     [machine?.host.map { "on \($0)" }, releaseText].compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: " · ")
   }

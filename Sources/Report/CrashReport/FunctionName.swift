@@ -4,7 +4,7 @@
 /// nested closures of generic functions have names of hundreds of characters. The JSON of a report contains the
 /// complete names.
 public enum FunctionName: Sendable {
-  /// The maximum number of characters.
+  /// The maximum number of characters in a short name.
   public static let limit = 120
 
   /// Returns the name itself, or a shorter form with `…` in place of the omitted parts.

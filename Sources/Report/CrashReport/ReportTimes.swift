@@ -4,7 +4,7 @@
 public struct ReportTimes: Sendable {
   /// Formats a time with its date.
   public var moment: @Sendable (_ time: String) -> String
-  /// Formats a time.
+  /// Formats a time of the report.
   ///
   /// The date is omitted if the time is on the day of the crash.
   public var ofDay: @Sendable (_ time: String, _ crash: String) -> String

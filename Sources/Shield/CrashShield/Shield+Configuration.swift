@@ -53,7 +53,8 @@ extension Shield {
     ///
     /// A report always keeps the runtime error message (`Fatal error: …`), tags and breadcrumbs.
     public enum Memory: Sendable, Equatable {
-      /// No contents. crashd then cannot unwind the stacks again, and the report cannot identify dangling pointers.
+      /// The report keeps no memory contents: crashd cannot unwind the stacks again, and the report cannot identify
+      /// dangling pointers.
       case omitted
       /// All contents except strings: each run of at least four bytes of UTF-8 is overwritten.
       case scrubbed
@@ -64,8 +65,8 @@ extension Shield {
     /// Whether each forked child starts the shield with its parent's settings before `fork` returns:
     /// `CRASHSHIELD_FORK=1`.
     ///
-    /// This costs each child about a millisecond and two threads, even a child that only calls `exec`. Where the
-    /// crashes of only a few children matter, let these children call `Shield.startInForkedChild()` instead.
+    /// Starting the shield costs each child about a millisecond and two threads, even a child that only calls `exec`.
+    /// Where the crashes of only a few children matter, let these children call `Shield.startInForkedChild()` instead.
     public var reattachesForkedChildren = false
 
     /// Creates a configuration; without arguments, all settings come from the environment.

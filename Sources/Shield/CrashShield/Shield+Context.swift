@@ -51,8 +51,8 @@ extension Shield {
   ///
   /// The ring keeps the last 128 breadcrumbs. Message, category and metadata share 232 bytes of UTF-8: a long message
   /// is cut, and a metadata pair that does not fit is dropped. The call is lock-free and may be made from any thread.
-  /// It takes about a hundred nanoseconds, which is cheap enough for each request, but not for each iteration of a
-  /// loop. Does nothing if the shield is not started. Do not put secrets into breadcrumbs.
+  /// The call takes about a hundred nanoseconds, which is cheap enough for each request, but not for each iteration of
+  /// a loop. Does nothing if the shield is not started. Do not put secrets into breadcrumbs.
   ///
   /// ```swift
   /// Shield.addBreadcrumb("GET /cart/42", level: .info, category: "http", metadata: ["request-id": "7F3A"])

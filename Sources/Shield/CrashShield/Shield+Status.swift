@@ -20,7 +20,7 @@ extension Shield {
   public struct ReplacedHandler: Sendable, Equatable {
     /// The number of the signal, such as that of `SIGSEGV`.
     public var signal: Int32
-    /// The new action.
+    /// The action that now applies to the signal.
     public var action: Action
 
     /// What happens when the signal arrives.

@@ -30,9 +30,9 @@ public enum Shield: Sendable {
   /// shared memory ring whose pages become resident when they are used. May be called from any thread.
   ///
   /// - Parameters:
-  ///   - name: The process's name in reports; nil: `configuration.name`.
-  ///   - release: The build, such as `shop@1.4.2`; nil: the release of `configuration`.
-  ///   - environment: The deployment, such as `production`; nil: the environment of `configuration`.
+  ///   - name: The process's name in reports; if nil, `configuration.name` applies.
+  ///   - release: The build, such as `shop@1.4.2`; if nil, the release of `configuration` applies.
+  ///   - environment: The deployment, such as `production`; if nil, the environment of `configuration` applies.
   ///   - configuration: The other settings.
   ///   - onStatusChange: Replaces `configuration.onStatusChange`.
   /// - Returns: The status after the call.
@@ -108,8 +108,8 @@ public enum Shield: Sendable {
   /// The child gets its own ring and registration, and does not call the parent's `onStatusChange`.
   ///
   /// A forked child has no shield until it starts one, and a crash of the child does not change the parent's records.
-  /// This call allocates memory and creates threads. It takes no lock of the loader or the Swift runtime that another
-  /// thread of the parent may have held at the fork.
+  /// This call allocates memory and creates threads. The call takes no lock of the loader or the Swift runtime that
+  /// another thread of the parent may have held at the fork.
   ///
   /// ```swift
   /// try Shield.startInForkedChild()

@@ -13,7 +13,7 @@ enum Liveness {
     return test(line: 1, reason)
   }()
 
-  /// Whether this thread is running the casts of this check.
+  /// Whether this thread is running a test cast of `Liveness` instead of a cast of the program.
   static var isTested: Bool { ImplicitGuards.isProbed }
 
   /// Runs the body as a check: a failing cast is recorded only for the self-test check that uses this line number.

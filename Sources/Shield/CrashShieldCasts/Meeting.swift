@@ -1,5 +1,5 @@
-// Functions that CShimCasts calls for a failed forced cast. They create metatypes from the runtime's metadata. Before
-// any fallback value is stored, Liveness.swift checks that the runtime's metadata has the expected layout.
+// Functions that CShimCasts calls for a failed forced cast. The functions create metatypes from the runtime's metadata.
+// Before any fallback value is stored, Liveness.swift checks that the runtime's metadata has the expected layout.
 internal import CShimCasts
 internal import CrashShieldGuards
 

@@ -8,9 +8,9 @@ extension MainActor {
   /// fault as `isolation`.
   ///
   /// Replaces `MainActor.assumeIsolated`, which ends the process on another thread. Bodies from one thread run in the
-  /// order of their calls. The call does not wait for the body. If the main queue has not run the body after a second,
-  /// a second incident is recorded. This delay occurs in a server whose main thread does other work. Under `off` and
-  /// `observe`, the guard behaves like `assumeIsolated`.
+  /// order of their calls. The call does not wait for the body. If the main queue has not run the body within one
+  /// second, another incident is recorded. The main queue is late, for example, in a server whose main thread does
+  /// other work. Under `off` and `observe`, the guard behaves like `assumeIsolated`.
   public static func shieldedRun(
     fileID: StaticString = #fileID, line: UInt = #line, _ body: @escaping @MainActor @Sendable () -> Void
   ) {

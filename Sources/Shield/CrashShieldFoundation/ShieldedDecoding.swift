@@ -74,7 +74,7 @@ public struct ShieldedMembers<Value: Decodable>: Decodable {
   }
 }
 
-/// A member that is nil if it is invalid.
+/// A member of a JSON object, which becomes nil if its JSON is invalid.
 ///
 /// Replaces an optional, which is nil for a missing member, but whose decoding throws for an invalid member. An invalid
 /// member is recorded as `json`; a null or missing member is not a fault. Under `off` and `observe`, decoding throws

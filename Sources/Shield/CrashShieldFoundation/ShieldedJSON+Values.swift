@@ -91,7 +91,9 @@ extension ShieldedJSON {
     or value: @autoclosure () -> Bool, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Bool { bool(fileID: fileID, line: line) ?? value() }
 
-  /// Returns the result of `read`, or if it is nil, records the fault and returns the converted value or nil.
+  /// Returns the result of `read`.
+  ///
+  /// If the result is nil, records the fault and returns the converted value or nil.
   private func value<Plain, Value>(
     plain: Plain.Type, _ fileID: StaticString, _ line: UInt, _ read: (JSONNode) -> Value?
   ) -> Value? {

@@ -76,8 +76,8 @@ public enum GuardPages: Sendable {
     var name = _typeName(type, qualified: true)
     if hasElements(type) { throw .tailAllocated(name) }
     let metadata = unsafe metadata(type)
-    // Invariant: at these offsets, the metadata of a class has the size and the alignment of its instances. The runtime
-    // layout probe has checked the offsets (`Shield.danglingUnavailableReason`).
+    // Invariant: the metadata of a class has the size of its instances at offset 24, and their alignment mask at offset
+    // 28. The runtime layout probe has checked both offsets (`Shield.danglingUnavailableReason`).
     let bytes = unsafe metadata.load(fromByteOffset: 24, as: UInt32.self)
     let alignment = unsafe UInt32(metadata.load(fromByteOffset: 28, as: UInt16.self)) + 1
     let result = name.withUTF8 { text in

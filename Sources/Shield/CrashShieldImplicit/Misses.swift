@@ -5,7 +5,7 @@
 internal import CShimQuarantine
 internal import CrashShieldGuards
 
-/// The operation that failed.
+/// The arithmetic operation that failed.
 @usableFromInline
 enum Operation: UInt8, Sendable {
   case sum, difference, product, quotient, remainder, negation

@@ -42,8 +42,8 @@ public struct ShieldService: Service {
   init(
     around services: [any Service], metrics: MetricsRun?, drain: QuarantineDrain, note: ShutdownNote, logger: Logger
   ) {
-    // A group ends its services in reverse order: first the note, then the server's services, the drain and the
-    // metrics.
+    // A group ends its services in reverse order: first the shutdown note, then the server's services, the drain and
+    // the metrics.
     let first: [any Service] = metrics.map { [$0, drain] } ?? [drain]
     self.services = first + services + [note]
     self.logger = logger

@@ -58,8 +58,8 @@ public final class ShieldMetrics: Sendable {
   }
 
   private func tell(_ told: inout Told) {
-    // The counters are read inside the lock, so that of two concurrent callers, the one that publishes later has the
-    // later reading.
+    // Read the counters inside the lock: of two concurrent callers, the caller that publishes last then also has the
+    // newest values.
     let reading = read()
     for (key, count) in reading.counts {
       let more = count - told.counts[key, default: 0]

@@ -67,7 +67,7 @@ static bool set(CURL *curl, const struct cs_http_request *request, struct curl_s
 /// Returns NULL if memory is exhausted.
 static struct curl_slist *make_headers(const char *text) {
   // Disable the Expect header with an empty one. Without this option, libcurl sends `Expect: 100-continue` before a
-  // large body. It then waits a second for the answer of a server that does not support this header.
+  // large body. libcurl then waits a second for the answer of a server that does not support this header.
   struct curl_slist *list = curl_slist_append(NULL, "Expect:");
   char *copy = strdup(text);
   char *rest = NULL;

@@ -51,8 +51,8 @@ static int open_named(const char *path, int *ret_descriptor) {
   return open_place(place, ret_descriptor);
 }
 
-// Whether crashd was dumpable before a thread first changed its user. The value is read only once. The kernel clears
-// the attribute at each change of the user, and several threads may change their user at the same time.
+// Whether crashd was dumpable before a thread first changed its user. The value is read only once, because the kernel
+// clears the attribute at each change of the user. Several threads may change their user at the same time.
 static pthread_once_t dumpable_once = PTHREAD_ONCE_INIT;
 static int dumpable;
 

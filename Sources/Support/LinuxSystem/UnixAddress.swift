@@ -26,7 +26,7 @@ public struct UnixAddress: Sendable {
       return nil
     }
     address.sun_family = sa_family_t(AF_UNIX)
-    // Invariant: the check above ensures that the path and its zero byte fit into sun_path.
+    // Invariant: the length check of this initializer ensures that the path and its zero byte fit into sun_path.
     unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
   }
 

@@ -7,8 +7,9 @@ public enum SocketPath: Sendable {
   /// If `option` is nil, returns the first of these paths that is available: the value of `CRASHD_SOCKET`, the socket
   /// of the system's crashd if it exists, or the socket of the user's crashd.
   ///
-  /// `XDG_RUNTIME_DIR` is used only if it belongs to the caller's effective user and no other user can write into it.
-  /// After `su`, `XDG_RUNTIME_DIR` may name the directory of another user, whose daemon is untrusted.
+  /// The socket of the user's crashd is in `XDG_RUNTIME_DIR`. The variable is used only if the directory belongs to the
+  /// caller's effective user and no other user can write into it. After `su`, `XDG_RUNTIME_DIR` may name the directory
+  /// of another user, whose daemon is untrusted.
   public static func find(option: String?, environment: [String: String]) -> String {
     find(option: option, environment: environment, systemDirectory: "/run")
   }

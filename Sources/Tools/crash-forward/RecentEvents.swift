@@ -1,6 +1,6 @@
 import CrashReport
 
-/// The most recent crashes that a sink sent, which it uses to skip duplicates.
+/// The most recent crashes that a sink sent, which the sink uses to skip duplicates.
 ///
 /// crashd sends a report again when it has more details, or after a lost acknowledgement.
 struct RecentEvents {

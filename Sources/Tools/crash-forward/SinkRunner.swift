@@ -87,7 +87,7 @@ public struct SinkRunner: Sendable {
     }
   }
 
-  /// Follows one stream.
+  /// Reads the events of one stream and delivers them, until the stream ends or a stop is requested.
   ///
   /// Returns true if a stop was requested.
   private mutating func follow() throws(ClientError) -> Bool {

@@ -1,7 +1,7 @@
 import CrashShieldGuards
 
 extension Operation {
-  /// The guards G3 to G6: changes of lists, counts, and creation of collections.
+  /// The guards G3 to G6 of docs/guards.md: changes of lists, counts, and creation of collections.
   static let changes: [Operation] = [
     Operation("G3 a[i] = x") { input in
       var numbers = input.numbers

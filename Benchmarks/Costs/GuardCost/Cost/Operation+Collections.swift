@@ -64,8 +64,8 @@ extension Operation {
       }
       return found.count
     },
-    // The limit is higher than three times the plain operation, because the guard retains a string or a row that the
-    // plain operation only reads.
+    // The limit is higher than three times the plain operation's cost, because the guard retains a string or a row that
+    // the plain operation only reads.
     Operation("G1 a[i] of texts, default", .looked) { input in
       let texts = input.texts
       var sum = 0
@@ -214,7 +214,7 @@ extension Operation {
 
   /// G2.
   static let ranges: [Operation] = [
-    // The limit is higher than three times the plain operation, because the guard retains a slice that the plain
+    // The limit is higher than three times the plain operation's cost, because the guard retains a slice that the plain
     // operation only reads.
     Operation("G2 a[i..<j]", .looked) { input in
       let numbers = input.numbers

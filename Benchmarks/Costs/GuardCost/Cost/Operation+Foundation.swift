@@ -24,7 +24,7 @@ private struct Objects: @unchecked Sendable {
 }
 
 extension Operation {
-  /// The guards G9 and G25 to G27.
+  /// The guards G9 and G25 to G27 of docs/guards.md.
   static let foundation: [Operation] = [
     Operation("G9 json[\"a\"]! as! String") { input in
       let json: Any = opaque(Objects.shared.json)

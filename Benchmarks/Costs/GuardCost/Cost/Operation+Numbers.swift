@@ -1,7 +1,7 @@
 import CrashShieldGuards
 
 extension Operation {
-  /// The guards G14, G15 and G16.
+  /// The guards G14, G15 and G16 of docs/guards.md.
   static let numbers: [Operation] = [
     Operation("G14 a + b", .time) { input in
       var sum = 0

@@ -23,7 +23,7 @@ private actor Counter {
 private final class Cache: Sendable {}
 
 extension Operation {
-  /// The guards G12 and G21 to G24.
+  /// The guards G12 and G21 to G24 of docs/guards.md.
   static let services: [Operation] = [
     Operation("G12 post, observed") { input in
       let center = NotificationCenter()

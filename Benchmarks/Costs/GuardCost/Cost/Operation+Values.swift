@@ -46,8 +46,8 @@ extension Operation {
       for value in input.optionalTexts { texts.append(value.shielded(or: "")) }
       return texts.count
     },
-    // The limit is higher than three times the plain operation, because the guard retains a string that the plain
-    // operation only reads.
+    // The limit is higher than three times the plain operation's cost, because the guard retains a string that the
+    // plain operation only reads.
     Operation("G7 x! of texts, default, in order", .looked) { input in
       var sum = 0
       for value in input.optionalTexts { sum &+= value!.utf8.count }
@@ -138,8 +138,8 @@ extension Operation {
       for value in input.anyDogs { sum &+= Shield.cast(value, to: Dog.self)?.age ?? 0 }
       return sum
     },
-    // The limit is higher than three times the plain operation, because the plain operation only compares two pointers.
-    // The guard retains the object during the check.
+    // The limit is higher than three times the plain operation's cost, because the plain operation only compares two
+    // pointers. The guard also retains the object during the check.
     Operation("G8 class as! its subclass", .looked) { input in
       var sum = 0
       for value in input.animals { sum &+= (value as! Dog).age }
@@ -169,7 +169,7 @@ extension Operation {
     },
   ]
 
-  /// The guards G17, G18, G19 and G20.
+  /// The guards G17, G18, G19 and G20 of docs/guards.md.
   static let checks: [Operation] = [
     Operation("G17 try! f(), or") { input in
       var sum = 0

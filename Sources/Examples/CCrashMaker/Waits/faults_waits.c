@@ -96,8 +96,8 @@ static void do_nothing(int signal) {
   (void)signal;
 }
 
-// Returns whether the thread waits on a futex. In these scenarios, the thread waits on a futex only after the crash of
-// another thread stopped it.
+// Returns whether the thread waits on a futex. In the scenarios of this file, the thread waits on a futex only after
+// the crash of another thread stopped it.
 static bool is_on_futex(int tid) {
   char path[64];
   char text[128];
@@ -109,9 +109,9 @@ static bool is_on_futex(int tid) {
   return strstr(text, "futex") != NULL;
 }
 
-// Blocks in vfork, so that this thread does not handle signals. The crash handler waits for this thread until its
-// timeout. During this time, the handler also stops threads that get little processor time. Under ThreadSanitizer,
-// vfork is a fork, which does not block the thread.
+// Blocks in vfork, so that this thread does not handle signals. The crash handler waits for this thread until the
+// handler's timeout. During this time, the handler also stops threads that get little processor time. Under
+// ThreadSanitizer, vfork is a fork, which does not block the thread.
 static void *wait_for_child(void *unused) {
   int ends[2] = {-1, -1};
   char byte = 0;
@@ -190,7 +190,7 @@ typedef struct waiting {
 
 static FAULT void *cs_fault_beside_waiting(void *context) {
   const waiting *other = context;
-  // Require that the thread is asleep twice in a row, because it may sleep briefly before it reaches the call.
+  // Require that the thread is asleep twice in a row, because the thread may sleep briefly before it reaches the call.
   for (int seen = 0; !other->is_busy && seen < 2;) {
     usleep(2000);
     seen = is_asleep(other->tid) ? seen + 1 : 0;

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Returns `value` in a way that the optimizer cannot compute, so that it cannot remove the fault.
+// Returns `value` in a way that the optimizer cannot compute, so that the optimizer cannot remove the fault.
 int64_t cs_opaque(int64_t value);
 
 // Memory: faults_memory.c

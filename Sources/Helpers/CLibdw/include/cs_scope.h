@@ -19,8 +19,8 @@
 // "B HEX" contains the code bytes before the address, at most CS_SCOPE_CODE_BYTES.
 //
 // "C SIZE NAME" is a Swift class whose name occurs in the function's symbols or references. NAME is the linkage name of
-// the class, and SIZE the size of an instance. "D SIZE" entries after it are the instance sizes of derived classes. C
-// and D entries are in the separate description that cs_scope_describe_classes() writes.
+// the class, and SIZE the size of an instance. "D SIZE" entries after a C entry are the instance sizes of derived
+// classes. C and D entries are in the separate description that cs_scope_describe_classes() writes.
 #pragma once
 
 #include "cs_libdw.h"

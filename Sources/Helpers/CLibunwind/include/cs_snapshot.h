@@ -46,7 +46,7 @@ enum cs_snapshot_found {
 enum cs_snapshot_stop {
   CS_SNAPSHOT_STOP_END = 0,       // unwinding reached the outermost frame
   CS_SNAPSHOT_STOP_LIMIT = 1,     // the array of frames is full
-  CS_SNAPSHOT_STOP_NO_CALLER = 2, // a word or a table was missing, or the caller was invalid
+  CS_SNAPSHOT_STOP_NO_CALLER = 2, // a word of the stack or an unwind table was missing, or the caller was invalid
   CS_SNAPSHOT_STOP_LOOP = 3,      // the stack pointer did not increase from a frame to its caller
 };
 

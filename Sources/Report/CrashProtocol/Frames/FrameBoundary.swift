@@ -17,7 +17,7 @@ package struct FrameBoundary: Sendable {
   /// The number of unconsumed bytes that were already searched and contain no separator.
   @usableFromInline var searched = 0
 
-  /// Creates a search for frames of at most `limit` bytes.
+  /// Creates a finder for frames of at most `limit` bytes.
   ///
   /// The limit does not include the separator.
   package init(limit: Int, separator: UInt8 = 0) {

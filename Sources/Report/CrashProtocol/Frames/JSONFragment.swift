@@ -37,7 +37,7 @@ package struct JSONFragment: Encodable, Sendable, Equatable {
 
   /// Encodes a placeholder, which `FragmentList` later replaces with the bytes.
   /// - Throws: `EncodingError` if the encoder has no `FragmentList`, because the encoder would escape the bytes.
-  /// - Throws: `EncodingError` if the encoder has no `FragmentList`, because it would escape the bytes.
+  /// - Throws: `EncodingError` if the encoder has no `FragmentList`, because the encoder would escape the bytes.
   package func encode(to encoder: any Encoder) throws {
     guard let list = encoder.userInfo[FragmentList.key] as? FragmentList else {
       throw EncodingError.invalidValue(

@@ -28,7 +28,7 @@ package enum Methods {
 
   /// All methods.
   ///
-  /// Each `Methods+….swift` file lists the methods that it defines.
+  /// Each `Methods+….swift` file contains the list of the methods that the file defines.
   package static let all: [any Method.Type] = ofReports + ofIncidents + ofSubscribers + ofService
 }
 

@@ -32,7 +32,7 @@ public struct DanglingClass: Codable, Sendable, Equatable {
     public var bytes: Double
     /// How long an object stays in the quarantine.
     ///
-    /// Nil means that it never leaves.
+    /// Nil means that an object never leaves the quarantine.
     public var horizonSeconds: Double?
     /// The probability that the quarantine detects an access.
     ///

@@ -131,13 +131,13 @@ public struct DanglingPolicyReport: Codable, Sendable, Equatable {
   public var releasedClasses: [String]
   /// Whether all classes that the program itself defines are protected.
   ///
-  /// All classes are protected if the program's crashes named no class.
+  /// This is the case if the program's crashes named no class.
   public var includesOwnClasses: Bool
   /// The number of attached processes.
   public var processes: Int
   /// The number of processes that have applied the policy.
   public var applied: Int
-  /// The reasons why the other processes rejected the policy, by class.
+  /// The reasons why processes rejected the policy, by class.
   public var refusals: [String: String]
   /// The counts of the last days with events.
   ///

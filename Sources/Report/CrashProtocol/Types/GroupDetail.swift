@@ -1,6 +1,6 @@
 /// A group with its crashes by build and by day.
 ///
-/// The detail includes all users whose crashes the caller can read.
+/// The detail includes the crashes of all users that the caller can read.
 public struct GroupDetail: Codable, Sendable, Equatable {
   /// The crashes of one build.
   public struct Build: Codable, Sendable, Equatable {

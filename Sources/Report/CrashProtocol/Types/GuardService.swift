@@ -8,7 +8,7 @@ public struct GuardService: Codable, Sendable, Equatable {
   public var program: String
   /// The mode (`off`, `observe` or `absorb`) of guards at call sites, for each kind that the operator has set.
   ///
-  /// The program decides the mode of the other kinds.
+  /// For a kind that the operator has not set, the program decides the mode.
   public var modes: [String: String]
   /// The mode of implicit protections, for each kind that the operator has set.
   ///
@@ -18,7 +18,7 @@ public struct GuardService: Codable, Sendable, Equatable {
   public var processes: Int
   /// The number of processes that have applied the modes.
   public var applied: Int
-  /// The reason why one of the other processes rejected the modes.
+  /// The reason why a process rejected the modes.
   public var refusal: String?
 
   /// Creates a value from its parts.

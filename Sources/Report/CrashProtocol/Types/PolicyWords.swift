@@ -23,7 +23,7 @@ extension DanglingPolicyReport {
     /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// There is no override: the alarm and the rule for lowering the level decide.
+    /// There is no override: an alarm raises the level, and the stop rule of crashd lowers the level.
     public static let automatic = Self("automatic")
     /// The level is always raised.
     public static let on = Self("on")

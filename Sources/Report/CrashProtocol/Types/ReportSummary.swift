@@ -4,7 +4,7 @@ package import CrashReport
 public struct ReportSummary: Codable, Sendable, Equatable {
   /// The cursor of the report in the store.
   ///
-  /// A list can be continued after the report if this cursor is passed as `ListQuery.before`.
+  /// To continue a list after this report, pass the cursor as `ListQuery.before`.
   public var cursor: String
   /// The id of the report.
   public var id: String

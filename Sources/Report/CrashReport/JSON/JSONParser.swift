@@ -55,7 +55,7 @@ package struct JSONParser<Value: JSONBuildable> {
   ///   - depth: The maximum nesting depth of arrays and objects.
   ///   - isStreamSafe: Whether to refuse long sequences of combining marks. Every call of `==` or `hash` on a `String`
   ///     sorts its combining marks, which is slow for long sequences.
-  /// - Returns: The value.
+  /// - Returns: The parsed value.
   /// - Throws: `JSONProblem`.
   package static func parse(_ bytes: [UInt8], depth: Int, isStreamSafe: Bool = false) throws(JSONProblem) -> Value {
     var parser = JSONParser(bytes: bytes, depth: depth, isStreamSafe: isStreamSafe)

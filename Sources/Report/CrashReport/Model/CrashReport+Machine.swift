@@ -32,7 +32,7 @@ extension CrashReport {
     public var id: String
     /// The container runtime, such as `docker`, `containerd`, `cri-o` or `podman`.
     ///
-    /// Nil if it cannot be derived from `source`.
+    /// Nil if the runtime cannot be derived from `source`.
     public var runtime: String?
     /// The file in which crashd found the id: `cgroup` or `mountinfo`.
     public var source: String

@@ -2,7 +2,7 @@
 ///
 /// crashd stores, streams and shows reports in this form. The keys in JSON are the names of the properties. A key is
 /// never renamed or removed. Later versions add keys, and readers must ignore unknown keys. The keys of the first
-/// schema version are always present. The value of such a key is null if the value is unknown.
+/// schema version are always present. A key of the first version has the value null if the value is unknown.
 public struct CrashReport: Codable, Sendable, Equatable {
   /// The current version of this schema.
   public static let currentSchema = 1
@@ -27,8 +27,8 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var diagnosis: Diagnosis
   /// The crashed threads, followed by the threads that did not crash.
   ///
-  /// The first thread is the one whose signal ended the process. If no signal of a thread ended the process, it is the
-  /// thread that crashed first. The other crashed threads follow in the order of their crashes.
+  /// The first thread is the one whose signal ended the process. If no signal of a thread ended the process, the first
+  /// thread is the thread that crashed first. The other crashed threads follow in the order of their crashes.
   public var threads: [CrashedThread]
   /// The images that were loaded, sorted by address.
   public var images: [Image]
@@ -76,7 +76,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var incidentsOmitted: Int?
   /// The lines that the Swift runtime had printed before this crash.
   ///
-  /// Nil if it had printed nothing.
+  /// Nil if the runtime had printed nothing.
   ///
   /// These lines are never the cause of the crash. For example, a warning about a leaked continuation may be a day old.
   public var earlierRuntimeWarnings: [String]?
@@ -93,7 +93,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var isPreliminary: Bool?
   /// The value of the program's annotation `release`.
   ///
-  /// Nil if it is not set, and in reports of a crashd version without this property.
+  /// Nil if the annotation is not set, and in reports of a crashd version without this property.
   public var release: String?
   /// The value of the program's annotation `environment`.
   public var environment: String?
@@ -326,9 +326,8 @@ extension CrashReport {
       self.field = field
     }
 
-    /// The class of the object.
+    /// The class of the object; if it is unknown, the class that the code expects.
     ///
-    /// If it is unknown, the class that the code expects.
     public var objectClass: String? { className ?? expectedClass }
 
     /// A readable class: `shop.Session`, or `Session, as the code expects`.

@@ -64,8 +64,8 @@ extension CrashReport {
       try container.encode(frames, forKey: .frames)
       try container.encodeIfPresent(framesOmitted, forKey: .framesOmitted)
       try container.encodeIfPresent(framesBeforeGap, forKey: .framesBeforeGap)
-      // The registers are encoded as strings instead of addresses. A comment in `Frame.encode(to:)` explains why that
-      // is faster.
+      // The registers are encoded as strings instead of addresses. A comment in `Frame.encode(to:)` explains why
+      // strings are faster.
       try container.encode(registers.mapValues(\.description), forKey: .registers)
       try container.encodeIfPresent(silence, forKey: .silence)
       try container.encodeIfPresent(task, forKey: .task)
@@ -153,7 +153,7 @@ extension CrashReport {
     public var image: String?
     /// Whether the compiler inlined the function.
     ///
-    /// Its code is part of the next frame that is not inlined.
+    /// The code of an inlined function is part of the next frame that is not inlined.
     public var isInline: Bool
     /// Whether the frame is an async caller.
     ///

@@ -9,7 +9,7 @@ extension CrashReport {
 
     /// An unreported exit, that is, an exit without a crash record.
     ///
-    /// Its report has no threads, registers or frames.
+    /// The report of an unreported exit has no threads, registers or frames.
     public static let silent = Kind(rawValue: "silent")
   }
 
@@ -26,11 +26,12 @@ extension CrashReport {
     /// The number of OOM kills in this control group after the process was last seen running; nil if unknown.
     public var oomKills: Int?
 
-    /// Whether one of these OOM kills may have hit this process; nil if none can have hit it.
+    /// Whether one of the OOM kills in `oomKills` may have hit this process; nil if none can have hit it.
     public var oomVictim: Bool?
-    /// The number of processes in the control group that these OOM kills may have hit, including this process.
+    /// The number of processes in the control group that the OOM kills in `oomKills` may have hit, including this
+    /// process.
     ///
-    /// Nil if no processes can have been hit.
+    /// Nil if the kills cannot have hit any process.
     public var oomCandidates: Int?
     /// Whether the process had crashed before.
     ///

@@ -69,8 +69,8 @@ extension IncidentReport {
 
   /// The kind of an incident.
   ///
-  /// For a guard, the kind is a `ShieldKind`. For contained work, it is `trap`. For other sources, it is one of the
-  /// values below. For a kind that this version does not define, the value is its number.
+  /// For a guard, the kind is a `ShieldKind`. For contained work, it is `trap`. For other sources, the kind is one of
+  /// the values below. For a kind that this version does not define, the value is its number.
   public struct Kind: OpenEnum {
     /// The value as a string, as in JSON.
     public let rawValue: String

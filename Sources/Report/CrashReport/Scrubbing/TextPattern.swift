@@ -14,7 +14,7 @@ struct TextPattern: Sendable {
   enum Step: Sendable {
     /// Consumes the next byte and continues with the next step, if the byte is in the set.
     case take(Bytes)
-    /// Continues with both steps at the same position.
+    /// Continues with both given steps at the same position, and consumes no byte.
     case split(Int, Int)
     case jump(Int)
     case start

@@ -1,8 +1,8 @@
 /// Scrubs command lines. The scrubber replaces the values of options, variables and headers whose names mark secrets,
 /// and the user information in URLs.
 ///
-/// The scrubber only splits words. The scrubber does not parse the options of specific programs. Therefore it does not
-/// detect `-pVALUE`, or a secret whose name is not in the list.
+/// The scrubber only splits words. The scrubber does not parse the options of specific programs. Therefore the scrubber
+/// does not detect `-pVALUE`, or a secret whose name is not in the list.
 extension TextScrubber {
   /// Scrubs arguments, and joins them with blanks.
   ///
@@ -47,7 +47,7 @@ extension TextScrubber {
       }
       let (text, follows) = scrub(part: Self.withoutUserInfo(word))
       result += text
-      // The value of a header may consist of several words, so the rest is scrubbed.
+      // The value of a header may consist of several words, so the rest of the argument is scrubbed.
       if follows == .values, !rest.isEmpty { return result + " " + Self.mark }
       isValue = follows != .text
     }

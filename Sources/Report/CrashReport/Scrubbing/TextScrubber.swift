@@ -1,7 +1,7 @@
 /// Scrubs strings according to the privacy rules.
 ///
-/// This type scrubs single strings, and classifies the keys of a report. An extension in CrashProtocol applies it to
-/// the JSON of a whole report.
+/// This type scrubs single strings, and classifies the keys of a report. An extension in CrashProtocol applies the
+/// scrubber to the JSON of a whole report.
 public struct TextScrubber: Sendable {
   /// The replacement for scrubbed parts of a string.
   public static let mark = "[scrubbed]"

@@ -9,15 +9,16 @@
   /// Runs the jobs of one task and of its child tasks on one thread.
   ///
   /// Jobs that arrive after the thread ended or trapped run on the global executor. Jobs that are not tasks run on the
-  /// global executor as well. An example is a job of an actor that the task calls. Such a job may also run code for the
-  /// actor's other callers. A trap in that code must not be contained as if the isolated work had trapped.
+  /// global executor as well. An example is a job of an actor that the task calls. The job of an actor may also run
+  /// code for the actor's other callers. A trap in code for another caller must not be contained as if the isolated
+  /// work had trapped.
   @safe
   final class IsolatedExecutor: TaskExecutor, @unchecked Sendable {
     private struct State {
       var jobs: [UnownedJob] = []
       /// No further job will be enqueued; the thread ends when the queue is empty.
       var isClosed = false
-      /// The thread has ended.
+      /// The thread has ended, and runs no further jobs.
       var isAbandoned = false
     }
 

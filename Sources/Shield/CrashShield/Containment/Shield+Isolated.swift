@@ -45,12 +45,12 @@ extension Shield {
   /// - The shield is not started, or another handler has replaced the shield's handler.
   ///
   /// In some cases a trap is contained, but another thread may then wait forever. One case is work that holds a lock of
-  /// the program, or that is initializing a static variable of a C++ function. With the static standard library, this
-  /// also applies to a trap in a block that Dispatch runs, or in a cancellation handler that a task group calls.
-  /// Further limits:
+  /// the program, or that is initializing a static variable of a C++ function. With the static standard library,
+  /// another thread may also wait after a trap in a block that Dispatch runs, or in a cancellation handler that a task
+  /// group calls. Further limits:
   /// - For a contained trap, the shield does not call a SIGILL handler that the program installed before the shield.
-  /// - `exit()` works while threads that trapped exist. Its callbacks (`atexit`, C++ destructors) must not wait for
-  ///   locks or objects that these threads hold.
+  /// - `exit()` works while threads that trapped exist. The callbacks of `exit()` (`atexit`, C++ destructors) must not
+  ///   wait for locks or objects that these threads hold.
   /// - Synchronous work runs on a thread without a task: it has no task-local values, and `Task.isCancelled` is always
   ///   false.
   ///
@@ -69,14 +69,14 @@ extension Shield {
   /// Runs asynchronous work on a thread of its own, where a Swift trap ends the work but not the process.
   ///
   /// The limits of the synchronous function apply. The work and its child tasks share the thread. **Calls to actors are
-  /// not isolated**: the code of an actor that the work calls runs on the actor's own executor, and a trap in that code
-  /// ends the process. A trap in a task that is not a child of the work also ends the process. A task that has trapped
-  /// never ends, and its continuations are not resumed.
+  /// not isolated**: the code of an actor that the work calls runs on the actor's own executor. A trap in the actor's
+  /// code ends the process. A trap in a task that is not a child of the work also ends the process. A task that has
+  /// trapped never ends, and its continuations are not resumed.
   ///
   /// **After a trap, the other tasks of the work continue without isolation**, although the caller already received
   /// `ShieldFault.trapped`. The other tasks are the child tasks, the parent and the siblings of the task that trapped.
-  /// They are cancelled, and run on Swift's own threads, where their next trap ends the process. Their results are
-  /// lost. The work's cancellation handlers run after the caller has resumed.
+  /// The other tasks are cancelled, and run on Swift's own threads, where their next trap ends the process. The results
+  /// of the other tasks are lost. The work's cancellation handlers run after the caller has resumed.
   ///
   /// Cancelling the caller's task cancels the work; the caller still waits for it.
   ///
@@ -114,7 +114,8 @@ extension Shield {
         task.cancel()
       }
     #else
-      // This platform has no containment: run the work directly. `containmentUnavailableReason` reports this.
+      // This platform has no containment: run the work directly. `containmentUnavailableReason` reports that
+      // containment is missing.
       return try await work()
     #endif
   }
@@ -130,9 +131,9 @@ extension Shield {
 
   /// The reason why `isolated` cannot contain traps in this process; nil if it can.
   ///
-  /// Containment has to distinguish the code of the C library and the Swift runtime from the program's code. This is
-  /// impossible, for example, in an executable that links the C library statically. In such a process each trap ends
-  /// the process, as it would without `isolated`. May be used from any thread.
+  /// Containment has to distinguish the code of the C library and the Swift runtime from the program's code. The
+  /// distinction is impossible, for example, in an executable that links the C library statically. In such a process
+  /// each trap ends the process, as it would without `isolated`. May be used from any thread.
   public static var containmentUnavailableReason: String? {
     // Invariant: the C string is valid until the process ends.
     unsafe cs_shim_contained_obstacle().map { unsafe String(cString: $0) }

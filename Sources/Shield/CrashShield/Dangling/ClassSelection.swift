@@ -28,8 +28,8 @@ extension Shield {
   /// try Shield.protect(.module("App"), policy: .zero)
   /// ```
   ///
-  /// Call this function when the program starts. It reads the type records of all images once, which takes some
-  /// milliseconds for a large server, and creates the metadata of each selected class.
+  /// Call this function when the program starts. The function reads the type records of all images once, which takes
+  /// some milliseconds for a large server. It also creates the metadata of each selected class.
   ///
   /// - Throws: `ProtectionError.unavailable`. A class that cannot be protected is listed in the result instead.
   @discardableResult

@@ -10,7 +10,7 @@ public enum DanglingPolicy: Sendable, Equatable, CaseIterable {
   ///
   /// An access finds the object intact, and the objects that it refers to stay alive. Do not use this policy for
   /// classes whose deinit must run at once. One example is a deinit that ends a transaction. Another example is a
-  /// deinit that unregisters the object from a timer or a C library: a later callback of this timer or library would be
+  /// deinit that unregisters the object from a timer or a C library. A later callback of this timer or library would be
   /// recorded as a use-after-free.
   case absorb
   /// Runs the deinit at once and sets the fields to empty values; virtual calls return zero, false, nil or an empty

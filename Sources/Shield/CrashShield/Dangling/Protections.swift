@@ -17,7 +17,7 @@ final class Protections: Sendable {
     var limit: Int
   }
 
-  /// A request for a class.
+  /// The content of a request about one class.
   enum Word: Sendable, Equatable {
     case protects(Setting)
     case refuses
@@ -77,8 +77,8 @@ extension Protections {
   /// Records crashd's request for a class, by the address of its metadata, and applies it.
   func remote(_ metadata: UInt, _ word: Word, isOperator: Bool, round: UInt32) -> Outcome {
     state.withLock { state in
-      // The latest request of a round replaces the earlier requests. crashd first sends the request for all classes,
-      // and then the more specific requests for named classes.
+      // Requests arrive in rounds of messages; within a round, the latest request replaces the earlier requests. crashd
+      // first sends the request for all classes, and then the more specific requests for named classes.
       if isOperator {
         state.entries[metadata, default: Entry()].operators = RemoteWord(word: word, round: round)
       } else {
@@ -105,7 +105,7 @@ extension Protections {
     applyStacks()
   }
 
-  /// Drops crashd's requests that are not of this round.
+  /// Drops those requests of crashd that the current round of messages does not contain.
   /// - Returns: The number of classes that lost a request.
   func sweep(round: UInt32) -> Int {
     let (stale, wasOff) = state.withLock { state in
@@ -136,7 +136,7 @@ extension Protections {
 extension Protections {
   private struct RemoteWord {
     var word: Word
-    /// The round of crashd's messages that contained the request.
+    /// The number of the round of crashd's messages that contained the request.
     var round: UInt32
   }
 

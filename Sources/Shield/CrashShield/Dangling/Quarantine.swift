@@ -16,8 +16,9 @@ private final class Probe: Sendable {
 
   init(one: Int32) { self.one = one }
 
-  /// The object is global because it must be on the heap: the compiler may put a local object on the stack, and a
-  /// constant object into the executable.
+  /// The object is global because it must be on the heap.
+  ///
+  /// The compiler may put a local object on the stack, and a constant object into the executable.
   static let instance = Probe(one: getpid())
 }
 
@@ -68,7 +69,7 @@ package enum Quarantine {
     let result = unsafe cs_quarantine_list(metadata, setting.policy.code, limit)
     switch result {
     case .CS_QUARANTINE_OK: return
-    // Invariant: the C code sets this string before it returns this code.
+    // Invariant: the C code sets the reason string before it returns `CS_QUARANTINE_UNAVAILABLE`.
     case .CS_QUARANTINE_UNAVAILABLE: throw .unavailable(unsafe String(cString: cs_quarantine_unavailable()))
     case .CS_QUARANTINE_FULL: throw .tooManyClasses(unsafe name(of: metadata))
     case .CS_QUARANTINE_READ_ONLY: throw .readOnlyMetadata(unsafe name(of: metadata))

@@ -34,7 +34,8 @@ final class RemoteControl: Sendable {
 
   /// The classes of this process by name.
   ///
-  /// The first message of a round that names a class fills the cache. The sweep at the end of the round empties it.
+  /// The first message of a round that names a class fills the cache. The sweep at the end of the round empties the
+  /// cache.
   private let found = Mutex<[TypeRecords.Entry]?>(nil)
 
   func obey(_ request: Request) -> Answer {
@@ -179,6 +180,6 @@ struct RemoteModes: Sendable {
     }
   }
 
-  /// Reverts the modes that crashd's messages of other rounds set.
+  /// Reverts the modes that the messages of this round of crashd do not contain.
   static func sweep(round: UInt32) { cs_guard_sweep(round) }
 }

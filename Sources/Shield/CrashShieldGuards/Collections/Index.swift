@@ -133,8 +133,8 @@ extension StringProtocol {
     return self[lower..<Swift.max(lower, Swift.min(range.upperBound, endIndex))]
   }
 
-  /// Returns the index at a distance in characters from another index; if it is out of bounds, returns the string's
-  /// start or end and records the fault as `stringIndex`.
+  /// Returns the index at a distance in characters from another index; if the result is out of bounds, returns the
+  /// string's start or end and records the fault as `stringIndex`.
   @inlinable
   public func shieldedIndex(
     _ position: Index, offsetBy distance: Int, fileID: StaticString = #fileID, line: UInt = #line
@@ -147,7 +147,7 @@ extension StringProtocol {
     return limit
   }
 
-  // The reason contains the length of the string, but not its contents, and not the index: reading the offset of an
+  // The reason contains the length of the string, but neither its contents nor the index. Reading the offset of an
   // index of another string may trap.
   @inline(never)
   @usableFromInline

@@ -1,4 +1,4 @@
-/// Movements from one index to another; the plain movements end the process if they leave the bounds.
+/// Functions that move an index; the plain functions end the process if the result is out of bounds.
 extension BidirectionalCollection {
   /// Returns the index after this one; if there is none, returns the end and records the fault as `index`.
   ///

@@ -35,7 +35,7 @@ package struct DanglingIncident: Sendable, Hashable {
   package var count: Int
   /// The policy of the class at the time of the access.
   package var policy: DanglingPolicy
-  /// The address of the object; nil if it had just left the quarantine.
+  /// The address of the object; nil if the object had just left the quarantine.
   package var object: UInt?
   /// The number of the object's record, which the poison of `DanglingPolicy.diagnose` contains.
   package var record: UInt32?
@@ -84,7 +84,7 @@ extension DanglingIncident.Kind {
 
 extension Shield.Incident.Stack {
   init(_ stack: cs_quarantine_stack) {
-    // A C array is a tuple in Swift. Invariant: `count` of its UInt64 elements are valid.
+    // A C array is a tuple in Swift. Invariant: the first `count` UInt64 elements of the array are valid.
     let frames = unsafe withUnsafeBytes(of: stack.frames) { bytes in
       unsafe bytes.bindMemory(to: UInt64.self).prefix(Int(stack.count)).map { UInt($0) }
     }

@@ -61,7 +61,7 @@ extension Shield {
   /// The use-after-free incidents of this process, in no particular order.
   ///
   /// The shield keeps at most 256 different incidents of objects and 64 of handles. `droppedDanglingIncidentCount`
-  /// counts the further ones. May be called from any thread.
+  /// counts the incidents above these limits. May be called from any thread.
   package static func danglingIncidents() -> [DanglingIncident] {
     var incidents: [DanglingIncident] = []
     var hit = unsafe cs_quarantine_hit()

@@ -17,7 +17,7 @@ extension Shield {
       case guardPage(Access)
       /// A trap in work of `Shield.isolated`.
       case containedTrap
-      /// A kind that this version of the library does not know.
+      /// A kind that this version of the library does not define.
       case unknown
 
       /// The name of the kind in crashd and in reports.

@@ -11,9 +11,9 @@ extension Shield {
   /// ```
   ///
   /// Each iteration first delivers the incidents since the shield was started, and continues until its task is
-  /// cancelled. An incident is delivered at its first occurrence, then at its 10th, its 100th and so on, so that a
-  /// fault in a loop does not flood the reader. Incidents arrive in batches, at most four a second. Each iteration has
-  /// a buffer of 256 incidents. If the reader is slow, new incidents replace the oldest incidents in the buffer, and
+  /// cancelled. An incident is delivered at its first occurrence, then at its 10th, its 100th and so on. A fault in a
+  /// loop therefore does not flood the reader. Incidents arrive in batches, at most four a second. Each iteration has a
+  /// buffer of 256 incidents. If the reader is slow, new incidents replace the oldest incidents in the buffer, and
   /// `droppedCount` counts the replaced incidents. In a forked child the sequence delivers no incidents.
   ///
   /// The first iteration creates a thread, which reads the incidents and sleeps between them.

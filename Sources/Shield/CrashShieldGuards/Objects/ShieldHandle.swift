@@ -23,7 +23,7 @@ internal import Synchronization
 /// The handle does not retain the object. If the handle itself was deallocated, its number resolves to nil, too. May be
 /// used from any thread; each resolution takes a lock and a weak reference.
 public final class ShieldHandle: Sendable {
-  /// The pointer for C.
+  /// The pointer to pass to C code.
   public var context: UnsafeMutableRawPointer? {
     unsafe UnsafeMutableRawPointer(bitPattern: UInt(number))
   }

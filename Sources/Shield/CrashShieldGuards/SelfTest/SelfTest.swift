@@ -66,8 +66,8 @@ enum SelfTest {
 
   /// Hides a value from the optimizer.
   ///
-  /// Without this function, the optimizer could detect the fault at compile time and remove the guard. It could also
-  /// reject a weak reference to an object that it knows is deallocated.
+  /// Without this function, the optimizer could detect the fault at compile time and remove the guard. The optimizer
+  /// could also reject a weak reference to an object that it knows is deallocated.
   @inline(never)
   @_optimize(none)
   static func unknown<Value>(_ value: Value) -> Value { value }

@@ -4,11 +4,11 @@ import CShim
 extension Shield {
   /// Causes a fault for guards of every kind, and checks that each returns its documented value and records the fault.
   ///
-  /// Call this function when a server starts, or in a test after an update of Swift, because guards depend on the
-  /// behavior of the standard library and the runtime. The checks work in each guard mode, also in `off`, and do not
-  /// change the mode. The faults are not incidents: they do not appear in `guardIncidents`, `onIncident` or crashd. The
-  /// function prints nothing. It takes some hundred microseconds. With `ShieldCheck.foundation` it takes some
-  /// milliseconds, because it waits for a timer. May be called from any thread and any actor.
+  /// Call this function when a server starts, or in a test after an update of Swift. Guards depend on the behavior of
+  /// the standard library and the runtime. The checks work in each guard mode, also in `off`, and do not change the
+  /// mode. The faults are not incidents: they do not appear in `guardIncidents`, `onIncident` or crashd. The function
+  /// prints nothing. It takes some hundred microseconds. With `ShieldCheck.foundation` it takes some milliseconds,
+  /// because it waits for a timer. May be called from any thread and any actor.
   ///
   /// If the shield is started, crashd receives the result: the tested kinds, the failing kinds, the number of checks,
   /// and the time. `crashctl doctor PID` shows this result, which does not contain the names of checks. The result

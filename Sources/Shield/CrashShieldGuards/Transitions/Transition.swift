@@ -30,7 +30,7 @@ extension Transition: Sendable {}
 @available(*, unavailable)
 extension Transition.Operation: Sendable {}
 
-/// The end of a transition.
+/// How a transition ended.
 public enum TransitionEnd: Sendable, Hashable {
   /// The new screen is visible.
   case completed

@@ -65,7 +65,7 @@ public struct DynamicReceiver<Base: AnyObject> {
   }
 
   private func sendConverted(_ name: String, _ arguments: [Any?]) -> Any? {
-    // Foundation's strings cast to Swift's `String`.
+    // The cast also accepts Foundation's strings.
     let isText = (base as Any) is String
     if let method = textMethods[name], !isText, let text = Casts.converted(base, to: String.self) {
       return note(name) { "\(type(of: base)) got \(name), a message for strings" } ? method(text, arguments) : nil

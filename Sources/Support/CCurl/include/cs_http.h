@@ -14,7 +14,7 @@ enum {
 struct cs_http;
 
 /// Returns NULL if libcurl cannot be used. The first call in a process must return before another thread makes a call,
-/// because it initializes libcurl.
+/// because the first call initializes libcurl.
 struct cs_http *cs_http_make(void);
 void cs_http_free(struct cs_http *http);
 

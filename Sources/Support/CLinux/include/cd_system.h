@@ -77,8 +77,8 @@ int cd_poller_wait(int poller, cd_poller_event *ret_events, size_t capacity, int
 int cd_wake_create(int *ret_descriptor);
 
 // Runs `path` with `arguments` (NULL-terminated) and an empty environment. The three descriptors become the child's
-// descriptors 0, 1 and 2; every other descriptor is closed in the child. The child's signal handling is the default.
-// The call can block only on the file system of `path`.
+// descriptors 0, 1 and 2; every other descriptor is closed in the child. In the child, every signal has its default
+// action, and no signal is blocked. The call can block only on the file system of `path`.
 int cd_spawn(const char *path, char *const *arguments, int input, int output, int error, int32_t *ret_pid);
 
 // Closes an inherited descriptor. Unlike close(), it does not free numbers that were reserved before main().

@@ -66,7 +66,7 @@ public struct Doctor: Sendable {
 
   /// Returns a finding if reports of a process do not contain memory contents.
   ///
-  /// Returns nil if the reports contain memory contents, or if this is unknown.
+  /// Returns nil if the reports contain memory contents, or if crashd does not report whether they do.
   static func memory(of process: ProcessSummary) -> Finding? {
     switch process.memory {
     case .nothing: Finding(.note, "memory", "reports contain no memory: the program disabled it")

@@ -70,7 +70,7 @@ struct ImageFacts {
     return sections
   }
 
-  /// Returns the findings.
+  /// Returns the findings about this file.
   ///
   /// `name` is the file's path, or a shorter name if the path is unknown. Debug files are also searched in the
   /// directory of this path.
@@ -107,7 +107,9 @@ struct ImageFacts {
     return Finding(.warning, "symbols", "stripped file: reports will name only exported functions", remedy: remedy)
   }
 
-  /// Returns the path of the debug file, which it searches by the build id, as crashd does.
+  /// Returns the path of the debug file.
+  ///
+  /// Searches for this file by the build id, as crashd does.
   private func debugFile(of name: String) -> String? {
     guard let buildID else { return nil }
     return DebugFilePaths(imagePath: Self.whole(name)).paths(buildID: buildID, link: debugLink).first { path in

@@ -47,7 +47,7 @@ struct ProcessFacts {
     hasRing = SmallText.read("\(directory)/maps", limitBytes: 16 << 20)?.contains("/memfd:crash-shield")
   }
 
-  /// Returns the findings.
+  /// Returns the findings about this process.
   ///
   /// `isAttached` is nil if crashd does not answer.
   func findings(isAttached: Bool?) -> [Finding] {

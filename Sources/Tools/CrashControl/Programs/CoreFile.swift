@@ -115,8 +115,8 @@ private struct CorePlace {
   func candidates() throws(Unreadable) -> [(path: String, modified_s: Int)] {
     let names: [String]
     do { names = try FileManager.default.contentsOfDirectory(atPath: directory) } catch {
-      // Check with `access`, because the error message of the system is short. The message of Foundation contains error
-      // codes.
+      // Determine the reason with `access`, because its errno has a short message. The message of Foundation's error
+      // contains error codes.
       let isReadable = unsafe access(directory + "/.", R_OK | X_OK) == 0
       throw Unreadable(directory: directory, reason: isReadable ? "\(error)" : SystemError.text(errno))
     }

@@ -7,8 +7,8 @@ import Synchronization
 ///
 /// The paths come from the crashed program, and a hostile program may name any file. For this reason crashd never opens
 /// these files. crashctl opens them with the privileges of its caller. crashctl opens only regular files of limited
-/// size that the user of the crashed process may read. Without this limit, root's crashctl would print files that this
-/// user must not read.
+/// size that the user of the crashed process may read. Without the check of this user's permission, root's crashctl
+/// would print files that this user must not read.
 ///
 /// A source file that was changed after the image was built is skipped, because its lines may differ. The build time is
 /// the modification time of the image file. If the file at the path of the image now has another build id, crashctl

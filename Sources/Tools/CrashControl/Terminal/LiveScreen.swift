@@ -13,8 +13,8 @@ public struct LiveScreen: ~Copyable, Sendable {
     guard isatty(STDOUT_FILENO) == 1, unsafe tcgetattr(STDIN_FILENO, &now) == 0 else {
       throw Failure(.usage, "top is for a terminal: see --once, or crashctl groups")
     }
-    // Block the signals before changing the terminal. If a signal ended the process between these calls, the terminal
-    // would stay changed.
+    // Block the signals before changing the terminal. If a signal ended the process after the change but before the
+    // block, the terminal would stay changed.
     _ = ends.block()
     let screen = LiveScreen(before: now)
     now.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
@@ -37,8 +37,8 @@ public struct LiveScreen: ~Copyable, Sendable {
 
   /// Redraws the screen.
   public func show(_ text: String) throws(Failure) {
-    // To avoid flicker, overwrite each line and clear only its rest. The last line is not followed by a line break,
-    // because it would scroll the screen.
+    // To avoid flicker, overwrite each line and clear only the rest of the line. The last line is not followed by a
+    // line break, because it would scroll the screen.
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     let trimmed = lines.last?.isEmpty == true ? lines.dropLast() : lines[...]
     try Output.write("\u{1b}[H" + trimmed.joined(separator: "\u{1b}[K\r\n") + "\u{1b}[K\u{1b}[J")

@@ -9,8 +9,8 @@ struct PagerCommand: Equatable {
   /// Fails if the output must be written without a pager.
   ///
   /// A caller with fewer privileges than crashctl gets `less` from the system's own directories. `LESSSECURE` disables
-  /// its shell, editor, log and preprocessor. For a caller with fewer privileges, crashctl ignores `$PAGER`, `$LESS`
-  /// and `$LESSOPEN`.
+  /// the shell, editor, log and preprocessor of `less`. For a caller with fewer privileges, crashctl ignores `$PAGER`,
+  /// `$LESS` and `$LESSOPEN`.
   init?(environment: [String: String], caller: CallerRights) {
     if caller.surplus != nil {
       let kept = environment.filter {

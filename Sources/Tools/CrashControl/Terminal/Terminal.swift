@@ -14,7 +14,7 @@ public enum ColorUse: String, Sendable, CaseIterable {
 public struct Terminal: Sendable {
   /// The number of columns of the terminal.
   ///
-  /// If the output is not a terminal, it is nil and lines have any length.
+  /// If the output is not a terminal, the number is nil and lines have any length.
   public var width: Int?
   /// Whether to use color.
   public var hasColor: Bool

@@ -117,7 +117,7 @@ public enum DanglingText: Sendable {
       + "\(number(stop.dropThreshold)), \(number(stop.days)) of \(number(stop.atMostDays)) days"
   }
 
-  /// Formats the decisions.
+  /// Formats crashd's decisions about protection.
   ///
   /// In an overview, the decisions of one command that changed several programs share one line.
   public static func events(_ events: [DanglingEventReport], terminal: Terminal, legend: Bool) -> String {

@@ -1,7 +1,7 @@
 public import CrashProtocol
 internal import CrashReport
 
-// Formats the output of `dangling trend`: crashes, hits and running time by day.
+// Formats the output of `dangling trend`: crashes, detected accesses and running time by day.
 extension DanglingText {
   /// The minimum number of days from which a trend can be estimated.
   private static let enoughDays = 7
@@ -48,7 +48,7 @@ extension DanglingText {
     }.joined(separator: "\n") + quiet(policies.count - told.count)
   }
 
-  /// Returns whether a program has any crash or hit to compare.
+  /// Returns whether a program has any use-after-free crash or detected access to compare.
   private static func hasTold(_ policy: DanglingPolicyReport) -> Bool {
     policy.lastSwitch != nil || policy.evidence > 0 || policy.days.contains { $0.crashes > 0 || $0.hits > 0 }
   }

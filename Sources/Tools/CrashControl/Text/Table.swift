@@ -17,9 +17,9 @@ struct Table {
   struct Column {
     var title: String
     var alignsRight = false
-    /// The minimum width of the column.
+    /// The minimum width of the column; `Int.max` means that the column does not shrink.
     var minimum = Int.max
-    /// The maximum width of the column on a terminal.
+    /// The maximum width of the column on a terminal; `Int.max` means no limit.
     var maximum = Int.max
     /// The part of a cell that is cut if the column is too narrow.
     var cut = Cut.end

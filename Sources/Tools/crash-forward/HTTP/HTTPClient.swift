@@ -96,8 +96,8 @@ extension HTTPClient.Answer {
   func delivery(from server: String, quotesBody: Bool = true) -> Delivery {
     switch status {
     case 200..<300: return .delivered
-    // The setting of the address may be wrong, so try again later. For example, a TLS server answers 400 to a client
-    // that does not use TLS.
+    // The server's address in the settings may be wrong, so try again later. For example, a TLS server answers 400 to a
+    // client that does not use TLS.
     case 400 where !hasTaken:
       return .later("\(server) answers 400 and has accepted nothing yet: is the address right?", maybeNever: true)
     // The server rejects only this event, because the server cannot parse the event or the event is too large.

@@ -6,7 +6,7 @@ public struct SentryDSN: Sendable, Equatable {
   var envelopeURL: String
   /// The authorization header, which is a secret.
   var authorization: String
-  /// The host, for the log.
+  /// The host name, which log lines show.
   var host: String
 
   /// Parses a DSN; fails if it is invalid.

@@ -35,7 +35,7 @@ struct SentryEvent {
     ])
   }
 
-  /// Returns the release: the program's annotation, or its build.
+  /// Returns the release: the program's annotation `release`, or the program's build.
   private static func release(of report: CrashReport) -> String? {
     let version = report.annotations["version"] ?? String(report.process.buildID.prefix(12))
     let build = version.isEmpty ? nil : "\(report.process.name)@\(version)"

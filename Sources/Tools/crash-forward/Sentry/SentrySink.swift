@@ -11,8 +11,8 @@ public struct SentrySink: Sink {
   public var environment: String?
   /// The release.
   ///
-  /// If nil, the sink uses the program's annotation `release`. Without this annotation, it uses the program's name with
-  /// the annotation `version` or the build id.
+  /// The release, such as `shop@1.2`; if nil, the sink uses the program's annotation `release`. Without this
+  /// annotation, the sink uses the program's name with the annotation `version` or the build id.
   public var release: String?
   /// The host name of this machine.
   public var host: String?

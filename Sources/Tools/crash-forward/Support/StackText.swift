@@ -34,8 +34,7 @@ extension CrashReport {
 }
 
 extension CrashReport.Frame {
-  /// The name of the function.
+  /// The name of the function; if the name is unknown, the linkage name; if both are unknown, `??`.
   ///
-  /// If it is unknown, the linkage name, or else `??`.
   var name: String { function.isEmpty ? (mangled.isEmpty ? "??" : mangled) : function }
 }

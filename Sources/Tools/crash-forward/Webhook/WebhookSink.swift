@@ -46,7 +46,7 @@ public struct WebhookSink: Sink {
 
   /// Returns whether the URL is valid.
   ///
-  /// The URL must not contain a password, because a header can contain it.
+  /// The URL must not contain a password, because a header can contain the password instead.
   @Sendable static func takes(url: String) -> Bool {
     guard let parts = SinkURL(url, allowsQuery: true) else { return false }
     return parts.user == nil && !parts.path.isEmpty
