@@ -54,7 +54,7 @@ struct AttachServerTests {
       var names: [String] = []
       var asker: CheckedContinuation<Void, Never>?
       for await event in stream {
-        // The first reading of the spool is not counted by this test.
+        // The test ignores the event for the first reading of the spool.
         if case .spooled = event { continue }
         names.append(event.name)
         if case .settled(let continuation) = event { asker = continuation }
@@ -65,7 +65,8 @@ struct AttachServerTests {
     await withCheckedContinuation { settled in
       let outcome = Result {
         try loop.run {
-          // The process hangs up after the poller's event and before the request to settle it.
+          // The process hangs up after the poller has reported an event, and before the loop executes the request to
+          // settle the process.
           process.hangUp()
           return [.settle(pid: isAsked ? getpid() : 1, settled), .stop]
         }
@@ -157,8 +158,8 @@ struct AttachServerTests {
   @Test("a hostile hello is answered and affects no other process", arguments: Hostile.all)
   func hostile(_ hostile: Hostile) async throws {
     var limits = Limits()
-    // The process that follows the protocol sends its hello late. On a slow machine the hello can arrive after crashd's
-    // usual timeout.
+    // The well-behaved process `good` sends its hello only after the hostile process. On a slow machine, this is after
+    // crashd's usual timeout.
     limits.greeting_ms = 300_000
     try await TestDaemon.run(limits: limits) { daemon in
       let good = try await daemon.attach()

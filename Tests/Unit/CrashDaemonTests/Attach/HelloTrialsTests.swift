@@ -17,7 +17,7 @@ struct HelloTrialsTests {
     let directory = try TestDirectory()
     let path = "\(directory.path)/hello-trials"
     for _ in 0..<HelloTrials.limit {
-      // Each attempt simulates a crashd that ends after `begin`.
+      // Each iteration simulates a crashd that ends while it reads the hello of connection-1-2.
       var trials = HelloTrials(path: path, kept: Self.names)
       let other = trials.begin("connection-1-3")
       trials.end("connection-1-3")
@@ -30,7 +30,7 @@ struct HelloTrialsTests {
       #expect(bad == .skip && other == .look)
       trials.end("connection-1-3")
     }
-    // If a number is used again after its removal from the store, its count starts again.
+    // systemd no longer stores connection-1-2. If its name is used again, its count of attempts starts at zero.
     var anew = HelloTrials(path: path, kept: ["connection-1-3"])
     let again = anew.begin("connection-1-2")
     #expect(again == .look)
@@ -102,7 +102,7 @@ struct HelloTrialsTests {
     withExtendedLifetime(directory) {}
   }
 
-  /// A loop with stored connections, with its messages to systemd and its pipeline.
+  /// Simulates a restart of crashd with connections that systemd has stored, and with systemd's notification socket.
   private struct Replay {
     let directory: TestDirectory
     let systemd: NotifySocket
@@ -123,7 +123,7 @@ struct HelloTrialsTests {
       }
     }
 
-    /// Returns the number of processes that attached.
+    /// Runs an attach loop with the stored connections, and returns the number of processes that attached.
     func run(_ trials: any HelloBook) async throws -> Int {
       let (stream, events) = AsyncStream.makeStream(of: PipelineEvent.self)
       let environment = ["NOTIFY_SOCKET": systemd.path, "CRASHD_DESCRIPTOR_STORE": "1"]
