@@ -156,7 +156,7 @@ struct VarlinkServerTests {
       let first = try await daemon.client()
       _ = try await first.call("io.crashshield.Crashd.Status")
       var refused = 0
-      // Each of these clients stays connected.
+      // The array keeps each of these clients connected.
       var clients: [TestClient] = []
       for _ in 0..<3 {
         let client = try await daemon.client()

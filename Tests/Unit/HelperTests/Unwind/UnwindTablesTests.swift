@@ -6,7 +6,7 @@ import Testing
 
 /// Builds unwind files byte by byte.
 enum Tables {
-  /// Returns the same bytes with a correct checksum.
+  /// Returns the bytes of an unwind file with a correct checksum.
   static func resealed(_ tables: [UInt8]) throws -> [UInt8] {
     var header = try #require(UnwindTablesHeader(tables, fileSize: tables.count))
     let checked = Array(tables[UnwindTablesHeader.checkedFrom...])
@@ -22,7 +22,7 @@ enum Tables {
       words.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }
     }
     func distance(_ to: UInt64, from: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: to &- from) }
-    // .eh_frame_hdr has a table of one entry, and .eh_frame follows it directly.
+    // .eh_frame_hdr has a table of one entry, and .eh_frame follows this section directly.
     let index = image.start &- image.bias
     let frames = index + 20
     let function = pc &- image.bias &- 64
@@ -76,7 +76,7 @@ struct UnwindTablesTests {
     let header = UnwindTablesHeader(
       checksum: 0, buildID: [0xab], index: .init(address: 0, size: 0), frames: .init(address: 0, size: 0))
     #expect(UnwindTablesHeader(header.encoded, fileSize: UnwindTablesHeader.size)?.buildIDText == "ab")
-    // The file had its full size when its header was read, and was truncated afterwards.
+    // Simulates a file that was truncated after crashd had read its header.
     for size in [-1, 0, UnwindTablesHeader.size - 1] {
       #expect(UnwindTablesHeader(header.encoded, fileSize: size) == nil)
     }
