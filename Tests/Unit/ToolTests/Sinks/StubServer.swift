@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// An HTTP server on its own port that gives the answers of a test.
+/// An HTTP server on its own port. The test provides the answers.
 final class StubServer: Sendable {
   struct Request: Sendable {
     /// The request line of a request, such as `POST /api/1/envelope/ HTTP/1.1`.
@@ -67,14 +67,15 @@ final class StubServer: Sendable {
     }
   }
 
-  /// Ends the server.
+  /// Stops the server.
   ///
   /// Precondition: this function is called only once.
   func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
   private func serve(_ connection: Int32, _ answer: (Request, Int) -> Answer?) {
     defer {
-      // A child process of another test may have a copy of the descriptor.
+      // A child process of another test may have a copy of the descriptor, and close() alone would then not end the
+      // connection.
       shutdown(connection, Int32(SHUT_RDWR))
       close(connection)
     }
