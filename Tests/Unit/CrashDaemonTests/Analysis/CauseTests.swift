@@ -263,8 +263,8 @@ struct CauseTests {
       let trap = say(Self.heldFacts("Session.total()", self: held, failure: "Index out of range"))
       #expect(trap.rule == "dangling-held" && trap.evidence?.contains("Index out of range") == true)
       #expect(say(Self.heldFacts("Session.total()", self: 0, other: held)).rule == "dangling-held")
-      // A register that points at the quarantined object is not evidence in a method of another class, in a function
-      // outside of classes, or if self is a live object.
+      // A register that points at the quarantined object is not always evidence. It is not evidence in a method of
+      // another class, in a function outside of classes, or if self is a live object.
       #expect(say(Self.heldFacts("Order.total()", self: held)).cause == "null-pointer-offset")
       #expect(say(Self.heldFacts("pay(_:)", self: held)).cause == "null-pointer-offset")
       let living = MemoryWords.Piece(

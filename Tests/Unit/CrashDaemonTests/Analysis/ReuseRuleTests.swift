@@ -77,7 +77,7 @@ import Testing
         words: [54_321, 60_000, 3, 4, 5, 6, 7], registers: [Self.rax: 54_321, Self.r13: Self.block], code: 1,
         address: 54_321 + 0x38)
       #expect(Self.diagnose(number).rule == "dangling-reuse")
-      // The size word of the next block marks this block as free, but this block does not contain the words that glibc
+      // The size word of the next block marks this block as free. This block does not contain the words that glibc
       // writes into a freed block.
       #expect(Self.diagnose(Fault(next: 0x30)).rule == "dangling-reuse")
       // The recorded memory ends before the end of the block.
