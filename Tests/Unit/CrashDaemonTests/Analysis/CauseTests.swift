@@ -124,8 +124,8 @@ struct CauseTests {
     #expect(closure.mangled == "$s4shop1dyS2iFS2iXEfU_")
   }
 
-  /// A frame of a function in the program's file, with its line and the line of its declaration as in debug
-  /// information.
+  /// Returns a frame of a function in the file main.swift. The frame has a line, and the line of the function's
+  /// declaration, as in debug information.
   private static func function(
     _ name: String, at line: Int, _ column: Int = 9, declaredAt start: Int?, inline: Bool = true
   ) -> SourceFrame {
@@ -153,8 +153,8 @@ struct CauseTests {
     let below = Self.function("$s4shop5belowyS2iF", at: 33, 3, declaredAt: 30)
     #expect(place([index, unwrap]) == "$s4shop5indexyS2iF:9:3 of 2")
     #expect(place([below, unwrap]) == "$s4shop5belowyS2iF:33:3 of 2")
-    // The trapping function was inlined into another function, is in a closure that continues, or follows a closure
-    // that has ended.
+    // In the first case, the caller was itself inlined into the function `outer`. In the second case, the trap is in a
+    // closure. In the third case, the trap follows a closure that has ended.
     let outer = Self.function("$s4shop5outeryS2iF", at: 41, declaredAt: 40, inline: false)
     #expect(place([half, unwrap, outer]) == "$s4shop6unwrapyS2iF:20:4 of 2")
     let closure = Self.function("$s4shop5outeryS2iFS2iXEfU_", at: 42, declaredAt: 41)
@@ -272,7 +272,8 @@ struct CauseTests {
       #expect(
         say(Self.heldFacts("Session.total()", self: 0x5582_0000, other: held, words: [living])).cause
           == "null-pointer-offset")
-      // The object runs its own deinit, which the policy absorb has deferred.
+      // The object in the register is running its own deinit, which the policy `absorb` has deferred. This is not a use
+      // of a freed object.
       var deferred = Self.heldFacts("Session.deinit", self: held)
       deferred.frames.append(Self.frame("cs_evict_deferred"))
       #expect(say(deferred).cause == "null-pointer-offset")
@@ -295,8 +296,8 @@ struct CauseTests {
       let inHeap: [UInt64] = [0x7f12_3400_0030]
       #expect(say(next ^ (block >> 12), inHeap) == "dangling")
       #expect(say(block >> 12, inHeap) == "dangling")
-      // If there is no evidence of an arena, if the page is in another arena, or if the pointer is not mangled, the
-      // address is a wild pointer.
+      // The address is a wild pointer in three cases: no value points into the arena, the block is in another arena, or
+      // the pointer is not mangled.
       #expect(say(next ^ (block >> 12), [0x7f55_3400_0030]) == "wild-pointer")
       #expect(say(next ^ (0x7f52_3412_4a20 >> 12), inHeap) == "wild-pointer")
       #expect(say(next, inHeap) == "wild-pointer")

@@ -152,7 +152,7 @@ import Testing
           words: [mangled, 0x1_0000_0003], registers: [rax: mangled, r13: block],
           instruction: [0xff, 0x90, 0xd0, 0, 0, 0], code: 128)
       ),
-      // A virtual call through the first word of the block, where the word that should be the method's address is a
+      // A virtual call through the first word of the block. The word that the call loads as the method's address is a
       // small number.
       (
         "dangling-call",
@@ -160,8 +160,9 @@ import Testing
           words: [mangled, key], registers: [rax: mangled, rdi: block], instruction: [], address: 0x571, pc: 0x571,
           more: [MemoryWords.Piece(start: mangled, bytes: bytes([1, 0x571]))])
       ),
-      // The program no longer has a pointer to the block, only the block's first word. The three cases are: the first
-      // word of a block with a successor in its list, of the last block of a list, and as the target of a call.
+      // The program no longer has a pointer to the block, only the block's first word. In the first two cases the fault
+      // address comes from this word, of a block with a successor in its list, and of the last block of a list. In the
+      // third case this word is the target of a call.
       (
         "dangling-remains",
         Fault(words: [], registers: [rax: mangled], instruction: [0x48, 0x8b, 0x40, 0x10], address: mangled + 0x10)

@@ -83,13 +83,13 @@ import Testing
     @Test("S13: a load that a jump may have skipped is not evidence for a freed block")
     func join() {
       let load: [UInt8] = [0x48, 0x8b, 0x43, 0x18]
-      // The jump is a je or a jmp and skips the load. Its distance has one byte or four bytes.
+      // The jump is a je or a jmp and skips the load. The distance is encoded in one byte or four bytes.
       for jump in [[0x74, 4], [0xeb, 4], [0x0f, 0x84, 4, 0, 0, 0], [0xe9, 4, 0, 0, 0]] as [[UInt8]] {
         #expect(Fault(code: jump + load).diagnosis.rule == "null-pointer-offset")
         #expect(PrecedingLoads_x86_64.straight(jump + load, following: []) == [])
       }
-      // The jump is a jne back to the faulting instruction, as in a loop that starts with this instruction. Its
-      // distance has one byte or four bytes.
+      // The jump is a jne back to the faulting instruction, as in a loop that starts with this instruction. The
+      // distance is encoded in one byte or four bytes.
       for jump in [[0x75, 0xfa], [0x0f, 0x85, 0xf6, 0xff, 0xff, 0xff]] as [[UInt8]] {
         let fault = Fault(code: load, instruction: [0x48, 0x8b, 0x40, 0x18] + jump)
         #expect(fault.diagnosis.rule == "null-pointer-offset")

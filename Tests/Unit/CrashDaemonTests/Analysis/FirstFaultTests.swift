@@ -12,7 +12,8 @@
   struct FirstFaultTests {
     private static let trampoline: UInt64 = 0x20040
 
-    /// A stack with the kernel's signal frame, above some words of the handler's own frame.
+    /// Returns a stack that contains some words of the handler's frame, and then the kernel's signal frame at higher
+    /// addresses.
     private static func stack(
       signal: Int32, code: Int32, address: UInt64, pc: UInt64, sp: UInt64, error: UInt64 = 6
     ) -> [UInt8] {

@@ -84,8 +84,8 @@ import Testing
       for (prefix, map, opcodes) in Self.aligned {
         let wanted = Set(opcodes.split(whereSeparator: \.isWhitespace).compactMap { UInt8($0, radix: 16) })
         let found = (0x00...0xff as ClosedRange<UInt8>).filter { opcode in
-          // The excluded opcodes are the escapes to other maps, the groups of fxsave and cmpxchg16b, and instructions
-          // that the measured processor lacks (SHA).
+          // The list of measured opcodes excludes the escapes to other opcode maps, the groups of fxsave and
+          // cmpxchg16b, and SHA instructions. The measured processor has no SHA instructions.
           if map.isEmpty, [0x38, 0x3a, 0xae, 0xc7].contains(opcode) { return false }
           return Self.decode(prefix + [0x0f] + map + [opcode, 0x07, 0, 0, 0, 0])?.alignment == 16
         }
@@ -178,7 +178,7 @@ import Testing
       #expect(compared > 50_000)
     }
 
-    /// Prints an operand as objdump does, such as `[rax+rcx*8-0x10]`.
+    /// Returns an operand in objdump's notation, such as `[rax+rcx*8-0x10]`.
     ///
     /// objdump does not add the instruction's length to addresses relative to rip.
     private static func likeObjdump(_ operand: MemoryOperand, length: Int) -> String {

@@ -210,8 +210,8 @@ struct AttachServerTests {
         events: continuation), poller: poller)
     let memory = try TestRing().memory()
     let hello = TestProcess.hello(images: [1, 2])
-    // Other code in this process also opens descriptors, but not of this memfd. The test therefore counts the
-    // descriptors that refer to it.
+    // The test counts only the descriptors that refer to this memfd, because other code in this process opens other
+    // descriptors.
     for _ in 0..<1_000 {
       let process = try TestSocket(path: path, type: Int32(SOCK_SEQPACKET.rawValue))
       try TestProcess(process).send(hello, [memory, memory, memory, memory, memory])
@@ -314,7 +314,7 @@ extension PipelineEvent {
   }
 }
 
-/// The number of descriptors of this process that are open on the file.
+/// Returns the number of descriptors of this process that refer to the file.
 private func openCount(of descriptor: Descriptor) throws -> Int {
   let wanted = try descriptor.status()
   return try (Int32(0)..<4_096).count { number in

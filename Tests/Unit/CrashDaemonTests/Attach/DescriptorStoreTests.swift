@@ -12,7 +12,7 @@ import Testing
 
 @Suite("systemd's descriptor store")
 struct DescriptorStoreTests {
-  /// systemd's end of the notification socket.
+  /// The socket on which the test receives crashd's messages to systemd.
   private struct Systemd {
     private let socket: NotifySocket
 
@@ -228,7 +228,7 @@ struct DescriptorStoreTests {
     let pidfd = try pidfd(of: pid)
     try await onThread {
       var information = unsafe siginfo_t()
-      // waitid() fills the structure and, by WNOWAIT, leaves the zombie.
+      // waitid() writes one structure. WNOWAIT leaves the child a zombie.
       guard unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) == 0 else { throw SystemError("waitid") }
     }
     return (pid, pidfd)

@@ -151,7 +151,8 @@ struct HelloTrialsTests {
     try SmallFile.replace(path, by: text)
     try replay.clients[0].send(TestProcess.hello(), [TestRing().memory()])
     #expect(try await replay.run(HelloTrials(path: path, kept: ["connection-1-0"], program: "program")) == 0)
-    // systemd keeps the descriptor and the unread hello in it, for a later version of crashd.
+    // crashd has not removed the descriptor from systemd's store. A later version of crashd can therefore read the
+    // hello.
     #expect(try replay.systemd.receive() == nil)
     #expect(SmallFile.text(at: path) == text)
     #expect(try await replay.clients[0].reply()?.status == .limit)
@@ -175,7 +176,8 @@ struct HelloTrialsTests {
 
   @Test("an attempt is recorded before the hello is read, and its record is removed afterwards")
   func order() async throws {
-    /// Observes whether each client had its reply when its attempt was recorded, and when the record was removed.
+    /// Observes whether each client had its reply when crashd recorded the client's attempt, and when crashd removed
+    /// the record.
     final class Observer: HelloBook {
       let lines = Mutex<[String]>([])
       let clients: [TestProcess]

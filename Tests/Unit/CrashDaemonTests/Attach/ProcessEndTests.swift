@@ -77,7 +77,7 @@ struct ProcessEndTests {
     try SystemError.check(unsafe cd_process_open(pid, &number), "open a child")
     try await onThread {
       var information = unsafe siginfo_t()
-      // waitid() fills the structure and, by WNOWAIT, leaves the zombie.
+      // waitid() writes one structure. WNOWAIT leaves the child a zombie.
       guard unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) == 0 else { throw SystemError("waitid") }
     }
     return (pid, Descriptor(owning: number))

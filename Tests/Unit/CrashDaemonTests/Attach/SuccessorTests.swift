@@ -73,7 +73,7 @@ struct SuccessorTests {
   }
 }
 
-/// An attach loop and its socket.
+/// An attach loop with its listening socket and its pipeline events.
 private struct Place {
   let path: String
   private let directory: TestDirectory
@@ -91,7 +91,7 @@ private struct Place {
   }
 
   /// Runs the attach loop until `commands` stops it.
-  /// - Returns: How each process ended, by the id of its ring.
+  /// - Returns: How each program ended, by the id of its ring.
   func ends(_ commands: () -> [AttachServer.Command]) async throws -> [String: ProcessEnd] {
     var loop = try AttachLoop(configuration, poller: Poller())
     try loop.run(commands: commands)

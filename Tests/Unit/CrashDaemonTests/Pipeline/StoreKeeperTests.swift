@@ -101,7 +101,7 @@ struct StoreKeeperTests {
       try FileManager.default.removeItem(atPath: path)
       daemon.analysis.outage.wake()
       try await client.until { try await status().int("reports") == 1 }
-      // The new store can contain both reports.
+      // crashd wakes the followers of incidents, because the store that it has opened may contain incidents.
       #expect(await incidents.next() != nil)
       try await client.until { try await status().array("trouble").isEmpty }
       #expect(try daemon.store.list(limit: 9).map(\.id) == [ring.id])
@@ -220,7 +220,7 @@ struct StoreKeeperTests {
     let hour: UInt64 = 3_600_000_000_000, year = 8_766 * hour
     let moments: [(real: UInt64, boot: UInt64)] = [
       (40 * year, 1), (70 * year, 2),
-      // The clock goes back by 10 years. Its time is then still 20 years after the first time.
+      // The clock goes back by 10 years. This time is still 20 years after the first time.
       (60 * year, 3), (60 * year + hour, 2 + hour), (60 * year + hour + 1, 3 + hour),
     ]
     let trusted = moments.map { watch.isTrusted(real: $0.real, boot: $0.boot) }

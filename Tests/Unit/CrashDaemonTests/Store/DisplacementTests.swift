@@ -89,8 +89,8 @@ struct DisplacementTests {
     _ = try store.put(report(0), raw: [])
     let other = try DatabasePool(path: path + ".backup")
     try other.write { try $0.execute(sql: "CREATE TABLE backup (number INTEGER); INSERT INTO backup VALUES (7)") }
-    // The backup is copied while its database is open. Its recent rows are only in the write-ahead log, which is copied
-    // too.
+    // The backup is copied while its database is open. The recent rows are only in the write-ahead log, which the test
+    // also copies.
     for suffix in ["", "-wal"] {
       try files.removeItem(atPath: path + suffix)
       try files.copyItem(atPath: path + ".backup" + suffix, toPath: path + suffix)

@@ -1,6 +1,6 @@
 /// A Varlink interface file, parsed as far as a test compares it with code.
 struct InterfaceFile: Sendable {
-  /// A type as the file declares it.
+  /// A type as the interface file declares it.
   indirect enum Kind: Sendable, Equatable {
     /// A basic type, or a type that the file declares.
     case name(String)

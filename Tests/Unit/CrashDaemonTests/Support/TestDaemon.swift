@@ -60,7 +60,7 @@ final class TestDaemon: Sendable {
     let daemon = daemon
     let running = Task { try await daemon.run() }
     do {
-      // The answer proves that the daemon runs. From then on, the test can stop the daemon.
+      // The answer proves that the daemon runs. A daemon that runs can be stopped.
       _ = try await client().call("io.crashshield.Crashd.Status")
       try await body(self)
     } catch {

@@ -101,7 +101,7 @@ struct SymbolImprovingTests {
     let directory = try TestDirectory()
     let (caches, image) = (try caches(directory), try image(directory))
     #expect(try await !crash(caches, image).hasDebugInformation)
-    // The script blocks until the test writes its first line.
+    // The new script simulates a slow job, because it blocks until the test writes a line to the gate.
     let folder = "\(directory.path)/debug/.build-id/ab"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let gate = "\(directory.path)/gate"

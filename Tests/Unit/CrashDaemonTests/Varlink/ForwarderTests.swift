@@ -10,7 +10,7 @@ import Testing
 
 @testable import CrashDaemon
 
-/// A collector of a test, which accepts one connection after the other.
+/// A collector that a test controls. The collector accepts one connection after the other.
 private struct TestCollector: Sendable {
   let listener: Descriptor
 

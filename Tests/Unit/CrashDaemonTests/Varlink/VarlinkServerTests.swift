@@ -162,7 +162,7 @@ struct VarlinkServerTests {
         let client = try await daemon.client()
         clients.append(client)
         // crashd sends the error on a refused connection before the client sends a call. The connection may already be
-        // closed when the client sends it.
+        // closed when the client sends its call.
         try? await client.send("io.crashshield.Crashd.Status")
         if try await client.reply().string("error") == "io.crashshield.Crashd.TooManyClients" { refused += 1 }
       }

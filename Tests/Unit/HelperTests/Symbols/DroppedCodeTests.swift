@@ -43,8 +43,8 @@ import Testing
           #expect((1...8).contains(line), "\(linker): line \(line) at \(offset)")
         }
       }
-      // If both functions are in one unit, its line entries may belong to either function, and the cache may therefore
-      // omit them. In separate units every address has a line.
+      // If both functions are in one unit, a line entry of the unit may belong to either function. The cache may
+      // therefore omit these lines. In separate units every address has a line.
       if sources.count == 2 { #expect(told == 24) }
     }
   }

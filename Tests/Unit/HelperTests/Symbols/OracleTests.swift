@@ -73,8 +73,8 @@ import Testing
     }
     let examples = different.prefix(5).joined(separator: "\n")
     #expect(different.isEmpty, "\(different.count) of \(addresses.count):\n\(examples)")
-    // The cache has no declaration lines for functions that another unit declares. It must have at least nine tenths of
-    // the lines.
+    // The cache has no declaration lines for functions that another unit declares. The cache must have at least nine
+    // tenths of the declaration lines that llvm-symbolizer prints.
     #expect(declared * 10 >= truth.joined().count { $0.startLine != 0 } * 9)
     return truth
   }

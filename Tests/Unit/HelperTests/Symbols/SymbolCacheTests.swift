@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  /// The error of opening the bytes as a cache, without its path.
+  /// Returns the error of opening the bytes as a cache, without the path in the error.
   static func refusal(of bytes: [UInt8], buildID: String = "") -> String? {
     do {
       _ = try open(bytes, buildID: buildID)

@@ -15,8 +15,8 @@ enum Tables {
     return header.encoded + tables[UnwindTablesHeader.size...]
   }
 
-  /// Builds an unwind file whose rule covers all code around `pc`: the caller's frame pointer is at the address in rbp,
-  /// and the return address follows it.
+  /// Builds an unwind file with one rule, which covers all code around `pc`. By this rule, the caller's frame pointer
+  /// is at the address in rbp, and the return address follows.
   static func framePointers(of image: Snapshot.Image, at pc: UInt64) throws -> [UInt8] {
     func words(_ words: [UInt32]) -> [UInt8] {
       words.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }
@@ -95,7 +95,8 @@ struct UnwindTablesTests {
   func damaged(seed: Int) throws {
     var generator = SplitMix64(state: UInt64(seed))
     var image = [UInt8](try Data(contentsOf: Snapshot.program))
-    // The bytes of the ELF header and the program headers. Except for the tables, crash-analyse reads only these bytes.
+    // The test damages only the ELF header and the program headers, because crash-analyse reads nothing else except the
+    // tables.
     for _ in 0..<20 { image[Int.random(in: 16..<1024, using: &generator)] = .random(in: 0...255, using: &generator) }
     let answer = try Tool.run(["unwind-tables", "--build-id", ""], input: image)
     #expect([0, 65].contains(answer.status), "\(answer.status) \(answer.error)")

@@ -8,7 +8,7 @@ import Testing
 struct RetentionTests {
   @Test("a simulated quarantine keeps objects with the computed probability: in the queue, the sampled part, and both")
   func simulatedQuarantine() {
-    // Simulates deallocations one by one. Each object is accessed after one of these delays.
+    // Simulates deallocations one by one. Each object is accessed once, after one of the delays below.
     let retention = Retention(slots: 20, deallocationsPerSecond: 100)
     let share = 0.05
     let delays = [0.05, 0.15, 0.2, 0.3, 0.6, 1.2]

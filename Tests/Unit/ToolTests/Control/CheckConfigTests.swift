@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests crashd's command line and the precedence of settings.
+/// Tests crashd's command line, and which source of a setting takes precedence.
 @Suite("crashd --check-config")
 struct CheckConfigTests {
   private func crashd(

@@ -90,8 +90,8 @@ struct PagesTests {
   func streams() throws {
     let isWritten = DispatchSemaphore(value: 0)
     let daemon = try daemon { number in
-      // The test waits for the first line. It fails at this timeout if crashctl requests the second page before it
-      // writes the first.
+      // The test waits for the first line. The test fails at this timeout if crashctl requests the second page before
+      // it writes the first page.
       if number == 2 { #expect(isWritten.wait(timeout: .now() + 120) == .success) }
     }
     defer { daemon.stop() }

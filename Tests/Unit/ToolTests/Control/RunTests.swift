@@ -19,7 +19,7 @@ struct RunTests {
   /// Waits until no process has the path in its arguments, and returns false after a minute.
   ///
   /// crashd may fork a child just before crashd ends. The child has crashd's arguments until it calls exec. The test
-  /// polls, because it is not the parent of this child and therefore cannot call waitpid().
+  /// polls, because only the parent of this child could call waitpid().
   private func haveGone(naming path: String) throws -> Bool {
     for _ in 0..<600 {
       if try processes(naming: path).isEmpty { return true }
@@ -177,8 +177,8 @@ struct RunTests {
       let complaint = Pipe()
       shell.standardError = complaint
       try shell.run()
-      // The pipe is the standard error of the shells and of head. It closes when the last shell, which waits for
-      // crashctl, has ended.
+      // The pipe `complaint` is the standard error of the shells and of head. The pipe closes when the last shell has
+      // ended, and this shell waits for crashctl.
       _ = try complaint.fileHandleForReading.readToEnd()
       shell.waitUntilExit()
       #expect(try haveGone(naming: path))

@@ -26,7 +26,8 @@ final class StubServer: Sendable {
 
   /// Removes the proxy variables, because libcurl would use them to reach this machine through a proxy.
   ///
-  /// unsetenv() can move memory that other threads read. It is therefore called only for variables that are set.
+  /// unsetenv() can move memory that other threads read. The test therefore calls unsetenv() only for variables that
+  /// are set.
   private static let ignoreProxies: Void = {
     for name in ["http_proxy", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"] {
       // The name is read only during the calls.
@@ -36,7 +37,7 @@ final class StubServer: Sendable {
 
   /// `answer` receives each request and the number of earlier requests.
   ///
-  /// If it returns nil, the server closes the connection without an answer.
+  /// If `answer` returns nil, the server closes the connection without an answer.
   init(answer: @escaping @Sendable (Request, Int) -> Answer?) throws {
     Self.ignoreProxies
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
