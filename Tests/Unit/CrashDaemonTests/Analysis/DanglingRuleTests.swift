@@ -21,7 +21,7 @@ import Testing
 
     struct Fault: Sendable {
       var words: [UInt64]
-      /// The register values by DWARF number.
+      /// The values of the registers, by DWARF register number.
       var registers: [Int: UInt64]
       var instruction: [UInt8] = [0xff, 0x50, 0x38]
       var code: Int32 = 1
@@ -132,7 +132,7 @@ import Testing
         Fault(
           words: [], registers: [rsi: key], instruction: [0xf0, 0x48, 0x0f, 0xc7, 0x0c, 0xf5, 0x10, 0, 0, 0], code: 128)
       ),
-      // malloc follows a pointer that a stray release has changed.
+      // The fault is in malloc, which follows a list pointer that a stray release of the block has changed.
       (
         "dangling-remains",
         Fault(
@@ -254,7 +254,7 @@ import Testing
       fault.registers[Self.r13] = Self.block + 0x40
       #expect(rule() == "non-canonical-operand")
       fault.registers[Self.r13] = Self.block
-      // A null pointer is explained by the code, without the freed object.
+      // The code explains a null pointer, and the freed object is not the cause.
       (fault.registers[Self.rax], fault.code) = (0, 1)
       #expect(rule() == "null-pointer")
       // The second instruction adds to memory, and does not compute the address of a method.
@@ -433,7 +433,8 @@ import Testing
         registers: [Self.rax: Self.block + 0x100, Self.rdi: Self.block], instruction: load,
         address: Self.block + 0x110)
       #expect(Self.diagnosis(binned, images: [Self.libc]).cause == "dangling")
-      // In a heap of more than 8 GiB, two valid pointers can be 2³³ apart.
+      // In a heap of more than 8 GiB, two valid pointers can be 2³³ bytes apart, which is also the change by one strong
+      // release.
       let large = HeapFacts(key: Self.key, range: 0x5555_5576_0000..<0x5559_5576_0000)
       let base: UInt64 = 0x5557_5576_0000
       let wildIndex = Fault(

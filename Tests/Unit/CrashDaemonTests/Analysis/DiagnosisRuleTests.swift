@@ -12,9 +12,9 @@ struct DiagnosisRuleTests {
     var cause: CrashReport.Cause
     var record: CrashRecord
     var failure: String?
-    /// The frames, innermost first.
+    /// The frames of the crashing thread, innermost first.
     var frames: [String] = []
-    /// A part of the expected sentence.
+    /// A string that the sentence or the evidence of the diagnosis must contain.
     var says: String
     var testDescription: String { "\(cause): \(says)" }
   }
@@ -42,7 +42,8 @@ struct DiagnosisRuleTests {
       cause: "protected-memory", record: .sample(code: 4, address: 0x55aa_0000, errorCode: 0x25),
       says: "may not be read"),
     Case(cause: "non-canonical", record: .sample(code: 128, address: 0), says: "no pointer can have"),
-    // The address is computed with rbp: the processor raises a stack fault, and the kernel sends SIGBUS.
+    // The address is computed with rbp. The processor therefore raises a stack fault, for which the kernel sends
+    // SIGBUS.
     Case(cause: "non-canonical", record: .sample(signal: SIGBUS, code: 128), says: "no pointer can have"),
     Case(
       cause: "privileged-instruction", record: .sample(code: 128, instruction: [0xf4]), says: "only the kernel may use"),

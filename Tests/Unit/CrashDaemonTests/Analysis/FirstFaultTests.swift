@@ -18,10 +18,10 @@
       signal: Int32, code: Int32, address: UInt64, pc: UInt64, sp: UInt64, error: UInt64 = 6
     ) -> [UInt8] {
       var words = [UInt64](repeating: 0x11, count: 6) + [trampoline]
-      words += [UInt64](repeating: 0, count: 5)  // flags, link, stack
+      words += [UInt64](repeating: 0, count: 5)  // uc_flags, uc_link, uc_stack
       var general = [UInt64](repeating: 0x77, count: 23)
       (general[13], general[15], general[16], general[19], general[20], general[22]) = (0, sp, pc, error, 14, address)
-      words += general + [UInt64](repeating: 0, count: 9) + [0]  // floating point, reserved; mask
+      words += general + [UInt64](repeating: 0, count: 9) + [0]  // fpstate, reserved words; signal mask
       words += [UInt64(UInt32(bitPattern: signal)), UInt64(UInt32(bitPattern: code)), address]
       words += [UInt64](repeating: 0, count: 20)
       return words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) } }

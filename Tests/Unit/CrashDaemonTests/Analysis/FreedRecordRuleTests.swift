@@ -156,7 +156,7 @@ import Testing
       other.tid += 1
       #expect(contents.freedRecords(of: other).isEmpty)
       #expect(try Self.ring([Self.block], sequence: 1).freedRecords(of: record).isEmpty)
-      // A hostile process may write many records.
+      // A hostile process may write many records, but only eight are used.
       #expect(try Self.ring((0..<200).map { Self.block + 16 * $0 }).freedRecords(of: record).count == 8)
 
       let daemon = try TestDaemon(TestDirectory())

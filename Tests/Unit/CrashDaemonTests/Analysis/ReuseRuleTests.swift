@@ -200,7 +200,8 @@ import Testing
           registers: [Self.rax: Self.text + 1, Self.rdi: Self.block], instruction: [0x48, 0x8b, 0x40, 0x18],
           scope: Self.named)
       }
-      // A C++ function with internal linkage (`_ZL`), and a generic function of the Swift library.
+      // In these functions, the fault is not a use-after-free. The first is a C++ function with internal linkage
+      // (`_ZL`), and the second a generic function of the Swift library.
       for (function, image) in [("_ZL4walkP4node", "/srv/shop"), ("$sSa6appendyyxnF", "/usr/lib/libswiftCore.so")] {
         add(function) {
           $0 = Fault(
@@ -265,7 +266,7 @@ import Testing
       var scanned = record
       scanned.frames[3].trust = .scan
       #expect(places(of: scanned, first: "_swift_release_dealloc") == [0x10, 0x30])
-      // For a null pointer, the variables are those at the address of the fault.
+      // The diagnosis of a null pointer needs only the variables at the address of the faulting instruction.
       var null = record
       (null.registers[Self.rax], null.code, null.address) = (0, 1, 0x30)
       #expect(places(of: null, first: "shop_visit") == [0x10])

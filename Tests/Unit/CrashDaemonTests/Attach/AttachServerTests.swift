@@ -87,7 +87,7 @@ struct AttachServerTests {
       let process = try await daemon.attach()
       #expect(try await process.attach(memory) == .accepted)
       let client = try await daemon.client()
-      // crashd sends the reply before the pipeline has registered the process.
+      // The test waits for the pipeline, because crashd sends the reply before the pipeline has registered the process.
       _ = try await client.awaitProcess()
       #expect(try await client.call("io.crashshield.Crashd.Processes").array("processes").count == 1)
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Counters of control groups that a test sets.
+/// The OOM kill counters of simulated control groups. A test sets their values.
 private final class Counters: Sendable {
   private let counts = Mutex<[String: Int]>([:])
 

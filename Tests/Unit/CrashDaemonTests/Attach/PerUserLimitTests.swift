@@ -11,7 +11,7 @@ import Testing
 
 /// Tests that one user can use up its limits without an effect on the limits of other users.
 ///
-/// The tests use real sockets, which need several users.
+/// The tests connect to real sockets as several users.
 ///
 /// The suites of symbols and of the spool test the limits of symbol jobs and of spool files.
 @Suite("Limits per user", .enabled("only root can connect as another user") { geteuid() == 0 })

@@ -34,7 +34,7 @@ struct AnnouncedIncidentTests {
     return process
   }
 
-  /// The ids of the next nonempty page.
+  /// Returns the ids of the incidents on the next nonempty page.
   private static func page(_ client: TestClient) async throws -> [String] {
     while true {
       let found = try await client.reply().object("parameters").array("incidents")

@@ -27,7 +27,8 @@ struct StoreCursorTests {
       #expect(StoreCursor(cursor.description, of: epoch) == cursor)
       let incident = StoreCursor(epoch: epoch, sequence: sequence, kind: .incident)
       #expect(StoreCursor(incident.description, of: epoch, kind: .incident) == incident)
-      // A cursor of one kind is not accepted as a cursor of the other kind.
+      // The store does not accept a cursor of one kind as a cursor of the other kind, because each kind has its own
+      // numbers.
       #expect(StoreCursor(incident.description, of: epoch) == nil)
       #expect(StoreCursor(cursor.description, of: epoch, kind: .incident) == nil)
     }

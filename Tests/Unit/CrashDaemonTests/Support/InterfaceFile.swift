@@ -38,9 +38,9 @@ struct InterfaceFile: Sendable {
     }
   }
 
-  /// Returns names with their dots, and single punctuation characters.
+  /// Splits the text into tokens. A token is a name, which may contain dots, or a single punctuation character.
   ///
-  /// Comments are skipped.
+  /// The function skips comments.
   private static func words(_ text: String) -> [String] {
     var words: [String] = []
     for line in text.split(separator: "\n") {

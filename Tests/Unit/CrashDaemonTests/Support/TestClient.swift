@@ -61,7 +61,7 @@ struct TestUser: Sendable {
   var uid: UInt32
   var gid: UInt32
   var groups: [gid_t] = []
-  /// Whether the process is non-dumpable for this user.
+  /// Whether the process of this user is non-dumpable.
   var isRestricted = false
 }
 

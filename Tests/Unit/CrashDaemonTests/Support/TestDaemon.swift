@@ -9,7 +9,7 @@ import TestKit
 
 @testable import CrashDaemon
 
-/// A daemon of one test, with its own directories.
+/// A daemon that belongs to one test and has its own directories.
 final class TestDaemon: Sendable {
   let directories: Directories
   let log: TestLog
@@ -89,7 +89,7 @@ final class TestDaemon: Sendable {
     try database.write { try $0.execute(sql: sql, arguments: arguments) }
   }
 
-  /// The refusals that Status counts.
+  /// Returns the numbers of refusals that Status reports.
   func refusals() async throws -> [String: JSONValue] {
     try await client().call("io.crashshield.Crashd.Status").object("refusals")
   }

@@ -82,7 +82,7 @@ struct TestRing {
     put(UInt64(0x40_0030), at: base + offset(\cs_ring_incident.detail) + offset(\cs_ring_object_stacks.free))
   }
 
-  /// Sets the metadata word of the added incident, or its source line.
+  /// Sets the field `word` of the added incident, which contains a metadata word or a source line.
   mutating func setWord(_ index: Int, _ word: UInt32) {
     put(
       word,

@@ -16,7 +16,7 @@ import Testing
 struct ForeignFileTests {
   /// A pipe.
   ///
-  /// A read from this pipe hangs until the test writes as many bytes.
+  /// A read of a byte from this pipe hangs until the test writes a byte.
   private struct Hanging {
     let reader: Descriptor
     let writer: Descriptor
@@ -282,7 +282,7 @@ final class MutexFlag: Sendable {
 
   var isSet: Bool { state.withLock { $0 } }
 
-  /// - Returns: Whether the flag was not set before.
+  /// - Returns: Whether this call has set the flag.
   func set() -> Bool {
     state.withLock { state in
       defer { state = true }

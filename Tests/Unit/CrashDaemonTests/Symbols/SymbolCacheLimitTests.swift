@@ -7,7 +7,7 @@ import Testing
 
 @testable import CrashDaemon
 
-// Tests of the limits of caches and their jobs, in total and per user.
+// These tests check the limits of caches and of their jobs, in total and per user.
 extension SymbolCachesTests {
   /// Writes a file of 100 bytes. `used` is the file's access time, which is the time of last use. `made` is the
   /// modification time, which is the time of creation.
@@ -102,7 +102,7 @@ extension SymbolCachesTests {
     await caches.prepare([image("fast", "f0")], for: 1_002)
     let found = await caches.caches(of: ["f0": [1]], for: 1_002, timeout_ms: 600_000)
     #expect(found["f0"]?.isPartial == isHasty)
-    // From here on, the slow jobs may end.
+    // The slow jobs may end now, because the fast image has its cache.
     waiting.cancel()
     for _ in 0..<16 { #expect(unsafe Glibc.write(gate.number, "\n", 1) == 1) }
     #expect(await waiting.value.count == 3)

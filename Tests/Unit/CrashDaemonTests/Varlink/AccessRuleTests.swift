@@ -16,7 +16,7 @@ struct AccessRuleTests {
     #expect(rule.visibility(of: Peer(pid: 1, uid: 990)) { _ in false } == .all)
     #expect(rule.visibility(of: stranger) { $0 == 995 } == .all)
     #expect(rule.visibility(of: stranger) { $0 != 995 } == .user(54_321))
-    // Without an access group, the groups of a peer are ignored.
+    // Without an access group, crashd ignores the groups of a peer.
     #expect(AccessRule(user: 990).visibility(of: stranger) { _ in true } == .user(54_321))
     #expect(AccessRule().user == geteuid())
   }

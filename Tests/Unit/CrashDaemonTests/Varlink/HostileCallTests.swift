@@ -5,7 +5,7 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Tests the cost of hostile calls.
+/// Tests the CPU time that crashd needs to parse hostile calls.
 @Suite("Calls that are designed to be expensive")
 struct HostileCallTests {
   struct Shape: Sendable, CustomTestStringConvertible {

@@ -65,8 +65,8 @@ private final class Debuginfod: Sendable {
   var log: String { get throws { try String(contentsOf: errorFile, encoding: .utf8) } }
 
   func stop() {
-    // The process is ended by SIGKILL. This loses nothing, because debuginfod has no data to save. After SIGTERM
-    // debuginfod may wait for its next scan.
+    // The test sends SIGKILL, because debuginfod may wait for its next scan after SIGTERM. No data is lost, because
+    // debuginfod has no data to save.
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
   }

@@ -45,7 +45,7 @@ import Testing
     // Merged functions share one body, which has the name of one of these functions.
     Name("$s4shop1PV5greet4nameSiSS_tFTm", "merged P.greet(name:)", "shop"),
     Name("$s4shop3genyyxlFTm.17", "merged gen<A>(_:)", "shop"),
-    // Specialized and merged closures are treated as functions of the program, and thunks as thunks.
+    // A specialized or merged closure is a function of the program. A specialized or merged thunk remains a thunk.
     Name(
       "$s10TSCUtility16InterruptHandlerCyACyycKcfcys5Int32VcfU_Tf4d_n",
       "specialized closure #1 in InterruptHandler.init(_:)", "TSCUtility"),

@@ -79,9 +79,9 @@ import Testing
     return truth
   }
 
-  /// The addresses to compare: the starts of functions, and random bytes in the code.
+  /// Returns the addresses to compare, which are the starts of functions and random addresses in the code.
   ///
-  /// The same binary always gives the same addresses.
+  /// The same binary always gives the same addresses, because the generator has a fixed seed.
   static func addresses(in elf: ELFFile, count: Int) -> [UInt64] {
     var generator = SplitMix64(state: 7)
     let entries = elf.addressOfFunction.values.filter(elf.text.contains).sorted()

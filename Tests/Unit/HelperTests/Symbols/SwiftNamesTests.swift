@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  /// The toolchain's short name, with the deliberate differences of this project applied.
+  /// Returns the toolchain's short name, changed by the deliberate differences between this project and the toolchain.
   private static func expected(_ truth: Truth) -> String {
     var name = truth.simplified
     // The demangler leaves names such as `$sS` unchanged, because they contain nothing to print.

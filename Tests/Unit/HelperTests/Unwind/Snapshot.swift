@@ -50,7 +50,7 @@ struct Snapshot {
     return try list.prefix(count).filter { image in
       frames.contains { image.start < $0 && $0 <= image.end }
     }.map { image in
-      // snprintf has terminated the path with a NUL.
+      // snprintf() has terminated the path with a NUL.
       let path = unsafe withUnsafeBytes(of: image.path) {
         unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
       }

@@ -121,7 +121,8 @@ struct UnwindTablesTests {
     #expect(UnwindTablesHeader(long.encoded, fileSize: size) == nil)
   }
 
-  /// Finds sections through the section table, which `crash-analyse unwind-tables` does not read.
+  /// Finds sections through the section table. The result is independent of `crash-analyse unwind-tables`, which does
+  /// not read this table.
   private static func sections(of image: [UInt8]) throws -> [String: (address: UInt64, bytes: ArraySlice<UInt8>)] {
     func number(_ at: Int, _ count: Int) -> Int {
       Int(image[at..<at + count].reversed().reduce(0) { $0 << 8 | UInt64($1) })

@@ -24,7 +24,7 @@ enum Sample {
 
   /// A report in which every JSON key is set.
   ///
-  /// The report has two crashed threads, one swept thread, and losses.
+  /// The report has two crashed threads, one thread of the thread sweep, and losses.
   static var everything: CrashReport {
     var report = indexOutOfRange
     report.process.unit = "cart.service"

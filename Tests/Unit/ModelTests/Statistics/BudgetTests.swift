@@ -9,7 +9,8 @@ import Testing
 struct BudgetTests {
   /// A simulated service with 40 classes.
   ///
-  /// Each class has its own true scale of delays. The split of the budget uses only an assumed scale.
+  /// Each class has its own scale of delays. The split of the budget does not use these scales, but only an assumed
+  /// scale.
   struct Fleet {
     var rates: [Double]
     var bytes: [Double]
@@ -43,7 +44,7 @@ struct BudgetTests {
       }
     }
 
-    /// Returns the true share of a class's accesses that a quarantine with this many slots catches.
+    /// Returns the exact share of a class's accesses that a quarantine with this many slots catches.
     func caught(_ slots: Double, of index: Int) -> Double {
       1 - exp(-pow(slots / rates[index] / scales[index], 0.6))
     }

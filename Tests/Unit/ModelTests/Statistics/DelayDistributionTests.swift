@@ -50,7 +50,7 @@ struct DelayDistributionTests {
       #expect(
         abs(estimate.mean - law.share(within: t)) < 4 * estimate.standardError + binError,
         "at \(t) s: \(estimate.mean) ± \(estimate.standardError), true \(law.share(within: t))")
-      // The standard error of the spread over 150 repetitions is 6 %. The error is larger where a few large weights
+      // Over 150 repetitions, the spread has a standard error of 6 %. The error is larger where a few large weights
       // dominate. At 1 s, a few hits at the highest rates have these weights.
       let ratio = estimate.standardDeviation / pythonSpread[index]
       #expect(ratio > 0.6 && ratio < (t < 1 ? 1.7 : 2.5), "spread at \(t) s: \(estimate.standardDeviation)")

@@ -65,7 +65,8 @@ struct Measurements {
 
 /// The factor by which the simulations are larger than usual.
 ///
-/// `DANGLING_SIMULATION_SCALE=10` makes each simulation ten times as large, and the tolerances smaller.
+/// `DANGLING_SIMULATION_SCALE=10` makes each simulation ten times as large. The tolerances then become smaller, because
+/// the standard errors do.
 ///
 /// If the variable is set, even to 1, the simulations print their results.
 enum Simulation {

@@ -13,7 +13,7 @@ struct CommandLineTests {
     var complaint: String
   }
 
-  /// Returns a program that is next to the test bundle.
+  /// Returns the path of a built program, which is in the directory of the test bundle.
   static func product(_ name: String) throws -> String {
     let runner = URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
     return runner.deletingLastPathComponent().appending(path: name).path

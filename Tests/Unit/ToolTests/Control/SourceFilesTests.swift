@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Source lines of a report's frames")
 struct SourceFilesTests {
-  /// The kinds of files at a frame's path.
+  /// The kinds of files that a test leaves at the path of a frame.
   enum Kind: CaseIterable {
     case older, newer, secret, own, hidden, pipe, huge, missing, imageGone, rebuilt, otherFile
   }

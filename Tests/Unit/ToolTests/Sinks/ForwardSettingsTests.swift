@@ -134,7 +134,7 @@ struct ForwardSettingsTests {
     let path = URL(filePath: #filePath).appending(path: "../../../../../systemd/crash-forward.yaml").standardizedFileURL
     let text = try String(contentsOf: path, encoding: .utf8)
     #expect(try read(text) == ForwardSettings())
-    // The test removes the comment mark from each line "#key: value", and thereby enables all examples.
+    // The test enables all examples, by removing the comment mark from each line "#key: value".
     let all = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       let rest = line.drop { $0 == " " }
       return rest.hasPrefix("#") && !rest.hasPrefix("# ")

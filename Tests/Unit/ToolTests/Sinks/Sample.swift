@@ -41,7 +41,7 @@ enum Sample {
   }
 }
 
-/// Parses journald's protocol.
+/// Parses messages in the protocol of journald.
 enum JournalText {
   static func fields(_ bytes: [UInt8]) -> [String: String] {
     var fields: [String: String] = [:]
@@ -95,8 +95,8 @@ final class DatagramListener {
   /// The call does not wait, because the message is already in the socket's queue.
   func receive() throws -> Message {
     var bytes = [UInt8](repeating: 0, count: 1 << 20)
-    // The buffer holds a control message with one descriptor: a header of 16 bytes and 4 bytes, padded to a multiple of
-    // 8.
+    // The buffer holds a control message with one descriptor. The message has a header of 16 bytes and a descriptor of
+    // 4 bytes, padded to a multiple of 8.
     var control = [UInt64](repeating: 0, count: 3)
     var (count, file) = (0, Int32(-1))
     // Both buffers exist until the call returns, and the sizes that are passed are the sizes of these buffers.

@@ -12,7 +12,7 @@ import Testing
 struct SinkRunnerTests {
   /// A simulated crashd that sends the given events.
   ///
-  /// A subscriber gets each event until it acknowledges the event.
+  /// Each new subscription begins with the first event that is not acknowledged.
   final class Crashd: Sendable {
     let daemon: FakeDaemon
 

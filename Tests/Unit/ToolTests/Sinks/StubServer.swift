@@ -35,7 +35,7 @@ final class StubServer: Sendable {
     }
   }()
 
-  /// `answer` receives each request and the number of earlier requests.
+  /// The server calls `answer` with each request and the number of earlier requests.
   ///
   /// If `answer` returns nil, the server closes the connection without an answer.
   init(answer: @escaping @Sendable (Request, Int) -> Answer?) throws {
