@@ -124,8 +124,9 @@ struct CauseTests {
     #expect(closure.mangled == "$s4shop1dyS2iFS2iXEfU_")
   }
 
-  /// Returns a frame of a function in the file main.swift. The frame has a line, and the line of the function's
-  /// declaration, as in debug information.
+  /// Returns a frame of a function in the file main.swift.
+  ///
+  /// The frame has a line, and the line of the function's declaration, as in debug information.
   private static func function(
     _ name: String, at line: Int, _ column: Int = 9, declaredAt start: Int?, inline: Bool = true
   ) -> SourceFrame {

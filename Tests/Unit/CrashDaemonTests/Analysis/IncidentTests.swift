@@ -116,7 +116,9 @@ struct IncidentTests {
     _ = await running.result
   }
 
-  /// Attaches rings one after the other. Each ring has 20 incidents, and four tasks read each ring concurrently.
+  /// Attaches rings one after the other.
+  ///
+  /// Each ring has 20 incidents, and four tasks read each ring concurrently.
   ///
   /// Returns the hits that the policy counts.
   private func hits(ofRings ids: some Sequence<Int>) async throws -> Double {

@@ -20,8 +20,9 @@ import Testing
     ///
     /// The memory of the object now contains text.
     private struct Fault {
-      /// The size word of glibc before the block. `words` are the words of the block, and `next` is the size word after
-      /// the block.
+      /// The size word of glibc before the block.
+      ///
+      /// `words` are the words of the block, and `next` is the size word after the block.
       var size: UInt64 = 0x41
       var words: [UInt64] = [text, text + 1, 3, 4, 5, 6, 7]
       var next: UInt64 = 0x31

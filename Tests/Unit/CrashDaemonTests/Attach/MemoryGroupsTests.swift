@@ -3,7 +3,9 @@ import Testing
 
 @testable import CrashDaemon
 
-/// The OOM kill counters of simulated control groups. A test sets their values.
+/// The OOM kill counters of simulated control groups.
+///
+/// A test sets their values.
 private final class Counters: Sendable {
   private let counts = Mutex<[String: Int]>([:])
 

@@ -62,8 +62,9 @@ struct SuccessorTests {
     #expect(ends == Self.ends(1))
   }
 
-  /// The expected end of each program, by the id of its ring. Every program except the last one has executed the next
-  /// program.
+  /// The expected end of each program, by the id of its ring.
+  ///
+  /// Every program except the last one has executed the next program.
   private static func ends(_ programs: Int) -> [String: ProcessEnd] {
     var ends: [String: ProcessEnd] = [:]
     for index in 0..<programs {

@@ -46,7 +46,9 @@ struct PolicyKeeperTests {
     return report
   }
 
-  /// Simulates one run of a process for each number in `times`. Each run ends with a crash that has the given facts.
+  /// Simulates one run of a process for each number in `times`.
+  ///
+  /// Each run ends with a crash that has the given facts.
   private static func crash(
     _ keeper: PolicyKeeper, _ clock: TestClock, times: Range<Int>, className: String?, confidence: Double = 1,
     cause: CrashReport.Cause = "dangling"

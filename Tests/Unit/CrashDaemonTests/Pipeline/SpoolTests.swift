@@ -14,8 +14,9 @@ import Testing
 
 @Suite("The spool")
 struct SpoolTests {
-  /// Writes a spool file as the handler does. The handler writes the whole ring into a partial file and then renames
-  /// this file.
+  /// Writes a spool file as the handler does.
+  ///
+  /// The handler writes the whole ring into a partial file and then renames this file.
   static func leave(
     _ ring: TestRing, in spool: String, name: String? = nil, mode: UInt16 = 0o600, owner: UInt32? = nil
   ) throws {
@@ -207,7 +208,9 @@ struct SpoolTests {
     }
   }
 
-  /// Runs a daemon that has stored the report of a process. The process had attached and has ended.
+  /// Runs a daemon that has stored the report of a process.
+  ///
+  /// The process had attached and has ended.
   private static func withReport(
     _ ring: TestRing, _ body: (TestDaemon, TestClient, StoredReport) async throws -> Void
   ) async throws {

@@ -32,7 +32,9 @@ struct RescueTests {
     try store.close()
   }
 
-  /// Overwrites a part of a database file. Removes the write-ahead log, because SQLite would repair the file with it.
+  /// Overwrites a part of a database file.
+  ///
+  /// Removes the write-ahead log, because SQLite would repair the file with it.
   private func garble(_ path: String, from start: Int, count: Int) throws {
     for suffix in ["-wal", "-shm"] where FileManager.default.fileExists(atPath: path + suffix) {
       try FileManager.default.removeItem(atPath: path + suffix)

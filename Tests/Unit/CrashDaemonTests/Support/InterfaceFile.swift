@@ -38,7 +38,9 @@ struct InterfaceFile: Sendable {
     }
   }
 
-  /// Splits the text into tokens. A token is a name, which may contain dots, or a single punctuation character.
+  /// Splits the text into tokens.
+  ///
+  /// A token is a name, which may contain dots, or a single punctuation character.
   ///
   /// The function skips comments.
   private static func words(_ text: String) -> [String] {

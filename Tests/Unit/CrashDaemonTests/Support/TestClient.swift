@@ -8,7 +8,9 @@ import Testing
 
 @testable import CrashDaemon
 
-/// A blocking socket for tests. Its timeout is so long that only a failing test reaches it.
+/// A blocking socket for tests.
+///
+/// Its timeout is so long that only a failing test reaches it.
 struct TestSocket: Sendable {
   let descriptor: Descriptor
   private let peer: TestPeer?

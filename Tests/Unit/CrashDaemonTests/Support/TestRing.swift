@@ -54,7 +54,9 @@ struct TestRing {
     put(UInt32(index + 1), at: offset(\cs_ring_header.image_total))
   }
 
-  /// Adds a complete incident. An object is used by a call at 0x400010, 2 ms after its release at 0x400030.
+  /// Adds a complete incident.
+  ///
+  /// An object is used by a call at 0x400010, 2 ms after its release at 0x400030.
   mutating func addIncident(
     _ index: Int, key: UInt64, subject: String, count: UInt64, mode: UInt32, source: UInt32 = 1,
     first_ns: UInt64 = 1_700_000_002_000_000_000
@@ -89,7 +91,9 @@ struct TestRing {
       at: offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride + offset(\cs_ring_incident.word))
   }
 
-  /// Sets the kind of the added incident. Each incident source has its own numbers for kinds.
+  /// Sets the kind of the added incident.
+  ///
+  /// Each incident source has its own numbers for kinds.
   mutating func setKind(_ index: Int, _ kind: UInt32) {
     let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
     put(kind, at: base + offset(\cs_ring_incident.kind))

@@ -1,8 +1,9 @@
 import Glibc
 import LinuxSystem
 
-/// A client of the metrics listener without an HTTP library. The client sends bytes, and reads until the listener
-/// closes the connection.
+/// A client of the metrics listener without an HTTP library.
+///
+/// The client sends bytes, and reads until the listener closes the connection.
 enum TestScraper {
   /// Listens at a loopback port that the kernel chooses.
   static func listen() throws -> (descriptor: Descriptor, port: UInt16) {

@@ -10,8 +10,10 @@ import Testing
 
 @testable import CrashDaemon
 
-/// The tests run one after the other. A child that a test forks closes the descriptors of all tests. The child may
-/// block when it closes a descriptor whose file system hangs.
+/// The tests run one after the other.
+///
+/// A child that a test forks closes the descriptors of all tests. The child may block when it closes a descriptor whose
+/// file system hangs.
 @Suite("Files at paths chosen by other users", .serialized)
 struct ForeignFileTests {
   /// A pipe.
@@ -290,7 +292,9 @@ final class MutexFlag: Sendable {
     }
   }
 
-  /// Calls `end` after ten minutes. If crashd waits for a file system, the test then fails instead of hanging.
+  /// Calls `end` after ten minutes.
+  ///
+  /// If crashd waits for a file system, the test then fails instead of hanging.
   static func alarm(_ end: @escaping @Sendable () -> Void) throws -> MutexFlag {
     let isOver = MutexFlag()
     try Thread.start(named: "alarm") {

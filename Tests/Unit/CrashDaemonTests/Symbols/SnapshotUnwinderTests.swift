@@ -275,7 +275,9 @@ struct UnwindTableFileTests {
         ledger: Ledger(logger: TestLog.logger, limits: limits), logger: TestLog.logger))
   }
 
-  /// Writes an unwind file. A child that runs `cat "$0.$3"` outputs this file.
+  /// Writes an unwind file.
+  ///
+  /// A child that runs `cat "$0.$3"` outputs this file.
   private func leave(buildID: String, in directory: TestDirectory) throws {
     _ = try directory.write(Self.file(buildID: buildID), to: "analyse.\(buildID)")
   }

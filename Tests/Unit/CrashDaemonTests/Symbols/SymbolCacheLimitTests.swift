@@ -9,8 +9,10 @@ import Testing
 
 // These tests check the limits of caches and of their jobs, in total and per user.
 extension SymbolCachesTests {
-  /// Writes a file of 100 bytes. `used` is the file's access time, which is the time of last use. `made` is the
-  /// modification time, which is the time of creation.
+  /// Writes a file of 100 bytes.
+  ///
+  /// `used` is the file's access time, which is the time of last use. `made` is the modification time, which is the
+  /// time of creation.
   private func write(_ name: String, in directory: TestDirectory, used: Int, made: Int) throws {
     let path = try directory.write([UInt8](repeating: 1, count: 100), to: name)
     let times = [timespec(tv_sec: used, tv_nsec: 0), timespec(tv_sec: made, tv_nsec: 0)]

@@ -6,7 +6,9 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Tests connections from other users and groups on real sockets. Only root can connect as another user.
+/// Tests connections from other users and groups on real sockets.
+///
+/// Only root can connect as another user.
 @Suite("Access on the sockets", .enabled("only root can connect as another user") { geteuid() == 0 })
 struct AccessTests {
   private static let own = "io.crashshield.Crashd"

@@ -10,7 +10,9 @@ import Testing
 
 @testable import CrashDaemon
 
-/// A collector that a test controls. The collector accepts one connection after the other.
+/// A collector that a test controls.
+///
+/// The collector accepts one connection after the other.
 private struct TestCollector: Sendable {
   let listener: Descriptor
 

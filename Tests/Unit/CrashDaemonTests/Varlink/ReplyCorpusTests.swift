@@ -106,7 +106,9 @@ struct ReplyCorpusTests {
     return lines
   }
 
-  /// Returns the calls, one per line. Each line has the method and its parameters.
+  /// Returns the calls, one per line.
+  ///
+  /// Each line has the method and its parameters.
   private static func calls(_ cursor: (Int64) -> String) -> String {
     """
     org.varlink.service.GetInfo

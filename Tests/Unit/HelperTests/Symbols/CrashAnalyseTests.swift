@@ -105,7 +105,9 @@ import Testing
     #expect(answer.error.hasSuffix(", not 00ff\n"))
   }
 
-  /// Returns a name with a length of about 5 · `levels` bytes. Its demangled text contains 2^`levels` types.
+  /// Returns a name with a length of about 5 · `levels` bytes.
+  ///
+  /// Its demangled text contains 2^`levels` types.
   ///
   /// Each generic type in the name has the previous type as both of its arguments.
   static func swellingName(levels: Int) -> String {

@@ -117,8 +117,9 @@ import Testing
     }
   }
 
-  /// Returns whether two names mean the same function. The linker may fold identical functions into one function with
-  /// several names.
+  /// Returns whether two names mean the same function.
+  ///
+  /// The linker may fold identical functions into one function with several names.
   private static func sameFunction(_ a: String, _ b: String, _ elf: ELFFile) -> Bool {
     if a == b { return true }
     guard let address = elf.addressOfFunction[a] else { return false }

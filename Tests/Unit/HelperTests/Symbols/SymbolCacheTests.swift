@@ -5,8 +5,9 @@ import Testing
 @testable import CrashSymbols
 
 @Suite struct SymbolCacheTests {
-  /// The contents of a cache with three functions. `outer` covers 0x1000..<0x1010, with `inner` inlined from 0x1004 to
-  /// 0x1008. `plain` starts at 0x1020.
+  /// The contents of a cache with three functions.
+  ///
+  /// `outer` covers 0x1000..<0x1010, with `inner` inlined from 0x1004 to 0x1008. `plain` starts at 0x1020.
   static let small = contents(
     ranges: [0x0, 0, 0x4, 2, 0x8, 0, 0x10, none, 0x20, 3, 0x30, none],
     locations: [
@@ -26,7 +27,9 @@ import Testing
     static let file: UInt32 = 19
   }
 
-  /// Makes the contents of a cache from locations. No two locations share a context.
+  /// Makes the contents of a cache from locations.
+  ///
+  /// No two locations share a context.
   ///
   /// A location has five words: function, file, line, column and parent. A function has two words, name and entry, and
   /// no declaration.

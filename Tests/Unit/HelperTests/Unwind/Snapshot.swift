@@ -4,7 +4,9 @@ import Foundation
 import TestKit
 import Testing
 
-/// A request to `crash-analyse unwind`. This file encodes the request byte by byte, in the format that crashd uses.
+/// A request to `crash-analyse unwind`.
+///
+/// This file encodes the request byte by byte, in the format that crashd uses.
 struct Snapshot {
   static let program = TestProgram.url("crash-analyse")
 
@@ -24,7 +26,9 @@ struct Snapshot {
   /// The frames that the handler's unwinder found.
   var handlerFrames: [UInt64] = []
 
-  /// Takes a snapshot of this thread, in a callback of qsort. The stack therefore contains frames of glibc.
+  /// Takes a snapshot of this thread, in a callback of qsort.
+  ///
+  /// The stack therefore contains frames of glibc.
   static func take() throws -> Snapshot {
     // The snapshot of 70 KiB is on the heap, because it must not be on the stack that it copies. Swift must also not
     // copy it into a variable.

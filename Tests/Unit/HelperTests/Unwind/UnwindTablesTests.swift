@@ -15,8 +15,9 @@ enum Tables {
     return header.encoded + tables[UnwindTablesHeader.size...]
   }
 
-  /// Builds an unwind file with one rule, which covers all code around `pc`. By this rule, the caller's frame pointer
-  /// is at the address in rbp, and the return address follows.
+  /// Builds an unwind file with one rule, which covers all code around `pc`.
+  ///
+  /// By this rule, the caller's frame pointer is at the address in rbp, and the return address follows.
   static func framePointers(of image: Snapshot.Image, at pc: UInt64) throws -> [UInt8] {
     func words(_ words: [UInt32]) -> [UInt8] {
       words.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }
@@ -121,8 +122,9 @@ struct UnwindTablesTests {
     #expect(UnwindTablesHeader(long.encoded, fileSize: size) == nil)
   }
 
-  /// Finds sections through the section table. The result is independent of `crash-analyse unwind-tables`, which does
-  /// not read this table.
+  /// Finds sections through the section table.
+  ///
+  /// The result is independent of `crash-analyse unwind-tables`, which does not read this table.
   private static func sections(of image: [UInt8]) throws -> [String: (address: UInt64, bytes: ArraySlice<UInt8>)] {
     func number(_ at: Int, _ count: Int) -> Int {
       Int(image[at..<at + count].reversed().reduce(0) { $0 << 8 | UInt64($1) })

@@ -3,8 +3,9 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// Compares the split of the budget with `sim4_alloc.py`, in which 40 classes share one budget. Three of these classes
-/// have a bug.
+/// Compares the split of the budget with `sim4_alloc.py`, in which 40 classes share one budget.
+///
+/// Three of these classes have a bug.
 @Suite("Budget")
 struct BudgetTests {
   /// A simulated service with 40 classes.

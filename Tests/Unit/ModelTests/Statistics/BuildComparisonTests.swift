@@ -3,8 +3,9 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// Compares the results with `sim6_build.py`. In one simulation a new build runs next to the old build, and in the
-/// other a crash rate falls.
+/// Compares the results with `sim6_build.py`.
+///
+/// In one simulation a new build runs next to the old build, and in the other a crash rate falls.
 @Suite("Build comparison and rate drop")
 struct BuildComparisonTests {
   /// Simulates both builds for 30 days.

@@ -3,13 +3,16 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// Compares the results with `sim2_censor.py`. Late accesses are rarely caught, but the estimate is still unbiased.
+/// Compares the results with `sim2_censor.py`.
+///
+/// Late accesses are rarely caught, but the estimate is still unbiased.
 @Suite("Delay distribution")
 struct DelayDistributionTests {
   static let grid = [0.01, 0.05, 0.1, 0.3, 1]
 
-  /// Simulates one repetition with 200 use-after-frees under varying traffic. The quarantine has 50 queue slots and a
-  /// sampled part.
+  /// Simulates one repetition with 200 use-after-frees under varying traffic.
+  ///
+  /// The quarantine has 50 queue slots and a sampled part.
   private static func hits(_ law: DelayLaw, _ generator: inout SeededGenerator) -> (
     all: DelayDistribution, queue: [Double]
   ) {

@@ -2,8 +2,9 @@ import Foundation
 
 @testable import DanglingStatistics
 
-/// The simulation of `sim7_loop.py` with the real policy loop. It simulates services, their builds, bugs in some
-/// builds, and the effect of the protection.
+/// The simulation of `sim7_loop.py` with the real policy loop.
+///
+/// It simulates services, their builds, bugs in some builds, and the effect of the protection.
 struct SimulatedFleet {
   struct Result {
     var builds = 0

@@ -19,7 +19,9 @@ struct CommandLineTests {
     return runner.deletingLastPathComponent().appending(path: name).path
   }
 
-  /// Runs crashctl. The process has only the variables in `environment`.
+  /// Runs crashctl.
+  ///
+  /// The process has only the variables in `environment`.
   ///
   /// After the first line of crashctl's output, the function calls `afterFirstLine` with the pid. The input of crashctl
   /// is then still open.

@@ -29,8 +29,9 @@ struct DebuggingTests {
     try #require(ImageBuildID.read(CommandLineTests.product("crashctl")))
   }
 
-  /// Runs `crashctl debug` for a crash of a process with this executable and build id. The debugger prints its
-  /// arguments.
+  /// Runs `crashctl debug` for a crash of a process with this executable and build id.
+  ///
+  /// The debugger prints its arguments.
   private static func debug(
     _ executable: String, _ buildID: String, environment: [String: String] = [:]
   ) throws -> CommandLineTests.Result {

@@ -1,8 +1,9 @@
 import Foundation
 import Testing
 
-/// Tests crashd on a full file system of the test's own. The file system is in a mount namespace that ends with the
-/// test.
+/// Tests crashd on a full file system of the test's own.
+///
+/// The file system is in a mount namespace that ends with the test.
 @Suite("A disk that is full when crashd starts")
 struct FullDiskTests {
   /// The script has two arguments: the directory of the built programs, and a scratch directory.

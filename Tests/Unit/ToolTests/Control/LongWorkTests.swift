@@ -9,8 +9,9 @@ import Testing
 
 @Suite("crashctl prune, reanalyze --all, debug and top")
 struct LongWorkTests {
-  /// A daemon that answers like a crashd with two reports and 2,053 old reports. One of the two reports gets another
-  /// diagnosis when it is reanalyzed.
+  /// A daemon that answers like a crashd with two reports and 2,053 old reports.
+  ///
+  /// One of the two reports gets another diagnosis when it is reanalyzed.
   private func daemon() throws -> FakeDaemon {
     let calls = Mutex(0)
     return try FakeDaemon { connection in

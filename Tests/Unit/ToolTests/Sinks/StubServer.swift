@@ -2,7 +2,9 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// An HTTP server on its own port. The test provides the answers.
+/// An HTTP server on its own port.
+///
+/// The test provides the answers.
 final class StubServer: Sendable {
   struct Request: Sendable {
     /// The request line of a request, such as `POST /api/1/envelope/ HTTP/1.1`.
