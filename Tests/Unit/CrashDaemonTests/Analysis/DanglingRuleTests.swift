@@ -160,9 +160,9 @@ import Testing
           words: [mangled, key], registers: [rax: mangled, rdi: block], instruction: [], address: 0x571, pc: 0x571,
           more: [MemoryWords.Piece(start: mangled, bytes: bytes([1, 0x571]))])
       ),
-      // The program no longer has a pointer to the block, only the block's first word. In the first two cases the fault
-      // address comes from this word, of a block with a successor in its list, and of the last block of a list. In the
-      // third case this word is the target of a call.
+      // The program no longer has a pointer to the block, only the block's first word. The first block has a successor
+      // in its list, and the second block is the last of its list. In these two cases, the fault address comes from the
+      // first word. In the third case, the first word is the target of a call.
       (
         "dangling-remains",
         Fault(words: [], registers: [rax: mangled], instruction: [0x48, 0x8b, 0x40, 0x10], address: mangled + 0x10)

@@ -176,7 +176,7 @@ struct AccessTests {
       #expect(try await member.call("\(Self.own).Subscribers").array("subscribers").count == 1)
       #expect(try await member.call("\(Self.own).Cursor", name).string("cursor") == cursor.description)
       #expect(try await member.call("\(Self.own).Ack", ack).string("cursor") == newest.description)
-      // The name `mail` alone means a subscriber of the member, who has none with this name.
+      // Without a uid, the name `mail` means a subscriber of the member. The member has no subscriber with this name.
       try await member.send("\(Self.own).Cursor", ["subscriber": .string("mail")])
       #expect(try await member.reply().string("error") == "\(Self.own).NoSuchSubscriber")
       _ = try await member.call("\(Self.own).Unsubscribe", name)

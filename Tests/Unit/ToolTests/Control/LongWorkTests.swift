@@ -141,7 +141,8 @@ struct LongWorkTests {
       return
     }
     #expect(reason == "its file in '\(directory)' has characters that a debugger may take for commands")
-    // crashctl finds a core in the same directory if the name of the core has no such characters.
+    // crashctl finds a core in the same directory if the name of the core has no characters that a debugger may take
+    // for commands.
     try leaveCore(at: "\(directory)/core.shop.4711")
     #expect(try find() == .file("\(directory)/core.shop.4711"))
   }
