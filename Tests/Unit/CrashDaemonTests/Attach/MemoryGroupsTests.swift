@@ -73,7 +73,8 @@ struct MemoryGroupsTests {
     counters[path] = 1
     let look1 = look(&groups, at: late, well: [1, 2])
     #expect(look1)
-    // This reading is too early to exonerate the processes, because the kernel may be about to kill one of them.
+    // This reading is too early to prove that the processes were not the victim, because the kernel may be about to
+    // kill one of them.
     let look2 = look(&groups, at: late + 1, well: [1, 2])
     #expect(look2)
     let look3 = look(&groups, at: 2 * late, well: [1, 2])

@@ -278,7 +278,7 @@ extension TestDirectory {
   }
 }
 
-/// A flag that one caller can set.
+/// A flag that only the first call of `set` sets.
 final class MutexFlag: Sendable {
   private let state = Mutex(false)
 
