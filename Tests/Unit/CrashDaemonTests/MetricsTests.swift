@@ -64,8 +64,8 @@ struct MetricsTests {
         lines.contains("crashd_reports 1")
           && lines.contains("crashd_reports_removed_total{reason=\"asked\"} 1"))
       #expect(lines.last == "# EOF")
-      // The file is rewritten each second and renamed. Each rename is an event, and after this line the watch misses no
-      // event.
+      // crashd writes a new file each second and renames it. Each rename is an event for the watch, which misses no
+      // event after this line.
       let renames = try SpoolWatch(directory: directory.path)
       while !Self.read(path).contains("crashd_reports 1\n") {
         try await onThread {
@@ -75,7 +75,7 @@ struct MetricsTests {
         }
         _ = renames.read()
       }
-      // The file is complete at any moment.
+      // A rename replaces the whole file, and a reader therefore never sees an incomplete file.
       #expect(Self.read(path).hasSuffix("# EOF\n"))
     }
   }
@@ -165,7 +165,7 @@ struct MetricsTests {
       let client = try await daemon.client()
       _ = try daemon.store.enter(subscriber: "pager", uid: 0, at: Moment.now().description)
       var printed: Set<String> = []
-      // The collector has a sample only after its forwarder has tried to connect.
+      // The metrics contain a sample for a collector only after its forwarder has tried to connect.
       while !printed.contains("crashd_forward_behind") {
         let text = try #require(try await client.call("io.crashshield.Crashd.Metrics").string("text"))
         printed = Set(
@@ -207,7 +207,7 @@ struct MetricsTests {
     #expect(admitted == 60)
     let (root, other) = (rate.admit(0, as: 0, at: 5 * second), rate.admit(1_001, as: 1_001, at: 5 * second))
     #expect(root && other)
-    // One more attach is allowed each second.
+    // After the limit is reached, one more attach is allowed each second.
     let later = [6, 6, 7].map { rate.admit(1_000, as: 1_000, at: UInt64($0) * second + 1_000) }
     #expect(later == [true, false, true])
   }

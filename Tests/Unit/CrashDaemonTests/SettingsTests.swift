@@ -194,7 +194,7 @@ struct SettingsTests {
       try read((["a0: &a0 x"] + bomb + ["? *a99", ": x"]).joined(separator: "\n"))
     }
     #expect(error?.description == "crashd.yaml:2: anchors and aliases such as '*a0' are not supported")
-    // The characters `*` and `&` do not mark an alias or an anchor here.
+    // In a comment and in a quoted string, the characters `*` and `&` do not mark an alias or an anchor.
     #expect(throws: Never.self) { try read("# a & b\nstate-directory: '/x&y*z/&*'") }
   }
 
@@ -279,7 +279,7 @@ struct SettingsTests {
     #expect(!reader.settings.protectsAutomatically && reader.settings.fetchPath == "/usr/bin/crash-fetch")
     try reader.read(option: "debuginfod-urls", "https://option.example.org")
     #expect(reader.settings.debuginfodURLs == ["https://option.example.org"])
-    // An empty variable means no servers, even if the file names servers.
+    // An empty variable sets an empty list of servers, even if the file names servers.
     try reader.read(environment: ["CRASHD_DEBUGINFOD_URLS": ""])
     #expect(reader.settings.debuginfodURLs.isEmpty)
     let takes = "debuginfod-urls takes at most 8 URLs that begin with http:// or https://, not "
@@ -308,8 +308,8 @@ struct SettingsTests {
     var reader = SettingsReader()
     try reader.read(yaml: text, at: path)
     #expect(reader.settings == Settings())
-    // The test also reads the file with its examples enabled. A line `#key`, without a space after the `#`, is an
-    // example.
+    // The test also reads the file with its examples enabled. An example is a line that starts with `#` and has no
+    // space after the `#`.
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line -> String in
       let indent = line.prefix { $0 == " " }
       let rest = line.dropFirst(indent.count)

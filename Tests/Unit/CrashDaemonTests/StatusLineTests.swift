@@ -30,8 +30,7 @@ struct StatusLineTests {
       interval_ms: 1)
     let running = Task { try await line.run() }
     #expect(try await systemd.next() == "STATUS=No process attached, no crash kept")
-    // Sending the same counts again causes no message. The next message that is received is therefore the following
-    // one.
+    // Noting the same count again causes no message. The next message therefore has the count that is noted after it.
     line.note(processes: 0)
     line.note(processes: 2)
     var next = try await systemd.next()

@@ -33,7 +33,7 @@ struct SupportTests {
       ("2026-11-21T09:10:00+01:00", "2026-11-21T08:10:00.000000Z"),
       ("2024-02-29 23:59:59.1234567891z", "2024-02-29T23:59:59.123456Z"),
       ("2026-01-01T00:00:00-00:30", "2026-01-01T00:30:00.000000Z"),
-      // A time that 64 bits of nanoseconds cannot represent becomes the latest possible time.
+      // A time beyond the range of 64 bits of nanoseconds becomes the latest time of this range.
       ("2554-07-21T23:34:33Z", "2554-07-21T23:34:33.000000Z"),
       ("2554-07-21T23:34:34Z", "2554-07-21T23:34:33.709551Z"),
       ("9999-12-31T23:59:60.999999999-23:59", "2554-07-21T23:34:33.709551Z"),
@@ -178,7 +178,8 @@ struct StartTests {
     defer { unsafe unlink(path) }
     var left: DirectoryLock? = try DirectoryLock(path: path)
     #expect(throws: DaemonError.locked(path: path)) { try DirectoryLock(path: path, patience_ms: 30) }
-    // The child has a copy of the descriptor. The lock is therefore released only when both copies are closed.
+    // A thread holds a second reference to the lock, as a child process with a copy of the descriptor does. The lock is
+    // released only when both references are released.
     try Thread.start(named: "child") { [left] in withExtendedLifetime(left) { _ = usleep(50_000) } }
     left = nil
     let next = try DirectoryLock(path: path, patience_ms: 600_000)

@@ -18,7 +18,7 @@ struct WatchdogTests {
     one.beat()
     #expect(!look())
     #expect(book.late == ["two"])
-    // Many heartbeats of one loop do not compensate for a loop that hangs.
+    // Further heartbeats of loop one do not compensate for loop two, which hangs.
     one.beat()
     #expect(!look())
     two.beat()
@@ -40,7 +40,7 @@ struct WatchdogTests {
     #expect(!look())
     heartbeat.rest()
     #expect(look())
-    // A loop that has rested since the last report is treated as if it had made progress.
+    // A loop that has rested since the last call of look() is treated as if it had made progress.
     heartbeat.beat()
     #expect(look())
   }
@@ -61,13 +61,14 @@ struct WatchdogTests {
     let pid: Int32 = 4711
     let read = { (environment: [String: String]) in Watchdog.Request(environment: environment, pid: pid) }
     #expect(read(["WATCHDOG_USEC": "120000000"])?.period_ms == 30_000)
-    // A heartbeat shortly before the deadline still reaches systemd in time.
+    // After a late loop, the watchdog checks in these shorter steps. A heartbeat shortly before the deadline therefore
+    // still reaches systemd in time.
     #expect(read(["WATCHDOG_USEC": "120000000"])?.lateStep_ms == 3_750)
     #expect(read(["WATCHDOG_USEC": "120000000", "WATCHDOG_PID": "4711"])?.limit_us == 120_000_000)
     #expect(read(["WATCHDOG_USEC": "1"])?.period_ms == 1)
     #expect(read(["WATCHDOG_USEC": "\(UInt64.max - 1)"])?.period_ms == Int32.max)
     for environment in [
-      // The largest value is USEC_INFINITY.
+      // These values request no watchdog of this process. `UInt64.max` is USEC_INFINITY.
       [:], ["WATCHDOG_USEC": "0"], ["WATCHDOG_USEC": "\(UInt64.max)"], ["WATCHDOG_USEC": "-5"], ["WATCHDOG_USEC": "x"],
       ["WATCHDOG_PID": "4711"],
       ["WATCHDOG_USEC": "5", "WATCHDOG_PID": "4712"], ["WATCHDOG_USEC": "5", "WATCHDOG_PID": ""],
@@ -96,7 +97,7 @@ struct WatchdogTests {
       ], logger: log.logger)
     defer { watchdog.end() }
     let running = Task { try await watchdog.run() }
-    // Before its sixteenth turn starts, the watchdog has checked the loops many times.
+    // The watchdog has checked the loops in each of its fifteen turns before the sixteenth.
     for await number in turns where number == 16 { break }
     #expect(try systemd.receive() == nil)
     #expect(log.lines.count { $0.contains("loops without progress: standing;") } == 1)
@@ -165,7 +166,7 @@ struct WatchdogTests {
   func rescue() async throws {
     let daemon = try TestDaemon(TestDirectory())
     let path = "\(daemon.directories.state)/aside"
-    // The file is a pipe, because opening a pipe for reading blocks until a writer opens it.
+    // The file to rescue is a pipe. Opening the pipe blocks crashd's reading until the test opens it for writing.
     try #require(unsafe mkfifo(path, 0o600) == 0)
     let heartbeat = Heartbeat("store")
     let keeper = StoreKeeper(
@@ -173,7 +174,7 @@ struct WatchdogTests {
         analysis: daemon.analysis, settings: LiveSettings(), directory: daemon.directories.state,
         setAside: ReportStore.SetAside(path: path, reason: "it is corrupt", keepsCursors: false), heartbeat: heartbeat))
     let running = Task { try await keeper.run() }
-    // The line is logged in the turn in which the reading starts.
+    // The keeper logs this line in the turn in which it starts to read the file.
     while !daemon.log.contains("it is set aside as") { await Task.yield() }
     let (answers, answer) = AsyncStream.makeStream(of: Bool.self)
     let asking = Task { _ = answer.yield(await keeper.isFree) }
@@ -217,7 +218,7 @@ struct WatchdogTests {
     try loop.run { [.stop] }
     events.finish()
     #expect(loop.connectionCount == 7)
-    // The loop also beats once for its only turn.
+    // The loop beats once for each of the seven connections, and once for its only turn.
     #expect(heartbeat.beats == 8)
     withExtendedLifetime((directory, clients, stream)) {}
   }
@@ -233,7 +234,8 @@ struct WatchdogTests {
       while messages < 3 {
         if try await systemd.next() == "WATCHDOG=1" { messages += 1 }
       }
-      // The messages must be read, because otherwise the queue would be full when crashd sends its stop message.
+      // The test must read the messages. Otherwise, the queue of the socket would be full when crashd sends its stop
+      // message.
       try systemd.readOn()
     }
     withExtendedLifetime(directory) {}
@@ -241,6 +243,6 @@ struct WatchdogTests {
 }
 
 extension StoreKeeper {
-  /// The answer is sent in a separate turn of the loop.
+  /// The actor answers in a separate turn, and therefore only while its loop does not block.
   fileprivate var isFree: Bool { true }
 }

@@ -44,11 +44,11 @@ struct CauseTests {
     #expect(DiagnosisRule.diagnose(fatal, at: nil).sentence == "Swift stopped the program: the second thing….")
     #expect(fatal.reason == "shop/Cart.swift:12: Fatal error: the second thing\nhas two lines")
     #expect(fatal.earlierWarnings == [String(Self.leak.dropLast())])
-    // The message is the same, but the program called abort() itself.
+    // The message is still that of a Swift runtime failure, but the program called abort() itself.
     let aborted = facts(SIGABRT, [Self.frame("abort"), Self.own, Self.assertion])
     #expect(DiagnosisRule.diagnose(aborted, at: nil).cause == "abort")
     #expect(aborted.reason.isEmpty && aborted.earlierWarnings?.count == 3)
-    // A memory fault does not mean that the runtime stopped the program.
+    // The message does not explain a memory fault, because the runtime does not stop programs by memory faults.
     let fault = CrashFacts(record: .sample(address: 8, message: text), pid: 99, frames: [Self.own])
     #expect(fault.reason.isEmpty && fault.earlierWarnings?.count == 3)
   }
@@ -106,25 +106,27 @@ struct CauseTests {
       let report = try #require(RingContents.sample([record]).report(SampleSymbols(chains: [0x10: [failure] + chain])))
       return try #require(report.threads[0].frames.first { $0.isOwn })
     }
-    // The inlined scope is the runtime's subscript, in a function of the program that was also inlined.
+    // The innermost function is the runtime's inlined subscript. Its caller is a function of the program, which was
+    // also inlined.
     let lookup = try find([
       frame("$sSDyq_SgxcigSS_SiTg5", 7, 23, true), frame("$s4shop6lookupySiSgSS_tF", 2, 75, true),
       frame("$s4shop1aySiSSF", 7, 11, false),
     ])
     #expect(lookup.mangled == "$s4shop1aySiSSF" && lookup.line == 7 && lookup.column == 23)
-    // The inlined scope is a function of the program.
+    // The innermost function is an inlined function of the program.
     let half = try find([frame("$s4shop4halfySiSgSiF", 11, 18, true), frame("$s4shop1byS2iF", 11, 11, false)])
     #expect(half.mangled == "$s4shop1byS2iF" && half.line == 11)
-    // The inlined function itself has trapped.
+    // The inlined function itself has trapped, and not its caller.
     let index = try find([frame("$s4shop5indexyS2iF", 5, 3, true), frame("$s4shop1cyS2iF", 20, 9, false)])
     #expect(index.mangled == "$s4shop5indexyS2iF" && index.line == 5)
-    // The scope is a closure, on the line of its enclosing function.
+    // The innermost function is a closure on the line of its enclosing function.
     let closure = try find([frame("$s4shop1dyS2iFS2iXEfU_", 9, 20, true), frame("$s4shop1dyS2iF", 9, 6, false)])
     #expect(closure.mangled == "$s4shop1dyS2iFS2iXEfU_")
   }
 
-  /// A frame of a function in the program's file, with its line and the line of its declaration as in debug
-  /// information.
+  /// Returns a frame of a function in the file main.swift.
+  ///
+  /// The frame has a line, and the line of the function's declaration, as in debug information.
   private static func function(
     _ name: String, at line: Int, _ column: Int = 9, declaredAt start: Int?, inline: Bool = true
   ) -> SourceFrame {
@@ -143,16 +145,17 @@ struct CauseTests {
       return "\(kept[0].mangled):\(kept[0].line ?? 0):\(kept[0].column ?? 0) of \(kept.count)"
     }
     #expect(place([half, unwrap]) == "$s4shop6unwrapyS2iF:20:4 of 1")
-    // The inlined scope is a runtime function, which has no declaration in the debug information.
+    // The inlined function belongs to the runtime and has no declaration in the debug information.
     let lookup = Self.function("$sSDyq_SgxcigSS_SiTg5", at: 20, 4, declaredAt: nil)
     #expect(place([lookup, unwrap]) == "$s4shop6unwrapyS2iF:20:4 of 1")
-    // The inlined function itself has trapped. The inlined function is declared above its caller, or below it.
+    // The inlined function itself has trapped, and not its caller. In the first case, it is declared above its caller,
+    // and in the second case below its caller.
     let index = Self.function("$s4shop5indexyS2iF", at: 9, 3, declaredAt: 8)
     let below = Self.function("$s4shop5belowyS2iF", at: 33, 3, declaredAt: 30)
     #expect(place([index, unwrap]) == "$s4shop5indexyS2iF:9:3 of 2")
     #expect(place([below, unwrap]) == "$s4shop5belowyS2iF:33:3 of 2")
-    // The trapping function was inlined into another function, is in a closure that continues, or follows a closure
-    // that has ended.
+    // In the first case, the caller was itself inlined into the function `outer`. In the second case, the trap is in a
+    // closure. In the third case, the trap follows a closure that has ended.
     let outer = Self.function("$s4shop5outeryS2iF", at: 41, declaredAt: 40, inline: false)
     #expect(place([half, unwrap, outer]) == "$s4shop6unwrapyS2iF:20:4 of 2")
     let closure = Self.function("$s4shop5outeryS2iFS2iXEfU_", at: 42, declaredAt: 41)
@@ -161,7 +164,7 @@ struct CauseTests {
     let ended = Self.function("$s4shop5outeryS2iF", at: 43, declaredAt: 40, inline: false)
     let behind = Self.function("$s4shop4halfySiSgSiF", at: 45, 4, declaredAt: 8)
     #expect(place([behind, closure, ended]) == "$s4shop5outeryS2iF:45:4 of 1")
-    // A function that is declared in another file does not contain the line.
+    // A function that is declared in another file cannot contain a line of this file.
     var elsewhere = half
     elsewhere.declaration = SourceFrame.Declaration(file: "/src/shop/half.swift", line: 19)
     #expect(place([elsewhere, unwrap]) == "$s4shop6unwrapyS2iF:20:4 of 1")
@@ -261,8 +264,8 @@ struct CauseTests {
       let trap = say(Self.heldFacts("Session.total()", self: held, failure: "Index out of range"))
       #expect(trap.rule == "dangling-held" && trap.evidence?.contains("Index out of range") == true)
       #expect(say(Self.heldFacts("Session.total()", self: 0, other: held)).rule == "dangling-held")
-      // Stale registers are not evidence: in a method of another class, in a function outside of classes, or next to a
-      // live object.
+      // A register that points at the quarantined object is not always evidence. It is not evidence in a method of
+      // another class, in a function outside of classes, or if self is a live object.
       #expect(say(Self.heldFacts("Order.total()", self: held)).cause == "null-pointer-offset")
       #expect(say(Self.heldFacts("pay(_:)", self: held)).cause == "null-pointer-offset")
       let living = MemoryWords.Piece(
@@ -270,11 +273,13 @@ struct CauseTests {
       #expect(
         say(Self.heldFacts("Session.total()", self: 0x5582_0000, other: held, words: [living])).cause
           == "null-pointer-offset")
-      // The object runs its own deinit, which the policy absorb has deferred.
+      // The object in the register is running its own deinit, which the policy `absorb` has deferred. This is not a use
+      // of a freed object.
       var deferred = Self.heldFacts("Session.deinit", self: held)
       deferred.frames.append(Self.frame("cs_evict_deferred"))
       #expect(say(deferred).cause == "null-pointer-offset")
-      // The address is a wild pointer. A field of a zeroed object would be null.
+      // The fault address is wild and was not read from the quarantined object. A field of that object would be null,
+      // because the quarantine zeroes the object.
       #expect(say(Self.heldFacts("Session.total()", self: held, address: 0x5555_0000_0010)).cause == "wild-pointer")
     }
 
@@ -292,8 +297,8 @@ struct CauseTests {
       let inHeap: [UInt64] = [0x7f12_3400_0030]
       #expect(say(next ^ (block >> 12), inHeap) == "dangling")
       #expect(say(block >> 12, inHeap) == "dangling")
-      // If there is no evidence of an arena, if the page is in another arena, or if the pointer is not mangled, the
-      // address is a wild pointer.
+      // The address is a wild pointer in three cases: no value points into the arena, the block is in another arena, or
+      // the pointer is not mangled.
       #expect(say(next ^ (block >> 12), [0x7f55_3400_0030]) == "wild-pointer")
       #expect(say(next ^ (0x7f52_3412_4a20 >> 12), inHeap) == "wild-pointer")
       #expect(say(next, inHeap) == "wild-pointer")
@@ -302,7 +307,8 @@ struct CauseTests {
     @Test("S13: a null in a freed block is still diagnosed as a null pointer, and the sentence names the block")
     func freedHint() {
       let (block, key) = (0x5555_5576_4a20 as UInt64, 0x8dd2_38a1_0f3c_5b77 as UInt64)
-      // The words are glibc's size before the block, then glibc's link and mark, then two fields.
+      // The words are glibc's chunk size before the block, the tcache link and the tcache key, then two fields of the
+      // object.
       let words: [UInt64] = [0x41, 0x5555_5576_3210 ^ (block >> 12), key, 7, 0]
       let bytes = words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) } }
       var record = CrashRecord.sample(address: 0x18, instruction: [0x48, 0x8b, 0x40, 0x18])  // mov rax, [rax + 0x18]

@@ -21,7 +21,7 @@ import Testing
 
     struct Fault: Sendable {
       var words: [UInt64]
-      /// The register values by DWARF number.
+      /// The values of the registers, by DWARF register number.
       var registers: [Int: UInt64]
       var instruction: [UInt8] = [0xff, 0x50, 0x38]
       var code: Int32 = 1
@@ -67,7 +67,7 @@ import Testing
       let session = "V r 13 0 0 session\nT 0 Session\nS 56\n"
       #expect(say(0x41, session).hasSuffix("is its first word; the code expects an instance of Session"))
       #expect(say(0x41, "C 56 Session\n").hasSuffix("; the code names Session"))
-      // With another size, or with several classes of this size, the report names no class.
+      // If the block has another size than the class, or if several classes have this size, the report names no class.
       for text in [say(0x81, session), say(0x41, "C 56 Session\nC 50 Order\n")] { #expect(!text.contains("the code")) }
     }
 
@@ -83,14 +83,15 @@ import Testing
         Fault(
           words: [block >> 12, key], registers: [rax: block >> 12, r13: block], address: (block >> 12) + 0x38)
       ),
-      // A release of the block. The instruction is lock cmpxchg16b [rsi*8+0x10], with the raw key in rsi.
+      // The program releases a freed block. The instruction is lock cmpxchg16b [rsi*8+0x10], and rsi contains the
+      // tcache key, which is the second word of the block.
       (
         "dangling-operand",
         Fault(
           words: [mangled, key], registers: [rsi: key, rdi: block + 8],
           instruction: [0xf0, 0x48, 0x0f, 0xc7, 0x0c, 0xf5, 0x10, 0, 0, 0], code: 128)
       ),
-      // A release of the block after two stray retains.
+      // The program releases a freed block after two stray retains, which have changed the tcache key in the block.
       (
         "dangling-operand",
         Fault(
@@ -98,7 +99,8 @@ import Testing
           registers: [rsi: key &+ 2 &* HeapFacts.strongReference, rdi: block + 8],
           instruction: [0xf0, 0x48, 0x0f, 0xc7, 0x0c, 0xf5, 0x10, 0, 0, 0], code: 128)
       ),
-      // A release of an object in a fast bin. The instruction is call [rax-0x10], which calls the destroy slot.
+      // The program releases an object in a fast bin. The instruction is call [rax-0x10], which calls the destructor in
+      // the class metadata.
       (
         "dangling-operand",
         Fault(
@@ -111,44 +113,46 @@ import Testing
         "dangling-call",
         Fault(words: [mangled, key], registers: [rdi: block], instruction: [0xff, 0x57, 0x08], code: 128)
       ),
-      // A call through the block's first word, which is an address: the processor jumps there.
+      // A call through the block's first word. This word is a valid address, and therefore the processor faults only at
+      // the target.
       (
         "dangling-call",
         Fault(words: [mangled, key], registers: [rdi: block], instruction: [], address: mangled, pc: mangled)
       ),
-      // A method that was found through the first word, in memory that the word happens to address.
+      // A method call. The method's address was loaded from memory that the block's first word happens to address.
       (
         "dangling-call",
         Fault(
           words: [mangled, key], registers: [rax: mangled, r13: block], instruction: [], address: 0x7_1234_5678,
           pc: 0x7_1234_5678, more: [MemoryWords.Piece(start: mangled, bytes: bytes([1, 0x7_1234_5678]))])
       ),
-      // No register points to the block any more.
+      // No register contains a pointer to the block.
       (
         "dangling-remains",
         Fault(
           words: [], registers: [rsi: key], instruction: [0xf0, 0x48, 0x0f, 0xc7, 0x0c, 0xf5, 0x10, 0, 0, 0], code: 128)
       ),
-      // malloc follows a pointer that a stray release has changed.
+      // The fault is in malloc, which follows a list pointer that a stray release of the block has changed.
       (
         "dangling-remains",
         Fault(
           words: [], registers: [rax: block - HeapFacts.strongReference], instruction: [0x48, 0x8b, 0x40, 0x10],
           address: block - HeapFacts.strongReference + 0x10)
       ),
-      // An object of C or C++ in a fast bin keeps its second word.
+      // A C or C++ object in a fast bin keeps its second word, because glibc writes only the first word.
       (
         "dangling-operand",
         Fault(words: [mangled, 0x7777_0001], registers: [rax: mangled, rdi: block], address: mangled + 0x38)
       ),
-      // A virtual call through the arena. The word in the arena is not an address, and the record does not contain it.
+      // A virtual call through the block's first word, which points into the malloc arena. The word that the call loads
+      // from the arena is not an address, and the record does not contain this word.
       (
         "dangling-call",
         Fault(
           words: [mangled, 0x1_0000_0003], registers: [rax: mangled, r13: block],
           instruction: [0xff, 0x90, 0xd0, 0, 0, 0], code: 128)
       ),
-      // A virtual call through the first word of the block, where the word that should be the method's address is a
+      // A virtual call through the first word of the block. The word that the call loads as the method's address is a
       // small number.
       (
         "dangling-call",
@@ -156,8 +160,9 @@ import Testing
           words: [mangled, key], registers: [rax: mangled, rdi: block], instruction: [], address: 0x571, pc: 0x571,
           more: [MemoryWords.Piece(start: mangled, bytes: bytes([1, 0x571]))])
       ),
-      // The program no longer has a pointer to the block, only the block's first word. The three cases are: the first
-      // word of a block with a successor in its list, of the last block of a list, and as the target of a call.
+      // The program no longer has a pointer to the block, only the block's first word. The first block has a successor
+      // in its list, and the second block is the last of its list. In these two cases, the fault address comes from the
+      // first word. In the third case, the first word is the target of a call.
       (
         "dangling-remains",
         Fault(words: [], registers: [rax: mangled], instruction: [0x48, 0x8b, 0x40, 0x10], address: mangled + 0x10)
@@ -169,7 +174,8 @@ import Testing
           address: (block >> 12) + 0x10)
       ),
       ("dangling-remains", Fault(words: [], registers: [:], instruction: [], address: mangled, pc: mangled)),
-      // A copy of a string that begins at glibc's mark in the block. The instruction is vmovdqu ymm0, [rsi].
+      // A copy of a Swift string whose storage pointer is the tcache key in the block. The characters begin 32 bytes
+      // after the storage pointer. The instruction is vmovdqu ymm0, [rsi].
       (
         "dangling-remains",
         Fault(words: [], registers: [rsi: key + 32], instruction: [0xc5, 0xfe, 0x6f, 0x06], code: 128)
@@ -204,7 +210,7 @@ import Testing
       let words = [Self.mangled, Self.key]
       let stale = [Self.rsi: Self.block]
       let faults = [
-        // The operand is null, then wild, then non-canonical.
+        // In the first three faults, the operand is null, wild and non-canonical.
         Fault(words: words, registers: stale, instruction: load, address: 0x10),
         Fault(
           words: words, registers: stale.merging([Self.rax: 0x1234_5670_0000]) { $1 }, instruction: load,
@@ -212,7 +218,7 @@ import Testing
         Fault(
           words: words, registers: stale.merging([Self.rax: 0xdead_beef_0000_0000]) { $1 }, instruction: load, code: 128
         ),
-        // The fault is a jump to unmapped memory, then a call of null.
+        // The last two faults are a jump to unmapped memory and a call of null.
         Fault(words: words, registers: stale, instruction: [], address: 0x1234_5670_0000, pc: 0x1234_5670_0000),
         Fault(words: words, registers: stale, instruction: [], address: 0, pc: 0),
       ]
@@ -248,10 +254,10 @@ import Testing
       fault.registers[Self.r13] = Self.block + 0x40
       #expect(rule() == "non-canonical-operand")
       fault.registers[Self.r13] = Self.block
-      // A null pointer is explained by the code, without the freed object.
+      // The code explains a null pointer, and the freed object is not the cause.
       (fault.registers[Self.rax], fault.code) = (0, 1)
       #expect(rule() == "null-pointer")
-      // The instruction adds to a value other than the loaded word's address.
+      // The second instruction adds to memory, and does not compute the address of a method.
       (fault.registers[Self.rax], fault.code) = (0x3d3d_3d3d_3d3d_3d3d, 128)
       fault.instruction = [0x48, 0x63, 0x08, 0x48, 0x01, 0x08]
       #expect(rule() == "non-canonical-operand")
@@ -268,8 +274,8 @@ import Testing
       #expect(state(neighbour, arena &+ reference) == .binned(drift: 1))
       #expect(state(neighbour, neighbour &- 2 &* reference) == .binned(drift: -2))
       #expect(BlockState.binned(drift: -2).text == "freed (in a bin, and released 2 times since)")
-      // Two pointers into the heap may also be a node of a list that is in use. In a heap of more than 8 GiB, a pointer
-      // that is off by a reference count may be a valid pointer.
+      // A block whose first two words point into the heap may also be a node of a list that is in use. In a heap of
+      // more than 8 GiB, a pointer that is off by a reference count may be a valid pointer.
       #expect(state(neighbour, neighbour) == nil && state(neighbour, neighbour &+ 9 &* reference) == nil)
       #expect(state(3, arena &+ reference) == nil && state(neighbour, arena &+ reference &+ 8) == nil)
       let large = HeapFacts(key: Self.key, range: 0x5555_5576_0000..<0x5559_5576_0000)
@@ -296,8 +302,8 @@ import Testing
       #expect(cause(back: chunk, forward: chunk) == "dangling")
       #expect(cause(back: chunk + 0x40) == "wild-pointer")
       #expect(cause(back: chunk, forward: chunk + 0x40) == "wild-pointer")
-      // The block is between two other free blocks. Only the neighbor's link back distinguishes it from a node of a
-      // list.
+      // The block is between two other free blocks in its bin. Only the neighbor's link back to the block distinguishes
+      // the block from a node of the program's own list.
       #expect(cause(second: neighbour + 0x80, back: chunk) == "dangling")
       #expect(cause(second: neighbour + 0x80, back: nil) == "wild-pointer")
       #expect(cause(second: neighbour + 0x80, back: Self.block) == "wild-pointer")
@@ -328,7 +334,7 @@ import Testing
       var words = [UInt64](repeating: 0, count: 16)
       words[0] = Self.mangled
       words[1] = Self.key
-      // A function pointer of the next block, after the size of that block.
+      // The words after the end of the block are the size of the next block, and a function pointer in the next block.
       words[7] = 0x41
       words[10] = target
       let size = MemoryWords.Piece(start: Self.block - 8, bytes: Self.bytes([0x41]))
@@ -404,17 +410,19 @@ import Testing
     func lookalikes() {
       let load: [UInt8] = [0x48, 0x8b, 0x40, 0x10]  // mov rax, [rax+0x10]
       let wild: UInt64 = 0x1234_5670_0000
-      // The block is a node in use: a bad pointer to the next node, and two counters with value 1.
+      // The block is a node in use. Its words are a bad pointer to the next node, and two counters with the value 1.
       let node = Fault(
         words: [wild, 0x1_0000_0001], registers: [Self.rax: wild, Self.rdi: Self.block], instruction: load,
         address: wild + 0x10)
       #expect(Self.diagnosis(node).cause == "wild-pointer")
-      // The first word may be a class: the object could be deinitialized, but the record does not prove that.
+      // The first word may be the address of a class. The object may therefore have been deinitialized, but the record
+      // does not prove this.
       let object = Fault(
         words: [Self.block + 0x100, 0x1_0000_0003], registers: [Self.rax: Self.block + 0x100, Self.rdi: Self.block],
         instruction: load, address: Self.block + 0x110)
       #expect(Self.diagnosis(object).cause == "wild-pointer")
-      // The words are a function of glibc and a buffer: the block belongs to an object with a callback, not to a bin.
+      // The words point to a glibc function and to a buffer. The block is therefore an object with a callback, and not
+      // a free block in a bin.
       let function = Self.libc.start + 0x2_8000
       let owner = Fault(
         words: [function, Self.block + 0x100], registers: [Self.rax: Self.block + 0x100, Self.rdi: Self.block],
@@ -425,7 +433,8 @@ import Testing
         registers: [Self.rax: Self.block + 0x100, Self.rdi: Self.block], instruction: load,
         address: Self.block + 0x110)
       #expect(Self.diagnosis(binned, images: [Self.libc]).cause == "dangling")
-      // In a heap of more than 8 GiB, two valid pointers can be 2³³ apart.
+      // In a heap of more than 8 GiB, two valid pointers can be 2³³ bytes apart, which is also the change by one strong
+      // release.
       let large = HeapFacts(key: Self.key, range: 0x5555_5576_0000..<0x5559_5576_0000)
       let base: UInt64 = 0x5557_5576_0000
       let wildIndex = Fault(

@@ -26,7 +26,7 @@ struct DanglingUseTests {
     _ = await daemon.analysis.observe(process, seen: [:])
     await policy.tick()
     try await body(policy, try #require(await policy.find(nil, .all).first))
-    // The store must stay open until this line.
+    // This use of `daemon` also keeps the store open until `body` has returned.
     #expect(try daemon.store.danglingStates().count == 1)
   }
 
@@ -37,10 +37,10 @@ struct DanglingUseTests {
         ring.addIncident(index, key: UInt64(kind), subject: "App.Session", count: 1, mode: 0)
         ring.makePageIncident(index, kind: kind, amount: 16)
       }
-      // The incident's mode says that a crash follows. The incident is counted in spite of that.
+      // The mode of this incident says that a crash follows. The policy counts the incident in spite of this mode.
       ring.addIncident(7, key: 8, subject: "App.Session", count: 1, mode: 4)
       ring.makePageIncident(7, kind: 1, amount: 16, method: 0x10010)
-      // The memory of this incident is not an object.
+      // The memory of this incident has no class, and the incident is therefore not a hit.
       ring.addIncident(8, key: 9, subject: "", count: 1, mode: 0)
       ring.makePageIncident(8, kind: 1, amount: 16)
     } _: { policy, key in

@@ -12,9 +12,9 @@ struct DiagnosisRuleTests {
     var cause: CrashReport.Cause
     var record: CrashRecord
     var failure: String?
-    /// The frames, innermost first.
+    /// The frames of the crashing thread, innermost first.
     var frames: [String] = []
-    /// A part of the expected sentence.
+    /// A string that the sentence or the evidence of the diagnosis must contain.
     var says: String
     var testDescription: String { "\(cause): \(says)" }
   }
@@ -42,7 +42,8 @@ struct DiagnosisRuleTests {
       cause: "protected-memory", record: .sample(code: 4, address: 0x55aa_0000, errorCode: 0x25),
       says: "may not be read"),
     Case(cause: "non-canonical", record: .sample(code: 128, address: 0), says: "no pointer can have"),
-    // The address is computed with rbp: the processor raises a stack fault, and the kernel sends SIGBUS.
+    // The address is computed with rbp. The processor therefore raises a stack fault, for which the kernel sends
+    // SIGBUS.
     Case(cause: "non-canonical", record: .sample(signal: SIGBUS, code: 128), says: "no pointer can have"),
     Case(
       cause: "privileged-instruction", record: .sample(code: 128, instruction: [0xf4]), says: "only the kernel may use"),
@@ -50,25 +51,28 @@ struct DiagnosisRuleTests {
       cause: "stack-overflow", record: .sample(code: 2, address: sp - 8, sp: sp, errorCode: 6, depth: 9_000),
       says: "9000 calls deep"),
     Case(cause: "stack-overflow", record: .sample(address: sp - 40_000, sp: sp, errorCode: 6), says: "overflowed, or"),
-    // The thread has a small stack: a few calls reach the guard page.
+    // The thread has a small stack, which 20 calls fill.
     Case(
       cause: "stack-overflow",
       record: .sample(
         code: 2, address: sp - 8, sp: sp, errorCode: 6, depth: 20, stackStart: sp, stack: [1]), says: "20 calls deep"),
-    // The frame is large: the stack pointer is deep in the guard pages, and the fault is far above it.
+    // The innermost frame is large. The stack pointer is deep in the guard pages, and the fault address is far above
+    // the stack pointer.
     Case(
       cause: "stack-overflow",
       record: .sample(
         code: 2, address: sp + 20_000, sp: sp, errorCode: 6, depth: 20, stackStart: sp + 20_480, stack: [1]),
       says: "20 calls deep"),
-    // Unwinding did not reach the end of the stack. The stack pointer may have been wrong before the overflow.
+    // The unwinder stopped before the end of the stack. The stack pointer may therefore be wrong, and the fault may not
+    // be an overflow.
     Case(
       cause: "stack-overflow",
       record: .sample(
         code: 2, address: sp + 20_000, sp: sp, errorCode: 6, depth: 20, unwindStop: 3, stackStart: sp + 20_480,
         stack: [1]),
       says: "overflowed, or"),
-    // The stack memory at the fault is readable. Its page is therefore read-only and not a guard page.
+    // The record contains the stack memory at the fault, which was therefore readable. Its page is read-only and not a
+    // guard page.
     Case(
       cause: "read-only-write",
       record: .sample(
@@ -125,7 +129,7 @@ struct DiagnosisRuleTests {
     Case(
       cause: "sent-signal", record: .sample(signal: SIGILL, code: -6, senderPid: 0), failure: "Index out of range",
       says: "outside of its container"),
-    // The field of the sender contains the timer's number.
+    // For a timer's signal, the field of the sender's pid contains the timer's number.
     Case(
       cause: "timer-signal", record: .sample(signal: SIGABRT, code: -2, senderPid: 3), says: "A timer of the program"),
     Case(
@@ -156,7 +160,7 @@ struct DiagnosisRuleTests {
     let diagnosis = DiagnosisRule.diagnose(facts, at: frame)
     #expect(diagnosis.cause == expected.cause)
     #expect("\(diagnosis.sentence) \(diagnosis.evidence ?? "")".contains(expected.says))
-    // Equal crashes of two processes must have equal sentences.
+    // The sentence must not contain an address, because equal crashes of two processes must have equal sentences.
     #expect(!diagnosis.sentence.contains("0x"), "\(diagnosis.sentence)")
     #expect(diagnosis.sentence.hasSuffix(" in Shop.buy(_:) (Shop.swift:12)."))
     #expect(diagnosis.confidence > 0 && diagnosis.confidence <= 1)
@@ -237,7 +241,7 @@ struct DiagnosisRuleTests {
     let diagnose = { DiagnosisRule.diagnose(CrashFacts(record: record, pid: 99, frames: $0), at: nil) }
     let own = frame("_ZN4shop4sellEv", isOwn: true)
     #expect(diagnose([frame("raise"), frame("abort"), own]).cause == "abort")
-    // This function's name contains the word, but the function calls abort() itself.
+    // This function's name contains "terminate", but the function calls abort() itself.
     #expect(diagnose([frame("abort"), frame("shop_terminate", isOwn: true)]).cause == "abort")
     for frames in [[frame("abort"), frame("plugin_run"), own], [frame("abort"), frame("_ZSt9terminatev"), own], []] {
       #expect(diagnose(frames).confidence < 0.9)

@@ -38,7 +38,8 @@ import Testing
         let report = try #require(builder.report(id: "ab"))
         let diagnosis = report.diagnosis
         #expect(diagnosis.rule == rule)
-        // The class that the code expects is not reported as a class that the operator can protect by name.
+        // The class that the code expects is not in `className`, because `className` names a class that the operator
+        // can protect.
         #expect(diagnosis.expectedClass == "Session" && diagnosis.className == nil)
         #expect(report.group.title.hasPrefix("use-after-free of Session in "), "\(report.group.title)")
         #expect(

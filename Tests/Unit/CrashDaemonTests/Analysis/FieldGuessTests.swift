@@ -45,11 +45,11 @@ struct FieldGuessTests {
     let expected = CrashReport.AccessedField(name: "price.whole", type: "order", variable: "it", offset: 16)
     #expect(guess("V r 5 0 0 it", facts()) == expected)
     #expect(guess("V m 6 -16 0 it", facts(stack: [0, 1])) == expected)
-    // The variable's value is not null, or is not in the record.
+    // In the first case the variable's value is not null. In the other two cases the value is not in the record.
     #expect(guess("V m 6 -8 0 it", facts(stack: [0, 1])) == nil)
     #expect(guess("V m 6 8000 0 it", facts(stack: [0, 1])) == nil)
     #expect(guess("V r 400 0 0 it", facts()) == nil)
-    // The offset is beyond the end of the type.
+    // The offset of the access is beyond the end of the type.
     #expect(guess("V r 5 0 0 it", facts(address: 0x20)) == nil)
   }
 
@@ -96,7 +96,7 @@ struct FieldGuessTests {
     #expect(plain.sentence == "Null pointer: read of offset 24 of null.")
     #expect(guessed.sentence == "Null pointer: read of offset 24 of null, probably the field 'total' of 'order'.")
     #expect(guessed.confidence == plain.confidence && guessed.field == facts.field && plain.field == nil)
-    // A fault of another kind gets no guess of a field.
+    // A fault that is not a null pointer fault gets no guess of a field.
     facts.record.address = 0x1234_5678
     #expect(DiagnosisRule.diagnose(facts, at: nil).field == nil)
   }

@@ -12,15 +12,16 @@
   struct FirstFaultTests {
     private static let trampoline: UInt64 = 0x20040
 
-    /// A stack with the kernel's signal frame, above some words of the handler's own frame.
+    /// Returns a stack that contains some words of the handler's frame, and then the kernel's signal frame at higher
+    /// addresses.
     private static func stack(
       signal: Int32, code: Int32, address: UInt64, pc: UInt64, sp: UInt64, error: UInt64 = 6
     ) -> [UInt8] {
       var words = [UInt64](repeating: 0x11, count: 6) + [trampoline]
-      words += [UInt64](repeating: 0, count: 5)  // flags, link, stack
+      words += [UInt64](repeating: 0, count: 5)  // uc_flags, uc_link, uc_stack
       var general = [UInt64](repeating: 0x77, count: 23)
       (general[13], general[15], general[16], general[19], general[20], general[22]) = (0, sp, pc, error, 14, address)
-      words += general + [UInt64](repeating: 0, count: 9) + [0]  // floating point, reserved; mask
+      words += general + [UInt64](repeating: 0, count: 9) + [0]  // fpstate, reserved words; signal mask
       words += [UInt64(UInt32(bitPattern: signal)), UInt64(UInt32(bitPattern: code)), address]
       words += [UInt64](repeating: 0, count: 20)
       return words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) } }
@@ -91,19 +92,20 @@
       let report = try #require(RingContents.sample([record]).report(Self.symbols))
       #expect(report.diagnosis.sentence == "Null pointer: write to offset 24 of null in null_write (chain.c:10).")
       #expect(report.signal.codeName == "SEGV_MAPERR" && report.raisedAgain?.signal.codeName == "SI_TKILL")
-      // Some kernels do not keep the exception number.
+      // Some kernels do not keep the exception's number, error code and address. The zeros simulate this.
       (record.trapNumber, record.errorCode, record.faultAddress) = (0, 0, 0)
       let forgotten = try #require(RingContents.sample([record]).report(Self.symbols))
       #expect(forgotten.diagnosis.sentence == report.diagnosis.sentence)
-      // The exception belongs to an earlier fault: the current instruction does not match its address.
+      // The exception belongs to an earlier fault, because the current instruction accesses another address.
       (record.trapNumber, record.errorCode, record.faultAddress) = (14, 6, 0x18)
       record.registers[0] = 0x9000
       #expect(try #require(RingContents.sample([record]).report(Self.symbols)).diagnosis.cause == "raised-signal")
     }
 
-    /// The record of a signal that was delivered after the handler had returned.
+    /// The record of a signal that was delivered after the handler of a fault had returned.
     ///
-    /// The registers are those of the fault, with the flag RF set, and the kernel still has the exception.
+    /// The registers are those of the fault, with the flag RF set. The exception's number, error code and address are
+    /// still those of the fault.
     private static func pending(
       _ signal: Int32, trap: UInt64, error: UInt64 = 0, fault: UInt64 = 0, pc: UInt64 = 0x10030,
       sp: UInt64 = 0x7fff_0000_0000, code: Int32 = -6, isFault: Bool = true, _ instruction: [UInt8]
@@ -117,8 +119,8 @@
 
     private static let sp: UInt64 = 0x7e00_0000_1000
     private static let pendings: [(record: CrashRecord, cause: CrashReport.Cause, codeName: String)] = [
-      // The instructions are mov eax, [rax + 16]; call; push rbx; no code; ud2; an unknown one; idiv ecx; the one after
-      // int3; hlt; a store.
+      // The instructions of the first ten records are mov eax, [rax + 16]; call; push rbx; no code; ud2; an unknown
+      // instruction; idiv ecx; the instruction after int3; hlt; a store.
       (pending(SIGSEGV, trap: 14, error: 4, fault: 16, [0x8b, 0x40, 0x10]), "null-pointer-offset", "SEGV_MAPERR"),
       (
         pending(SIGSEGV, trap: 14, error: 6, fault: sp - 8, sp: sp, [0xe8, 0, 0, 0, 0]), "stack-overflow",
@@ -132,8 +134,8 @@
       (pending(SIGTRAP, trap: 3, isFault: false, [0x5d]), "breakpoint", "SI_KERNEL"),
       (pending(SIGSEGV, trap: 13, [0xf4]), "privileged-instruction", "SI_KERNEL"),
       (pending(SIGBUS, trap: 14, error: 6, fault: 0, [0xc6, 0x00, 0x01]), "truncated-mapping", "BUS_ADRERR"),
-      // The signal was sent by kill(), which may also select this thread; or by abort() in a handler that blocks
-      // SIGABRT.
+      // The signal was sent by kill(), for which the kernel may select this thread, or by abort() in a handler that
+      // blocks SIGABRT.
       (
         pending(SIGSEGV, trap: 14, error: 4, fault: 16, code: 0, [0x8b, 0x40, 0x10]), "null-pointer-offset",
         "SEGV_MAPERR"
@@ -156,12 +158,12 @@
     @Test("D6: an earlier, survived exception is not diagnosed as the cause of a sent signal")
     func survived() throws {
       let sent = [
-        // RF is not set: the thread has executed instructions since the exception.
+        // RF is not set, because the thread has executed instructions since the exception.
         Self.pending(SIGILL, trap: 6, isFault: false, [0x90]),
         Self.pending(SIGFPE, trap: 0, isFault: false, [0xf7, 0xf9]),
         Self.pending(SIGSEGV, trap: 13, isFault: false, [0x90]),
-        // RF is set, but the exception does not match: another address, an instruction that does not divide, or an
-        // exception of another signal.
+        // RF is set, but the exception has another address, or the instruction does not divide, or the exception
+        // belongs to another signal.
         Self.pending(SIGSEGV, trap: 14, error: 4, fault: 0x5000, [0x8b, 0x40, 0x10]),
         Self.pending(SIGFPE, trap: 0, [0x8b, 0x40, 0x10]),
         Self.pending(SIGSEGV, trap: 6, [0x8b, 0x40, 0x10]),
@@ -171,7 +173,7 @@
         Self.pending(SIGFPE, trap: 16, [0x8b, 0x40, 0x10]),
         Self.pending(SIGFPE, trap: 19, [0x0f, 0x11, 0x00]),
         Self.pending(SIGBUS, trap: 17, [0x8b, 0x40, 0x10]),
-        // The instruction is truncated, and no register is near the address.
+        // The instruction is truncated, and no register has a value near the fault address.
         Self.pending(SIGSEGV, trap: 14, error: 4, fault: 0x1234_5678_9000, [0x8b, 0x04, 0x25]),
       ]
       for record in sent {

@@ -73,11 +73,11 @@ import Testing
       #expect(facts.danglingClass == "App.Session")
       let object = try #require(facts.freedRecord?.object)
       #expect(object.className == "App.Session" && object.releaseThread == 13 && object.age_ns == 2_000_000)
-      // The word is a number that is a valid address, and that other rules would treat as null.
+      // The first word is a small number that is a valid address. Other rules would treat this number as null.
       let number = Fault(
         words: [54_321, 60_000], registers: [Self.rax: 54_321, Self.r13: Self.block], code: 1, address: 54_321 + 0x38)
       #expect(DiagnosisRule.diagnose(try Self.facts(number), at: nil).rule == "dangling-ghost")
-      // The code without optimization is mov rax, [rax+0x40]; call rax.
+      // Code that is compiled without optimization calls a method by mov rax, [rax+0x40]; call rax.
       let load = Fault(instruction: [0x48, 0x8b, 0x40, 0x40, 0xff, 0xd0, 0x48])
       #expect(DiagnosisRule.diagnose(try Self.facts(load), at: nil).rule == "dangling-ghost")
       // The runtime destroys the object with call [rax-0x10].
@@ -136,12 +136,12 @@ import Testing
       "a load of an async method's relative code address is recognized in all registers; nothing else is",
       arguments: [
         ([0x48, 0x63, 0x08, 0x48, 0x01, 0xc1], true),  // movsxd rcx, [rax]; add rcx, rax
-        ([0x48, 0x63, 0x10, 0x48, 0x89, 0xc1, 0x48, 0x01, 0xd1], true),  // with mov rcx, rax; add rcx, rdx
+        ([0x48, 0x63, 0x10, 0x48, 0x89, 0xc1, 0x48, 0x01, 0xd1], true),  // after mov rcx, rax: add rcx, rdx
         ([0x4d, 0x63, 0x01, 0x4d, 0x01, 0xc8], true),  // movsxd r8, [r9]; add r8, r9
         ([0x48, 0x63, 0x48, 0x08, 0x48, 0x01, 0xc1], false),  // movsxd rcx, [rax+8]
-        ([0x48, 0x63, 0x0d, 0, 0, 0, 0, 0x48, 0x01], false),  // by way of rip
-        ([0x48, 0x63, 0x08, 0x48, 0x01, 0x08], false),  // add [rax], rcx
-        ([0x48, 0x63, 0x10, 0x48, 0x89, 0xc1, 0x48, 0x29, 0xd1], false),  // a subtraction
+        ([0x48, 0x63, 0x0d, 0, 0, 0, 0, 0x48, 0x01], false),  // movsxd rcx, [rip]
+        ([0x48, 0x63, 0x08, 0x48, 0x01, 0x08], false),  // movsxd rcx, [rax]; add [rax], rcx
+        ([0x48, 0x63, 0x10, 0x48, 0x89, 0xc1, 0x48, 0x29, 0xd1], false),  // after mov rcx, rax: sub rcx, rdx
         ([0x48, 0x63, 0x10, 0x48, 0x89, 0xc1, 0x48, 0x01], false), ([0x48, 0x8b, 0x08, 0x48, 0x01, 0xc1], false),
         ([0x48, 0x63, 0x08], false), ([], false),
       ] as [([UInt8], Bool)])
@@ -156,7 +156,7 @@ import Testing
       other.tid += 1
       #expect(contents.freedRecords(of: other).isEmpty)
       #expect(try Self.ring([Self.block], sequence: 1).freedRecords(of: record).isEmpty)
-      // A hostile process may write many records.
+      // A hostile process may write many records, but only eight are used.
       #expect(try Self.ring((0..<200).map { Self.block + 16 * $0 }).freedRecords(of: record).count == 8)
 
       let daemon = try TestDaemon(TestDirectory())

@@ -93,7 +93,7 @@ struct GroupingTests {
     #expect(Set(others.map(\.key)).count == 4 && Set(others.map(\.coarse)).count == 4)
     let texts = ["no file 'a.txt' (errno 2)", "no file 'b.txt' (errno 13)", "no file \"c d\""].map(raised)
     #expect(Set(texts.map(\.key)).count == 1 && texts[0].title == "error no file at top level of shop")
-    // A crash that has its own source location keeps it.
+    // A crash with in-app frames keeps the key of its source location, whatever its message is.
     let thread = CrashReport.CrashedThread(
       tid: 1, name: "", crashed: true, frames: [frame("$s4shop3buyyyF", "buy()"), frame("main", "main")])
     let words = "Fatal error: Error raised at top level: x"
@@ -124,7 +124,7 @@ struct GroupingTests {
     ]
     for caller in callers {
       #expect(key([buy, run]) == key([buy, caller, run]), "\(caller.function)")
-      // If the crash is in a thunk itself, the function is part of the key.
+      // If the innermost frame is a thunk, the thunk is part of the key.
       #expect(key([caller, run]) != key([run]), "\(caller.function)")
     }
   }
@@ -159,7 +159,7 @@ struct GroupingTests {
     let one = group("a", 0x2000, images)
     let elsewhere = group("b", 0x2000, images)
     #expect(one.key != elsewhere.key && one.coarse == elsewhere.coarse)
-    // At another load address, the code is still the same code of the same build.
+    // An image with the same build id has the same code, even if it is loaded at another address.
     let moved = [CrashReport.Image(path: "/srv/shop", buildID: "ab", base: 0x2000, end: 0xa000)]
     let rebuilt = [CrashReport.Image(path: "/srv/shop", buildID: "cd", base: 0x1000, end: 0x9000)]
     let single = { (address: UInt64, images: [CrashReport.Image]) in

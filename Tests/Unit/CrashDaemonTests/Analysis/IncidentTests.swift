@@ -20,7 +20,7 @@ struct IncidentTests {
     return AttachedProcess(number: number, facts: facts, ring: source)
   }
 
-  /// Makes the database refuse the third incident.
+  /// A trigger that makes the database refuse the third incident.
   private static let refusal =
     "CREATE TRIGGER full BEFORE INSERT ON incidents WHEN (SELECT count(*) FROM incidents) = 2 "
     + "BEGIN SELECT RAISE(ABORT, 'no space'); END"
@@ -86,7 +86,8 @@ struct IncidentTests {
 
   @Test("many concurrent readings store each incident once, and the policy counts it once", .timeLimit(.minutes(5)))
   func atOnce() async throws {
-    // One reading may end before the next reading starts. With several processes, an overlap is likely.
+    // The readings of one process may not overlap, because one may end before the next starts. With eight processes, an
+    // overlap is likely.
     #expect(try await hits(ofRings: 0..<8) == Double(20 * 8))
   }
 
@@ -107,7 +108,7 @@ struct IncidentTests {
     ring.addIncident(0, key: 1, subject: "App.Session", count: 1, mode: 1)
     continuation.yield(.attached(try Self.attached(ring, number: 5), []))
     await withCheckedContinuation { continuation.yield(.settled($0)) }
-    // The entry of the process was removed. A later connection has the same ring.
+    // The pipeline has no entry for connection 4, as after the end of its process. Connection 5 has the same ring.
     await pipeline.observe(try Self.attached(ring, number: 4))
     #expect(try daemon.store.incidents(limit: 9).count == 1)
     continuation.finish()
@@ -115,7 +116,9 @@ struct IncidentTests {
     _ = await running.result
   }
 
-  /// Attaches rings of 20 incidents one after the other, with four concurrent readings each.
+  /// Attaches rings one after the other.
+  ///
+  /// Each ring has 20 incidents, and four tasks read each ring concurrently.
   ///
   /// Returns the hits that the policy counts.
   private func hits(ofRings ids: some Sequence<Int>) async throws -> Double {
@@ -166,7 +169,7 @@ struct IncidentTests {
     let seen = await daemon.analysis.observe(process, seen: [:])
     #expect(seen.isEmpty && daemon.log.contains("no space"))
     #expect(try daemon.store.incidents(limit: 10).isEmpty)
-    // The incidents are still in the ring of the process.
+    // No incident is lost, because the ring of the process still contains all of them.
     #expect(daemon.analysis.ledger.losses.isEmpty)
     func hits() async -> Double {
       await policy.summaries(await policy.find(nil, .all)).map(\.summary.hits).reduce(0, +)
@@ -297,7 +300,7 @@ struct IncidentTests {
     ring.addImage(0)
     ring.addIncident(0, key: 1, subject: "App.Session", count: 1, mode: 4)
     ring.makePageIncident(0, kind: kind, amount: 16, method: 0x10010)
-    // The incident has the thread and the address of the crash.
+    // The incident has the same thread and the same address as the crash.
     ring.setUseThread(0, 4712)
     ring.addCrash(signal: SIGSEGV)
     let process = try Self.attached(ring)
@@ -312,7 +315,7 @@ struct IncidentTests {
     #expect(object.release.map(\.address) == [0x40_0030] && object.allocation.map(\.address) == [0x40_0040])
     #expect(TextRenderer().render(report).contains("freed by thread 13\n    0x400030"))
 
-    // A crash of another thread at that address is independent of the incident.
+    // A crash of another thread is independent of the incident, even at the same address.
     ring.setUseThread(0, 4713)
     let other = try Self.attached(ring)
     let plain = ReportBuilder(other.ring.mapping.contents(), process: other.facts, symbols: OpenCaches())
@@ -365,7 +368,7 @@ struct IncidentTests {
     #expect(try store.topIncidents(by: .name, visibility: .user(geteuid() &+ 1), limit: 10).isEmpty)
   }
 
-  /// Runs a daemon with the incidents of two guards, and an object whose use count is near the limit of an integer.
+  /// Creates a daemon with incidents of two guards, and with two incidents whose counts have a sum above `Int.max`.
   private static func daemonWithGuards() async throws -> TestDaemon {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()
@@ -403,8 +406,8 @@ struct IncidentTests {
       #expect(diagnosis.evidence?.contains("\(record)") == true)
       facts.record.registers[0] = poison - 0x100
       #expect(DiagnosisRule.diagnose(facts, at: nil).rule == "dangling-poison")
-      // The offset causes a carry into the number of the record. The number then belongs to another class, or to no
-      // class.
+      // These offsets cause a carry into the bits of the record's number. The changed number belongs to another class,
+      // or to no class.
       for offset in [0x7FFD, -0x8004] {
         facts.record.registers[0] = UInt64(bitPattern: Int64(bitPattern: poison) + Int64(offset))
         #expect(DiagnosisRule.diagnose(facts, at: nil).rule != "dangling-poison")

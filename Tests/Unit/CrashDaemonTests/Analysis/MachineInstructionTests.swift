@@ -54,9 +54,9 @@ import Testing
       #expect(Self.decode([0x0f, 0x11, 0x07])?.alignment == nil)
     }
 
-    /// The opcodes whose 16-byte operand must be aligned, by prefix and map.
+    /// The opcodes whose 16-byte operand must be aligned, by prefix and opcode map.
     ///
-    /// Each was measured with an operand at an offset of 8 bytes.
+    /// Each opcode was measured with an operand whose address was a multiple of 8, but not of 16.
     private static let aligned: [(prefix: [UInt8], map: [UInt8], opcodes: String)] = [
       ([], [], "14 15 28 29 2b 51 52 53 54 55 56 57 58 59 5b 5c 5d 5e 5f c2 c6"),
       (
@@ -84,8 +84,8 @@ import Testing
       for (prefix, map, opcodes) in Self.aligned {
         let wanted = Set(opcodes.split(whereSeparator: \.isWhitespace).compactMap { UInt8($0, radix: 16) })
         let found = (0x00...0xff as ClosedRange<UInt8>).filter { opcode in
-          // The excluded opcodes are the escapes to other maps, the groups of fxsave and cmpxchg16b, and instructions
-          // that the measured processor lacks (SHA).
+          // The list of measured opcodes excludes the escapes to other opcode maps, the groups of fxsave and
+          // cmpxchg16b, and SHA instructions. The measured processor has no SHA instructions.
           if map.isEmpty, [0x38, 0x3a, 0xae, 0xc7].contains(opcode) { return false }
           return Self.decode(prefix + [0x0f] + map + [opcode, 0x07, 0, 0, 0, 0])?.alignment == 16
         }
@@ -135,7 +135,7 @@ import Testing
       for _ in 0..<200_000 {
         let count = Int.random(in: 0...16, using: &generator)
         var bytes = (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-        // Prefixes and escapes are more frequent than in random bytes.
+        // The test often sets the first byte to a prefix or an escape, because these are rare in random bytes.
         let frequent: [UInt8] = [0x0f, 0x62, 0xc4, 0xc5, 0x66, 0x48, 0xff]
         if let first = frequent.randomElement(using: &generator), !bytes.isEmpty {
           bytes[0] = first
@@ -164,11 +164,12 @@ import Testing
         guard columns.count >= 3, let start = columns[2].firstIndex(of: "["), let end = columns[2].firstIndex(of: "]")
         else { continue }
         let bytes = columns[1].split(separator: " ").compactMap { UInt8($0, radix: 16) }
-        // The index of a gather is a vector.
+        // The test skips gathers, because their index is a vector register.
         let theirs = columns[2][start...end].replacing("+0x0]", with: "]")
         if theirs.contains("mm") { continue }
         let ours = Self.decode(bytes)?.operands.first
-        // The decoder rejects a compressed displacement, because a wrong address would be worse than none.
+        // The test skips EVEX instructions (0x62) that the decoder rejects. The decoder rejects a compressed
+        // displacement, because a wrong address would be worse than no address.
         if ours == nil, bytes.first == 0x62 || bytes.dropFirst().first == 0x62 { continue }
         compared += 1
         let text = ours.map { Self.likeObjdump($0, length: bytes.count) } ?? "none"
@@ -177,7 +178,7 @@ import Testing
       #expect(compared > 50_000)
     }
 
-    /// Prints an operand as objdump does, such as `[rax+rcx*8-0x10]`.
+    /// Returns an operand in objdump's notation, such as `[rax+rcx*8-0x10]`.
     ///
     /// objdump does not add the instruction's length to addresses relative to rip.
     private static func likeObjdump(_ operand: MemoryOperand, length: Int) -> String {

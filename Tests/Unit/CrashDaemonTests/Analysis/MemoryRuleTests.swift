@@ -69,7 +69,7 @@ struct MemoryRuleTests {
     #expect(!rule.holds(for: Self.facts(unit: "other.service", startTime: nil)))
   }
 
-  /// Stores the ring and reads the stored ring again.
+  /// Returns the bytes that crashd stores for a ring, and the contents that these bytes have.
   private static func stored(_ ring: TestRing, withoutMemory: Bool) throws -> (bytes: [UInt8], contents: RingContents) {
     let memory = try ring.memory()
     let excerpt = try RingExcerpt.read(descriptor: memory.number, withoutMemory: withoutMemory)
@@ -100,7 +100,8 @@ struct MemoryRuleTests {
     let after = try Self.stored(ring, withoutMemory: true)
     #expect(after.bytes.firstRange(of: Self.secret) == nil)
     #expect(after.contents.losses.isEmpty)
-    // The result equals the result of a reading that removes the memory afterwards.
+    // The stored contents must equal contents that were read with the memory and from which the memory was removed
+    // afterwards.
     var expected = before.contents
     expected.withholdMemory()
     #expect(after.contents.records == expected.records && after.contents.memory == expected.memory)
@@ -186,7 +187,7 @@ struct MemoryRuleTests {
       _ = try await client.awaitProcess()
       let processes = try await client.call("io.crashshield.Crashd.Processes").array("processes")
       guard case .object(let first) = try #require(processes.first) else { return }
-      // In this case the process has not applied the rule.
+      // The process of this test has not applied the rule, and crashd has discarded the memory.
       #expect(first.string("memory") == "discarded")
       let raw = try #require(try daemon.store.raw(id: ring.id))
       #expect(raw.firstRange(of: Self.secret) == nil)

@@ -89,7 +89,7 @@ struct ReanalysisTests {
 
   /// Runs a daemon with a report whose stack has passed the unwind cross-check.
   ///
-  /// The answer of the cross-check is the data that `answer` writes.
+  /// The cross-check answers with the data that the test passes to `answer`.
   private func withUnwoundReport(
     _ body: (TestDaemon, TestClient, String, (UnwindAnswer) throws -> Void) async throws -> Void
   ) async throws {
@@ -143,7 +143,7 @@ struct ReanalysisTests {
   func noteAdded() async throws {
     try await withUnwoundReport { daemon, client, id, answer in
       try answer(Self.answer([0x10010]))
-      // The report has the state that an older crashd stored: with the handler's frames, and without a note.
+      // The test stores the report as an older crashd did, with the handler's frames and without a note.
       var report = try daemon.store.report(idPrefix: id).report
       report.unwinding = nil
       report.threads[0].frames.removeLast()

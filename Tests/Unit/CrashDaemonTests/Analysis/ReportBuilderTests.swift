@@ -217,7 +217,7 @@ struct OwnershipTests {
     ("$s4shop3buyyyF", "/src/shop.swift", "/srv/shop", true),
     ("cs_fault_null_read", "/src/faults.c", "/srv/shop", true),
     ("main", "/src/main.swift", "/srv/shop", true),
-    // A statically linked runtime.
+    // Functions of a statically linked runtime are not in-app.
     ("$ss17_assertionFailure__4file4line5flagss5NeverOs12StaticStringV_SSAHSus6UInt32VtF", nil, "/srv/shop", false),
     ("$sSayxSicig", nil, "/srv/shop", false),
     ("swift_retain", nil, "/srv/shop", false),
@@ -239,7 +239,7 @@ struct OwnershipTests {
     ("__libc_start_main", nil, "/usr/lib/x86_64-linux-gnu/libc.so.6", false),
     ("anything", "/src/a.c", "/opt/swift/usr/lib/swift/linux/libswiftCore.so", false),
     ("plugin_main", "/src/p.c", "/srv/plugins/libplugin.so", true),
-    // A dependency's code, and code that the compiler generated.
+    // The code of a dependency and code that the compiler generated are not in-app.
     ("$s7NIOCore4readyyF", "/src/.build/checkouts/swift-nio/Sources/NIOCore/A.swift", "/srv/shop", false),
     ("$s4shop3buyyyF", "/<compiler-generated>", "/srv/shop", false),
     ("$s4shop3buyyyFTA", "/src/shop.swift", "/srv/shop", false),
@@ -307,7 +307,7 @@ struct OwnershipTests {
     #expect(isOwn("$s4shop4LeafC4textACSS_tcfC", 118))
     #expect(!isOwn("$s4shop4LeafC4textACSS_tcfC", nil))
     #expect(isOwn("$s4shop4LeafC4textACSS_tcfc", nil))
-    // The initializers of structs and enums contain the code of the program in this function.
+    // For a struct or an enum, the function with this suffix contains the program's code of the initializer.
     #expect(isOwn("$s4shop4LeafV4textACSS_tcfC", nil))
   }
 

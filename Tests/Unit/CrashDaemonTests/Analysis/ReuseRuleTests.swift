@@ -7,20 +7,22 @@ import Testing
 @testable import CrashDaemon
 
 #if arch(x86_64)
-  /// Tests when a block that should contain an object, but does not, is diagnosed as a use-after-free.
+  /// Tests the rules that diagnose a use-after-free because a block that should contain an object does not contain one.
   @Suite("Diagnosis of reused memory by the class that the code expects")
   struct ReuseRuleTests {
     private static let block: UInt64 = 0x7f12_3456_4a20
     private static let text: UInt64 = 0x2f76_312f_6970_612f
     private static let rax = 0, rdi = 5, r13 = 13
 
-    /// A method call on a session.
+    /// A fault in a method call on an object of the class Session.
     ///
-    /// An object of the class has 56 bytes, and an object of a subclass 216.
+    /// An object of Session has 56 bytes, and an object of its subclass has 216 bytes.
     ///
     /// The memory of the object now contains text.
     private struct Fault {
-      /// The size word of glibc before the block, the words of the block, and the size word after the block.
+      /// The size word of glibc before the block.
+      ///
+      /// `words` are the words of the block, and `next` is the size word after the block.
       var size: UInt64 = 0x41
       var words: [UInt64] = [text, text + 1, 3, 4, 5, 6, 7]
       var next: UInt64 = 0x31
@@ -66,19 +68,20 @@ import Testing
       #expect(
         diagnosis.sentence
           == "Use-after-free: a freed object (the code expects a Session) was used after its memory was reused.")
-      // The variable is on the stack, or elsewhere in memory.
+      // The variable that points to the block is in memory, and not in a register.
       var inMemory = Fault(scope: "V m 5 -8 0 session\nT 0 Session\nS 56\n")
       inMemory.registers[Self.rdi] = Self.block + 0x28
       inMemory.words[4] = Self.block
       #expect(Self.diagnose(inMemory).rule == "dangling-reuse")
-      // The word is a number that is a valid address near null.
+      // The first word of the block is a small number that is a valid address near null.
       let number = Fault(
         words: [54_321, 60_000, 3, 4, 5, 6, 7], registers: [Self.rax: 54_321, Self.r13: Self.block], code: 1,
         address: 54_321 + 0x38)
       #expect(Self.diagnose(number).rule == "dangling-reuse")
-      // The next block marks this block as free, but this block does not contain glibc's words of a freed block.
+      // The size word of the next block marks this block as free. This block does not contain the words that glibc
+      // writes into a freed block.
       #expect(Self.diagnose(Fault(next: 0x30)).rule == "dangling-reuse")
-      // The end of the block is outside the recorded memory.
+      // The recorded memory ends before the end of the block.
       let derived = Self.diagnose(Fault(size: 0xe1))
       #expect(derived.rule == "dangling-reuse" && derived.evidence?.contains("derived") == true)
     }
@@ -96,12 +99,14 @@ import Testing
       #expect(Self.diagnose(Fault(size: 0xe1, scope: Self.named)).rule == "dangling-reuse-named")
       #expect(Self.diagnose(Fault(scope: "C 24 Item\n" + Self.named)).evidence?.contains("names Session") == true)
       #expect(Self.diagnose(Fault(size: 0x91, scope: Self.named)).cause != "dangling")
-      // The classes have many different sizes, and any block would match one of them.
+      // The function names classes of many different sizes. Almost any block would have the size of one of them, and a
+      // match is therefore not evidence.
       let many = (1...3).map { "C \(56 + 64 * $0) Item\n" }.joined()
       #expect(Self.diagnose(Fault(scope: many + Self.named)).cause != "dangling")
       #expect(Self.diagnose(Fault(scope: "C 120 Item\n" + Self.named)).rule == "dangling-reuse-named")
       #expect(Self.diagnose(Fault(scope: String(repeating: Self.named, count: 9))).rule == "dangling-reuse-named")
-      // The variable's class is the expected class.
+      // If the scope has a variable, the expected class is the variable's class, and not a class that the function
+      // names.
       let other = Fault(scope: "V r 13 0 0 item\nT 0 Item\nS 24\n" + Self.named)
       #expect(Self.diagnose(other).cause != "dangling")
     }
@@ -134,8 +139,8 @@ import Testing
       let load: [UInt8] = [0x48, 0x8b, 0x98, 0xb8, 0, 0, 0, 0xe8, 0x8a, 4, 0, 0]
       let early = Fault(registers: [Self.rax: Self.text, Self.rdi: Self.block], instruction: load, scope: Self.named)
       #expect(Self.diagnose(early).rule == "dangling-reuse-named")
-      // The instruction is mov rax, [rax+distance]. For a distance up to 16, the block's first word may point to
-      // something other than a class. At -8 a class has its value witnesses.
+      // The instruction is mov rax, [rax+distance]. For a distance from 0 to 16, the block's first word may point to
+      // something other than a class. At the distance -8, class metadata contains the pointer to its value witnesses.
       for (distance, isFound) in [
         (0, false), (8, false), (16, false), (24, true), (-8, true), (-16, false), (-24, false),
       ] {
@@ -148,7 +153,7 @@ import Testing
 
     @Test("a word in a freed block is not evidence if the first word of the object in r13 leads there")
     func otherBlock() {
-      // The link leads from one freed block of the heap to another.
+      // The link is the word with which one freed block of the heap points to another freed block.
       let link: UInt64 = 0x5555_5576_3210 ^ (0x5555_5576_4a20 >> 12)
       var fault = Fault(registers: [Self.r13: Self.block], instruction: [], scope: "")
       (fault.heap, fault.code, fault.pc, fault.address) = (0x5555_5576_0000..<0x5555_5580_0000, 1, link, link)
@@ -196,7 +201,8 @@ import Testing
           registers: [Self.rax: Self.text + 1, Self.rdi: Self.block], instruction: [0x48, 0x8b, 0x40, 0x18],
           scope: Self.named)
       }
-      // A C++ function with internal linkage (`_ZL`), and a generic function of the Swift library.
+      // In these functions, the fault is not a use-after-free. The first is a C++ function with internal linkage
+      // (`_ZL`), and the second a generic function of the Swift library.
       for (function, image) in [("_ZL4walkP4node", "/srv/shop"), ("$sSa6appendyyxnF", "/usr/lib/libswiftCore.so")] {
         add(function) {
           $0 = Fault(
@@ -253,15 +259,15 @@ import Testing
         #expect(found.allSatisfy { $0.hasScope == ($0.linkAddress == 0x10) })
         return found.map(\.linkAddress)
       }
-      // The runtime has its own line entries if it was built with them.
+      // The runtime has line entries only if it was built with debug information.
       #expect(places(of: record, first: "_swift_release_dealloc") == [0x10, 0x30, 0x40])
       #expect(places(of: record, first: "$s4shop4sellyyF") == [0x10, 0x30, 0x40])
       #expect(places(of: record, first: "shop_visit").isEmpty)
-      // A value on the stack that resembles a return address may not be one.
+      // A frame that was found by a scan of the stack is not used, because its value may not be a return address.
       var scanned = record
       scanned.frames[3].trust = .scan
       #expect(places(of: scanned, first: "_swift_release_dealloc") == [0x10, 0x30])
-      // For a null pointer, the variables are those at the address of the fault.
+      // The diagnosis of a null pointer needs only the variables at the address of the faulting instruction.
       var null = record
       (null.registers[Self.rax], null.code, null.address) = (0, 1, 0x30)
       #expect(places(of: null, first: "shop_visit") == [0x10])
@@ -285,13 +291,14 @@ import Testing
       #expect(builder.earlierDiagnosis?.rule == "dangling-reuse" && !builder.needsNamedClasses)
       builder.scope = nil
       #expect(rule() == "dangling-reuse" && builder.needsNamedClasses)
-      // The list of classes that the functions name is still available, with fewer classes or with none.
+      // The scope is not available, but the list of classes that the functions name is. It contains Session, or is
+      // empty.
       let named = ScopeDescription(Array(Self.named.utf8)).namedClasses
       for classes in [named, []] {
         (builder.namedClasses, builder.hasAllClasses) = (classes, true)
         #expect(rule() == "dangling-reuse")
       }
-      // In this case the variables are available, and contradict the diagnosis.
+      // Now the variables are available, and contradict the diagnosis.
       builder.scope = ScopeDescription([])
       #expect(rule() == "non-canonical-operand")
       builder.namedClasses = named

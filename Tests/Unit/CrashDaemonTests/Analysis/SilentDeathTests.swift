@@ -44,7 +44,7 @@ struct SilentDeathTests {
   @Test("an exit with an unknown status is reported only if the ring shows a loss")
   func unknown() throws {
     #expect(try death(.unknown) == nil)
-    // The out-of-memory kill may have ended another process of the same control group.
+    // An out-of-memory kill is not evidence, because it may have ended another process of the same control group.
     #expect(try death(.unknown, memory: .victim) == nil)
     let death = try #require(try death(.unknown, losses: ["torn": 1]))
     #expect(death.diagnosis.cause == "unknown")

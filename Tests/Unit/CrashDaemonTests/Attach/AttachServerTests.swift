@@ -54,7 +54,7 @@ struct AttachServerTests {
       var names: [String] = []
       var asker: CheckedContinuation<Void, Never>?
       for await event in stream {
-        // The first reading of the spool is not counted by this test.
+        // The test ignores the event for the first reading of the spool.
         if case .spooled = event { continue }
         names.append(event.name)
         if case .settled(let continuation) = event { asker = continuation }
@@ -65,7 +65,8 @@ struct AttachServerTests {
     await withCheckedContinuation { settled in
       let outcome = Result {
         try loop.run {
-          // The process hangs up after the poller's event and before the request to settle it.
+          // The process hangs up after the poller has reported an event, and before the loop executes the request to
+          // settle the process.
           process.hangUp()
           return [.settle(pid: isAsked ? getpid() : 1, settled), .stop]
         }
@@ -86,7 +87,7 @@ struct AttachServerTests {
       let process = try await daemon.attach()
       #expect(try await process.attach(memory) == .accepted)
       let client = try await daemon.client()
-      // crashd sends the reply before the pipeline has registered the process.
+      // The test waits for the pipeline, because crashd sends the reply before the pipeline has registered the process.
       _ = try await client.awaitProcess()
       #expect(try await client.call("io.crashshield.Crashd.Processes").array("processes").count == 1)
 
@@ -157,8 +158,8 @@ struct AttachServerTests {
   @Test("a hostile hello is answered and affects no other process", arguments: Hostile.all)
   func hostile(_ hostile: Hostile) async throws {
     var limits = Limits()
-    // The process that follows the protocol sends its hello late. On a slow machine the hello can arrive after crashd's
-    // usual timeout.
+    // The well-behaved process `good` sends its hello only after the hostile process. On a slow machine, this is after
+    // crashd's usual timeout.
     limits.greeting_ms = 300_000
     try await TestDaemon.run(limits: limits) { daemon in
       let good = try await daemon.attach()
@@ -209,8 +210,8 @@ struct AttachServerTests {
         events: continuation), poller: poller)
     let memory = try TestRing().memory()
     let hello = TestProcess.hello(images: [1, 2])
-    // Other code in this process also opens descriptors, but not of this memfd. The test therefore counts the
-    // descriptors that refer to it.
+    // The test counts only the descriptors that refer to this memfd, because other code in this process opens other
+    // descriptors.
     for _ in 0..<1_000 {
       let process = try TestSocket(path: path, type: Int32(SOCK_SEQPACKET.rawValue))
       try TestProcess(process).send(hello, [memory, memory, memory, memory, memory])
@@ -313,7 +314,7 @@ extension PipelineEvent {
   }
 }
 
-/// The number of descriptors of this process that are open on the file.
+/// Returns the number of descriptors of this process that refer to the file.
 private func openCount(of descriptor: Descriptor) throws -> Int {
   let wanted = try descriptor.status()
   return try (Int32(0)..<4_096).count { number in

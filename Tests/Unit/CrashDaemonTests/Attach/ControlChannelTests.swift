@@ -66,7 +66,7 @@ struct ControlChannelTests {
       queue.take(plan, outcome: outcome)
       queue.send(to: socket)
     }
-    // Each plan is a message with the modes and a sweep.
+    // Each plan consists of two messages: one with the guard modes, and a sweep.
     func answer(_ number: UInt32, _ result: UInt32 = 0) throws -> Bool {
       queue.take(try #require(ControlAnswer(Self.answer(number, result: result))), outcome: outcome)
     }
@@ -134,7 +134,8 @@ struct ControlChannelTests {
       }
       #expect(view.int("processes") == 1 && view.int("applied") == 1)
 
-      // The process sends a second hello. The first connection of the process receives no more messages.
+      // The process sends a hello on a second connection. From this time, crashd sends no messages on the first
+      // connection.
       let next = try await daemon.attach()
       try next.send(TestProcess.hello(), [TestRing().memory()])
       let socket = next.socket
@@ -152,7 +153,7 @@ struct ControlChannelTests {
         #expect(message.kind == kind)
         try next.send(Self.answer(message.number, result: kind == 2 ? 6 : 0))
       }
-      // The process has no class of this name.
+      // The process has answered that it has no class of this name.
       #expect(try await ended.int("applied") == 0)
       let events = try await client.call("\(Self.own).DanglingEvents").array("events")
       #expect(events.count == 2)
@@ -175,7 +176,7 @@ struct ControlChannelTests {
       try await client.send("\(Self.own).DanglingProtect", ["class": .string("No.Such")])
       try await answer([4, 1, 3], refusing: 1)
       #expect(try await client.reply().string("error") == "\(Self.own).NoSuchClass")
-      // The plan is empty again.
+      // The plan is empty again, because the process refused the class.
       try await answer([3])
       let plain = try await client.call("\(Self.own).DanglingPolicies").array("services")
       guard case .object(let policy)? = plain.first else { return }

@@ -12,7 +12,7 @@ import Testing
 
 @Suite("systemd's descriptor store")
 struct DescriptorStoreTests {
-  /// systemd's end of the notification socket.
+  /// The socket on which the test receives crashd's messages to systemd.
   private struct Systemd {
     private let socket: NotifySocket
 
@@ -90,20 +90,21 @@ struct DescriptorStoreTests {
         environment: ["NOTIFY_SOCKET": "/x", "CRASHD_DESCRIPTOR_STORE": "1"], notifier: Notifier(environment: [:]),
         ledger: ledger()))
     let source = try RingSource(memory: TestRing().memory())
-    // The pid is the largest that Linux assigns (2²²), and the number of connections has ten digits.
+    // The pid is the largest that Linux assigns (2²²), and the connection's number has ten digits.
     let peer = Peer(pid: 4_194_304, uid: UInt32.max)
     let process = AttachedProcess(
       number: 9_999_999_999, facts: ProcessFacts(source.mapping.contents(), peer: peer, unit: nil), ring: source)
     let name = store.name(of: process)
-    // The name contains the time since the machine's start in hexadecimal. Fourteen digits are enough for two years.
+    // The name contains the time since the machine's start in nanoseconds. Fourteen hexadecimal digits are enough for
+    // two years.
     let generation = try #require(name.split(separator: "-").dropFirst().first).utf8.count
     let longest = name.utf8.count - generation + 14
     let unit = URL(filePath: #filePath).appending(path: "../../../../../systemd/crashd.service").standardizedFileURL
     let text = String(decoding: try Data(contentsOf: unit), as: UTF8.self)
     let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("FileDescriptorStoreMax=") })
     let count = try #require(line.split(separator: "=").last.flatMap { Int($0) })
-    // The limit is MAX_ARG_STRLEN, including the terminating NUL. The variable also has the names of the sockets, and
-    // one separator for each name.
+    // The limit of 128 KiB is MAX_ARG_STRLEN, which includes the terminating NUL. The variable also contains the names
+    // of the sockets, and a separator for each name.
     #expect("LISTEN_FDNAMES=crashd:crashd".utf8.count + count * (longest + 1) + 1 <= 128 << 10)
     #expect(text.contains("Environment=CRASHD_DESCRIPTOR_STORE=1"))
   }
@@ -153,7 +154,7 @@ struct DescriptorStoreTests {
     }
     let client = try await TestProcess(path: path)
     var first = try AttachLoop(configuration(listener, []), poller: Poller())
-    // The process has not sent its hello when the first crashd ends.
+    // The first crashd ends before the process sends its hello.
     try first.run { [.stop] }
     let kept = try systemd.receive()
     let text = String(decoding: kept.bytes, as: UTF8.self)
@@ -162,7 +163,7 @@ struct DescriptorStoreTests {
     let ring = TestRing()
     try client.send(TestProcess.hello(), [ring.memory()])
 
-    // The loop reads its commands after an event. This connection causes one.
+    // The loop executes its commands only after an event. This connection causes an event.
     let other = try await TestProcess(path: path)
     let connections = DescriptorStore.connections(in: kept.descriptors.map { (name: name, descriptor: $0) })
     var second = try AttachLoop(configuration(listener, connections), poller: Poller())
@@ -192,7 +193,7 @@ struct DescriptorStoreTests {
     var number: Int32 = -1
     try SystemError.check(unsafe cd_socket_accept(listener.number, &number), "accept")
     let kept = DescriptorStore.connections(in: [(name: "connection-1-2", descriptor: Descriptor(owning: number))])
-    // The loop reads its commands after an event. This connection causes one.
+    // The loop executes its commands only after an event. This connection causes an event.
     let other = try await TestProcess(path: path)
     let configuration = AttachLoop.Configuration(
       listener: listener, spool: try SpoolWatch(directory: directory.path), limits: .patient, ledger: ledger(),
@@ -200,12 +201,12 @@ struct DescriptorStoreTests {
     var loop = try AttachLoop(configuration, poller: Poller())
     try loop.run { [.stop] }
     events.finish()
-    // The answer that the process received before can still be read.
+    // The process can still read the answer that crashd sent before it shut the connection down.
     let status = try await client.reply()?.status
     #expect(status == .malformed)
     let error = #expect(throws: SystemError.self) { try client.wake() }
     #expect(error?.code == EPIPE)
-    // The test requires that these objects stay open as long as crashd runs.
+    // Keeps these objects alive until here, because their descriptors must stay open while the loop runs.
     withExtendedLifetime((directory, other, stream, configuration, kept)) {}
   }
 
@@ -227,7 +228,7 @@ struct DescriptorStoreTests {
     let pidfd = try pidfd(of: pid)
     try await onThread {
       var information = unsafe siginfo_t()
-      // waitid() fills the structure and, by WNOWAIT, leaves the zombie.
+      // waitid() writes one structure. WNOWAIT leaves the child a zombie.
       guard unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) == 0 else { throw SystemError("waitid") }
     }
     return (pid, pidfd)

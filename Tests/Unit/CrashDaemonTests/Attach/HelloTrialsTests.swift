@@ -17,7 +17,7 @@ struct HelloTrialsTests {
     let directory = try TestDirectory()
     let path = "\(directory.path)/hello-trials"
     for _ in 0..<HelloTrials.limit {
-      // Each attempt simulates a crashd that ends after `begin`.
+      // Each iteration simulates a crashd that ends while it reads the hello of connection-1-2.
       var trials = HelloTrials(path: path, kept: Self.names)
       let other = trials.begin("connection-1-3")
       trials.end("connection-1-3")
@@ -30,7 +30,7 @@ struct HelloTrialsTests {
       #expect(bad == .skip && other == .look)
       trials.end("connection-1-3")
     }
-    // If a number is used again after its removal from the store, its count starts again.
+    // systemd no longer stores connection-1-2. If its name is used again, its count of attempts starts at zero.
     var anew = HelloTrials(path: path, kept: ["connection-1-3"])
     let again = anew.begin("connection-1-2")
     #expect(again == .look)
@@ -102,7 +102,7 @@ struct HelloTrialsTests {
     withExtendedLifetime(directory) {}
   }
 
-  /// A loop with stored connections, with its messages to systemd and its pipeline.
+  /// Simulates a restart of crashd with connections that systemd has stored, and with systemd's notification socket.
   private struct Replay {
     let directory: TestDirectory
     let systemd: NotifySocket
@@ -123,7 +123,7 @@ struct HelloTrialsTests {
       }
     }
 
-    /// Returns the number of processes that attached.
+    /// Runs an attach loop with the stored connections, and returns the number of processes that attached.
     func run(_ trials: any HelloBook) async throws -> Int {
       let (stream, events) = AsyncStream.makeStream(of: PipelineEvent.self)
       let environment = ["NOTIFY_SOCKET": systemd.path, "CRASHD_DESCRIPTOR_STORE": "1"]
@@ -151,7 +151,8 @@ struct HelloTrialsTests {
     try SmallFile.replace(path, by: text)
     try replay.clients[0].send(TestProcess.hello(), [TestRing().memory()])
     #expect(try await replay.run(HelloTrials(path: path, kept: ["connection-1-0"], program: "program")) == 0)
-    // systemd keeps the descriptor and the unread hello in it, for a later version of crashd.
+    // crashd has not removed the descriptor from systemd's store. A later version of crashd can therefore read the
+    // hello.
     #expect(try replay.systemd.receive() == nil)
     #expect(SmallFile.text(at: path) == text)
     #expect(try await replay.clients[0].reply()?.status == .limit)
@@ -175,7 +176,8 @@ struct HelloTrialsTests {
 
   @Test("an attempt is recorded before the hello is read, and its record is removed afterwards")
   func order() async throws {
-    /// Observes whether each client had its reply when its attempt was recorded, and when the record was removed.
+    /// Observes whether each client had its reply when crashd recorded the client's attempt, and when crashd removed
+    /// the record.
     final class Observer: HelloBook {
       let lines = Mutex<[String]>([])
       let clients: [TestProcess]

@@ -19,7 +19,7 @@ struct LastCrashTests {
     return ReportSummary(report, cursor: "")
   }
 
-  /// The decoded fields of a payload.
+  /// The decoded fields of a message about the last crash.
   private struct Parts: Equatable {
     var time_ns: UInt64 = 0
     var id = ""
@@ -82,7 +82,7 @@ struct LastCrashTests {
     queue.send(to: socket)
     #expect(try kinds() == [3, 7])
     #expect(queue.take(try answer(1), outcome: outcome) && outcome.now.isComplete)
-    // An older library refuses the unknown message.
+    // An older library answers that the message is unknown. This answer is not a refusal of the plan.
     #expect(queue.take(try answer(2, 2), outcome: outcome) && outcome.now.refused.isEmpty)
     queue.add(LastCrashNotice(nil))
     queue.take(nil, outcome: outcome)

@@ -3,7 +3,9 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Counters of control groups that a test sets.
+/// The OOM kill counters of simulated control groups.
+///
+/// A test sets their values.
 private final class Counters: Sendable {
   private let counts = Mutex<[String: Int]>([:])
 
@@ -29,9 +31,9 @@ struct MemoryGroupsTests {
     }
   }
 
-  /// Reads the group's counter while the processes in `well` run.
+  /// Reads the group's counter of OOM kills, while the processes in `well` run.
   ///
-  /// Returns whether another reading may move baselines.
+  /// Returns whether another reading of the counter may increase the baselines of these processes.
   private func look(_ groups: inout MemoryGroups, at time_ns: UInt64, well: Set<UInt64>) -> Bool {
     groups.look(at: path, at: time_ns) { well.contains($0) }
   }
@@ -71,7 +73,8 @@ struct MemoryGroupsTests {
     counters[path] = 1
     let look1 = look(&groups, at: late, well: [1, 2])
     #expect(look1)
-    // The check is too early: the kernel may be about to kill the process.
+    // This reading is too early to prove that the processes were not the victim, because the kernel may be about to
+    // kill one of them.
     let look2 = look(&groups, at: late + 1, well: [1, 2])
     #expect(look2)
     let look3 = look(&groups, at: 2 * late, well: [1, 2])
@@ -189,7 +192,8 @@ struct MemoryGroupsTests {
     #expect(events.cgroup == group)
     #expect(events.oomKills == 2)
     #expect(events.tellsOfChanges == !path.hasSuffix("oom_control"))
-    // The counter's file has been removed.
+    // The group of this test does not exist on the machine, and its counter therefore cannot be read. Only the root
+    // group exists.
     #expect(group == "/" || MemoryEvents.count(at: events.path) == nil)
   }
 

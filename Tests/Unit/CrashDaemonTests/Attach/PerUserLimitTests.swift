@@ -11,9 +11,9 @@ import Testing
 
 /// Tests that one user can use up its limits without an effect on the limits of other users.
 ///
-/// The tests use real sockets, which need several users.
+/// The tests connect to real sockets as several users.
 ///
-/// The limits of symbol jobs and of spool files are tested together with symbols and the spool.
+/// The suites of symbols and of the spool test the limits of symbol jobs and of spool files.
 @Suite("Limits per user", .enabled("only root can connect as another user") { geteuid() == 0 })
 struct PerUserLimitTests {
   private static let greedy = TestUser(uid: 54_021, gid: 54_021)
@@ -69,7 +69,7 @@ struct PerUserLimitTests {
       #expect(reply.status == .limit)
       let process = try await daemon.attach(as: Self.other)
       #expect(try await process.attach(TestRing().memory()) == .accepted)
-      // The silent client is not disconnected, and its hello is still accepted.
+      // crashd has not disconnected the silent client, and still accepts its hello.
       #expect(try await silent.attach(TestRing().memory()) == .accepted)
     }
   }
@@ -95,7 +95,7 @@ struct PerUserLimitTests {
     let method = "io.crashshield.Crashd.Status"
     var limits = Limits.patient
     limits.connectionsPerUser = 1
-    // Members of the group see all reports, but get no additional connections.
+    // Members of the access group see all reports, but have the same limit of connections as other users.
     let group = AccessGroup.numbered(Self.greedy.gid)
     try await TestDaemon.run(limits: limits, configure: { $0.settings.accessGroup = group }) { daemon in
       let first = try await daemon.client(as: Self.greedy)
@@ -143,7 +143,7 @@ struct PerUserLimitTests {
     limits.connectionsPerUser = 1
     try await TestDaemon.run(limits: limits) { daemon in
       let isOver = try MutexFlag.alarm {}
-      // These calls are expensive, and run on as many threads as the limit allows.
+      // These tasks simulate expensive calls that use all threads for untrusted calls.
       let busy = (0..<4 * sysconf(Int32(_SC_NPROCESSORS_ONLN))).map { _ in
         Task.detached(priority: .low) { while !isOver.isSet {} }
       }
@@ -210,8 +210,8 @@ struct PerUserLimitTests {
   @Test("F3: events sent to a subscriber are charged to its user's CPU time")
   func subscriberPace() async throws {
     var limits = Limits.patient
-    // A debt of milliseconds takes seconds to pay off. A stall of the machine between two pages can therefore not hide
-    // it.
+    // With these limits, it takes seconds to pay off a debt of milliseconds. A stall of the machine between two pages
+    // therefore cannot hide the debt.
     (limits.callBurst_ms, limits.callShare_percent) = (1, 1)
     (limits.connectionCharge_us, limits.eventBatch) = (0, 1)
     try await TestDaemon.run(limits: limits) { daemon in
@@ -269,7 +269,7 @@ struct PerUserLimitTests {
   @Test("one user alone holds at most half of the descriptors that crashd may open")
   func descriptors() {
     let limits = Limits()
-    // The sum results from the limits of each user, as `Limits.descriptors` results from the limits of all users.
+    // `own` is the sum of one user's limits, as `Limits.descriptors` is the sum of the limits of all users.
     let own =
       limits.ringsPerUser + 2 * limits.processesPerUser + limits.endingsPerUser + limits.greetingsPerUser
       + limits.symbolJobsPerUser + limits.unwindTablesPerUser + limits.connectionsPerUser

@@ -23,7 +23,7 @@ struct ProcessEndTests {
     let before = Surroundings.of(Peer(pid: pid, uid: geteuid()), pidfd)
     #expect(before.startTime != nil)
     #expect(waitpid(pid, nil, 0) == pid)
-    // Simulates that the pid was reused by this process.
+    // Simulates that this process has reused the pid, because the pidfd belongs to the child that has ended.
     #expect(ProcessStat.read(pid: getpid(), of: pidfd) == nil)
     #expect(ProcessImage.of(pid: getpid(), pidfd) == nil)
     let surroundings = Surroundings.of(Peer(pid: getpid(), uid: geteuid()), pidfd)
@@ -48,7 +48,7 @@ struct ProcessEndTests {
     for (left, right) in others { #expect(!left.isSameProcess(as: right)) }
   }
 
-  /// Linux 6.15 introduced PIDFD_INFO_EXIT.
+  /// Whether the kernel reports how a process ended (PIDFD_INFO_EXIT, since Linux 6.15).
   private static var kernelTells: Bool { get throws { try isKernel(6, 15) } }
 
   /// Whether this kernel has at least this version.
@@ -77,7 +77,7 @@ struct ProcessEndTests {
     try SystemError.check(unsafe cd_process_open(pid, &number), "open a child")
     try await onThread {
       var information = unsafe siginfo_t()
-      // waitid() fills the structure and, by WNOWAIT, leaves the zombie.
+      // waitid() writes one structure. WNOWAIT leaves the child a zombie.
       guard unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) == 0 else { throw SystemError("waitid") }
     }
     return (pid, Descriptor(owning: number))

@@ -9,7 +9,7 @@ import Testing
 
 /// Tests processes with more privileges than their user.
 ///
-/// The tests use real sockets, which need several users.
+/// The tests connect to real sockets as several users.
 @Suite(
   "A non-dumpable process", .enabled("only root can connect as another user") { geteuid() == 0 })
 struct RestrictedProcessTests {

@@ -6,12 +6,12 @@ import Testing
 
 @testable import CrashDaemon
 
-/// Tests a process that executes another program and ends before crashd has read the hello of either.
+/// Tests a process that executes another program and ends before crashd has read the hello of either program.
 @Suite("The exit of a process that has executed another program")
 struct SuccessorTests {
-  /// Whether its parent reaps the process before crashd reads its exit.
+  /// The test arguments: whether the parent of the process reaps it before crashd reads its exit.
   ///
-  /// If the process was reaped, it can be identified only by its pidfd.
+  /// A process that was reaped can be identified only by its pidfd, which requires Linux 6.16.
   static var isReaped: [Bool] { get throws { try ProcessEndTests.isKernel(6, 16) ? [false, true] : [false] } }
 
   @Test("an exit belongs to the last program if all hellos wait in the queue", arguments: [2, 3], try Self.isReaped)
@@ -34,7 +34,7 @@ struct SuccessorTests {
     let ends = try await place.ends {
       turns += 1
       if turns > 1 { return [.stop] }
-      // The first connection is attached. The poller reports the following events in this order.
+      // The first program is attached now. The poller reports the following hellos and the exit in this order.
       do {
         for index in 1..<programs { try process.become(index, TestRing(id: UInt8(index))) }
         try process.die(isReaped: isReaped)
@@ -62,8 +62,9 @@ struct SuccessorTests {
     #expect(ends == Self.ends(1))
   }
 
-  /// The expected ends, by the first byte of the ring's id: every program except the last one is expected to have
-  /// continued as the next program.
+  /// The expected end of each program, by the id of its ring.
+  ///
+  /// Every program except the last one has executed the next program.
   private static func ends(_ programs: Int) -> [String: ProcessEnd] {
     var ends: [String: ProcessEnd] = [:]
     for index in 0..<programs {
@@ -73,7 +74,7 @@ struct SuccessorTests {
   }
 }
 
-/// An attach loop and its socket.
+/// An attach loop with its listening socket and its pipeline events.
 private struct Place {
   let path: String
   private let directory: TestDirectory
@@ -90,8 +91,8 @@ private struct Place {
       limits: .patient, ledger: Ledger(logger: TestLog.logger, limits: .patient), events: events)
   }
 
-  /// Serves until an iteration's `commands` stop the loop.
-  /// - Returns: How each process ended, by the id of its ring.
+  /// Runs the attach loop until `commands` stops it.
+  /// - Returns: How each program ended, by the id of its ring.
   func ends(_ commands: () -> [AttachServer.Command]) async throws -> [String: ProcessEnd] {
     var loop = try AttachLoop(configuration, poller: Poller())
     try loop.run(commands: commands)

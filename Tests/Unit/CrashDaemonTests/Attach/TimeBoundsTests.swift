@@ -26,7 +26,8 @@ struct TimeBoundsTests {
     let now = Self.now.real_ns
     let inMemory = TimeBounds(earliestBoot_ns: 0, changed_ns: now - Self.hour)
     #expect(inMemory.possible(now - 2 * Self.hour, at: Self.now) == now - 2 * Self.hour)
-    // The clock was days behind the correct time when the crash was recorded. The file's time comes from the kernel.
+    // The clock was days behind the correct time when the crash was recorded. The result is therefore the file's change
+    // time, which comes from the kernel.
     #expect(inMemory.possible(now - 72 * Self.hour, at: Self.now) == now - Self.hour)
     let unset = TimeBounds(earliestBoot_ns: 0, changed_ns: 100 * Self.second)
     #expect(unset.possible(99 * Self.second, at: Self.now) == now)

@@ -127,7 +127,7 @@ struct FactsTests {
   func otherGroups() throws {
     let first = try #require(MemoryLimit(cgroups: "4:cpu,cpuacct:/x\n9:memory:/docker/x\n0::/\n"))
     #expect(first.directories.first == "/sys/fs/cgroup/memory/docker/x" && first.names.limit == "memory.limit_in_bytes")
-    // In a container, the cgroup namespace starts at the container's own group.
+    // In a container's cgroup namespace, the root group is the container's own group.
     let own = try #require(MemoryLimit(cgroups: "0::/\n"))
     let found = own.smallest { $0 == "/sys/fs/cgroup/memory.max" ? "4096\n" : nil }
     #expect(own.directories == ["/sys/fs/cgroup"] && found?.bytes == 4096)
@@ -188,7 +188,7 @@ struct FactsTests {
   }
 }
 
-/// Tests arguments of a process, which may be secrets, or arbitrary bytes.
+/// Tests that the stored command line contains no secrets, and that arguments may contain arbitrary bytes.
 @Suite("The command line")
 struct CommandLineTextTests {
   private func text(_ arguments: [String]) throws -> String? {
@@ -225,7 +225,8 @@ struct CommandLineTextTests {
     ])
   func secrets(arguments: [String], wanted: String) throws {
     #expect(try text(arguments) == wanted)
-    // The rules of an export may be stricter. These rules are applied to the finished line.
+    // An export may have stricter privacy rules than the store. crashd applies the rules of the export to the stored
+    // command line.
     var none = PrivacySettings()
     (none.annotations, none.patterns, none.homeDirectories) = ([], [], false)
     let plain = arguments.map { $0 + "\0" }.joined()

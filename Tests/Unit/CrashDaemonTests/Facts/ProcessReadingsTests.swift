@@ -16,7 +16,7 @@ struct ProcessReadingsTests {
 
   private func pidfd() throws -> Descriptor {
     var number: Int32 = -1
-    // The call writes one number.
+    // cd_process_open() writes one number.
     try SystemError.check(unsafe cd_process_open(getpid(), &number), "open a pidfd")
     return Descriptor(owning: number)
   }
@@ -67,7 +67,7 @@ struct ProcessReadingsTests {
     // The array ends with nil, and exists until the call has returned.
     #expect(unsafe posix_spawn(&child, "/bin/true", nil, nil, &arguments, nil) == 0)
     var number: Int32 = -1
-    // The call writes one number. The child exists until it is reaped.
+    // cd_process_open() writes one number. The child exists until it is reaped.
     try SystemError.check(unsafe cd_process_open(child, &number), "open a pidfd")
     let pidfd = Descriptor(owning: number)
     while waitpid(child, nil, 0) < 0, errno == EINTR {}
@@ -88,7 +88,7 @@ struct ProcessReadingsTests {
     #expect(readings.added(to: ProcessContext()).commandLine == nil)
     waiting.end(7)
     readings.readLater(facts, pidfd, of: 7, PrivacySettings(), waiting: waiting)
-    // The work of one user is done in order.
+    // The work of one user is done in order. The command line has therefore been read when this work is done.
     _ = await ForeignFileWork.shared.result(of: geteuid(), at: "command lines", timeout_ms: 600_000) {}
     #expect(readings.added(to: ProcessContext()).commandLine != nil)
     #expect(waiting.begin(7))

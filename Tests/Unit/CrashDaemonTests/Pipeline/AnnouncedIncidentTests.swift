@@ -34,7 +34,7 @@ struct AnnouncedIncidentTests {
     return process
   }
 
-  /// The ids of the next nonempty page.
+  /// Returns the ids of the incidents on the next nonempty page.
   private static func page(_ client: TestClient) async throws -> [String] {
     while true {
       let found = try await client.reply().object("parameters").array("incidents")
@@ -78,7 +78,7 @@ struct AnnouncedIncidentTests {
       }
       #expect(try await client.call(Self.incidents).array("incidents").count == 1)
       #expect(try daemon.store.incidentCursor(isNewest: true) == before)
-      // The incident is stored at the latest when the process ends.
+      // crashd stores the incident when the process ends, or earlier.
       process.hangUp()
       try await client.until { try daemon.store.incidents(limit: 9).count == 2 }
     }
@@ -119,7 +119,7 @@ struct AnnouncedIncidentTests {
     #expect(rings.incidentPause_ns(of: ring, pause_ms, at: 1_100_000_000) == 150_000_000)
     #expect(rings.incidentPause_ns(of: ring, pause_ms, at: 1_250_000_000) == 0)
     #expect(rings.incidentPause_ns(of: other, pause_ms, at: 1_100_000_000) == 0)
-    // No state is kept for a ring whose process has ended.
+    // After `remove`, no state is kept for a ring, because its process has ended.
     rings.remove(ring)
     rings.noteReading(of: ring, at: 1_000_000_000)
     #expect(rings.incidentPause_ns(of: ring, pause_ms, at: 1_000_000_000) == 0)
@@ -195,7 +195,8 @@ struct AnnouncedIncidentTests {
       send(.recordedIncidents(process))
       _ = await news.next()
     }
-    // The time 0 is the start of the machine. The assertion tests whether anything was charged at all.
+    // At the time 0, the start of the machine, no charge has been paid off. The assertion therefore tests whether
+    // anything was charged at all.
     #expect(daemon.analysis.incidentTime.wait_ns(for: uid, at: 0) > 0)
     #expect(daemon.analysis.lookTime.wait_ns(for: uid, at: 0) == 0)
   }

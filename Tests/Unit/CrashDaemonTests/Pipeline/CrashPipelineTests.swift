@@ -12,9 +12,7 @@ import Testing
 
 @Suite("From the end of a process to its reports")
 struct CrashPipelineTests {
-  /// A process with a ring.
-  ///
-  /// The pipeline receives its events from the test.
+  /// A process with a ring, whose events the test sends to the pipeline.
   private struct Process {
     var ring: TestRing
     var memory: Descriptor
@@ -52,7 +50,7 @@ struct CrashPipelineTests {
     continuation.yield(.announced(process.attached))
     continuation.yield(.ended(EndedProcess(process: process.attached, end: end)))
     await withCheckedContinuation { continuation.yield(.settled($0)) }
-    // The process is finished at the latest when all of its descriptors are closed.
+    // The progress of the process is settled at the latest when all of its descriptors are closed.
     let progress = await pipeline.progress(pid: 4711, mayRead: { _ in true }, timeout_ms: 600_000)
     #expect(progress.isSettled && progress.isAttached)
     continuation.finish()
@@ -73,7 +71,7 @@ struct CrashPipelineTests {
     #expect(report.groups.count == 2 && report.groups.first == report.group)
     let first = try #require(try await reports(of: process, .status(SIGILL)).first)
     #expect(first.signal.name == "SIGILL" && Set(first.groups.map(\.key)) == Set(report.groups.map(\.key)))
-    // Each group counts the crash, and lists the report.
+    // Each of the two groups counts the crash, and lists the report.
     let directory = try TestDirectory()
     let store = try ReportStore(path: directory.path + "/r.sqlite")
     _ = try store.put(report, raw: [])
@@ -103,7 +101,7 @@ struct CrashPipelineTests {
     let daemon = try TestDaemon(directory, analysePath: program)
     var analysis = daemon.analysis
     let (permits, uid) = (analysis.permits, process.facts.peer.uid)
-    // The symbols of the image are not ready as long as the gate is closed.
+    // The symbols of the image are not ready until the test opens the gate.
     analysis.limits.symbolWait_ms = 1
     let permit = await permits.enter(uid)
     let source = AttachedRing(process: process, seen: nil, isFinal: true)
@@ -127,9 +125,9 @@ struct CrashPipelineTests {
     if isOver.set() { Self.pass(writer) }
   }
 
-  /// Releases the jobs that wait to read a line from the gate.
+  /// Releases the jobs that wait to read a line from the gate, by writing eight lines.
   private static func pass(_ gate: Descriptor) {
-    // The text has 8 bytes, the count that is passed.
+    // The string has 8 bytes, which is the count that is passed.
     #expect(unsafe write(gate.number, "\n\n\n\n\n\n\n\n", 8) == 8)
   }
 

@@ -92,7 +92,7 @@ struct FairSemaphoreTests {
     let guests = Guests()
     await semaphore.calm()
     let first = await semaphore.enter(1)
-    // calm() does not wait for a permit that is in use.
+    // calm() returns at once, because it does not wait for a permit that is in use.
     await semaphore.calm()
     let second = await queue(semaphore, 1, "second", guests)
     let calm = Task { await semaphore.calm() }
@@ -108,7 +108,8 @@ struct FairSemaphoreTests {
   func quiet() async {
     let semaphore = semaphore(total: 2, perUser: 2)
     var (visitors, times) = (3, 0)
-    // In each of these steps one caller enters without waiting. After the steps no caller enters.
+    // In each of the first three pauses of calm(), one caller enters without waiting. In the later pauses no caller
+    // enters.
     await semaphore.calm(quiet_ms: 20, patience_ms: 3_600_000) { duration in
       #expect(duration == .milliseconds(20))
       times += 1
@@ -178,7 +179,8 @@ struct FairSemaphoreTests {
     #expect(semaphore.enterIfFree(1_002) == nil)
     let own = try #require(semaphore.enterIfFree(geteuid()))
     first.giveBack()
-    // Two other users hold permits, and no free permit is reserved for them.
+    // Two of the three permits are held. The third permit is reserved for root, and user 54,300 therefore cannot get
+    // it.
     #expect(!semaphore.hasRoom(for: 54_300))
     second.giveBack()
     #expect(semaphore.hasRoom(for: 54_300) && own.isHeld)

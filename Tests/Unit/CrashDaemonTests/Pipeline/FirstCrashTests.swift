@@ -79,7 +79,7 @@ struct FirstCrashTests {
         guard case .object(let image)? = report.array("images").first else { throw StoreError.noSuchReport(id: "") }
         #expect(image.string("symbols") == "its symbols were not ready in time")
       }
-      // The report is in no group, in no count, and not an event.
+      // The preliminary report is in no group and in no count, and it is not an event.
       #expect(try await client.call(Self.interface + "Groups").array("groups").isEmpty)
       #expect(try await client.call(Self.interface + "Status").int("reports") == 0)
       #expect(try daemon.store.newestCursor() == before)
@@ -158,7 +158,7 @@ struct FirstCrashTests {
     }
     #expect((1...4).map { show($0, 1_000) } == [1, 2, 3, 3])
     #expect(show(1, 1_000) == 3)
-    // The last free entry is reserved for root.
+    // The last free entry is reserved for root, and other users therefore cannot use it.
     #expect((5...8).map { show($0, 1_001) } == [4, 4, 4, 4])
     #expect(show(9, 0) == 5)
     reports.remove(RingKey(id: "1", user: 1_000))

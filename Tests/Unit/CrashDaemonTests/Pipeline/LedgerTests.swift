@@ -5,9 +5,9 @@ import Testing
 
 @Suite("The ledger of counts and log lines")
 struct LedgerTests {
-  /// Credentials of peers of two users.
+  /// The credentials of two peers, which belong to two users.
   ///
-  /// Each user has its own limit of log lines.
+  /// The ledger limits the log lines of each user separately.
   private static let (first, second) = (Peer(pid: 1, uid: 1000), Peer(pid: 2, uid: 1001))
 
   @Test("eight reports of a user are logged at once, and a later line has the number of reports not logged")
@@ -16,7 +16,8 @@ struct LedgerTests {
     let ledger = Ledger(logger: log.logger, limits: Limits())
     let beginning = ContinuousClock.now
     for index in 0..<100 { ledger.report("id\(index)", of: Self.first, process: "shop", sentence: "It crashed.") }
-    // If the machine stalls during the loop, more than eight are logged, one more for each second.
+    // Eight reports are logged at once. If the machine stalls during the loop, one more report is logged for each
+    // second.
     let seconds = Int((ContinuousClock.now - beginning) / .seconds(1))
     let logged = log.lines.count
     #expect((8...9 + seconds).contains(logged) && ledger.stored == 100)
@@ -25,7 +26,7 @@ struct LedgerTests {
     }
     ledger.report("other", of: Self.second, process: "till", sentence: "It crashed.")
     #expect(log.lines.count == logged + 1)
-    // The next log line says how many reports were not logged.
+    // The next log line of the first user has the number of reports that were not logged.
     while log.lines.count == logged + 1 {
       ledger.report("late", of: Self.first, process: "shop", sentence: "It crashed.")
     }

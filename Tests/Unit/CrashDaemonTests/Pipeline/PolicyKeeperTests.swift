@@ -46,7 +46,9 @@ struct PolicyKeeperTests {
     return report
   }
 
-  /// Simulates this many runs of a process, and each run ends with this crash.
+  /// Simulates one run of a process for each number in `times`.
+  ///
+  /// Each run ends with a crash that has the given facts.
   private static func crash(
     _ keeper: PolicyKeeper, _ clock: TestClock, times: Range<Int>, className: String?, confidence: Double = 1,
     cause: CrashReport.Cause = "dangling"
@@ -87,7 +89,7 @@ struct PolicyKeeperTests {
       let next = ProtectionBoard()
       let again = Self.keeper(store, clock, next)
       #expect(next.plan(of: Self.key) == plan)
-      // A week later the raised level has ended. The class stays listed with the small budget.
+      // Eight days later the raised level has ended. The class stays listed with the small budget.
       clock.advance(8 * 86_400)
       await again.tick()
       let lowered = try #require(next.plan(of: Self.key))
@@ -144,7 +146,7 @@ struct PolicyKeeperTests {
       await keeper.setGuards([Self.key], ["index"], to: .absorb, isImplicit: false, "one")
       await keeper.setGuards([Self.key], ["range", "of another version"], to: .observe, isImplicit: true, "two")
       let plan = try #require(board.plan(of: Self.key))
-      // There is no message about the quarantine, and the quarantine keeps the program's own settings.
+      // The plan has no message about the quarantine. The quarantine therefore keeps the program's own settings.
       let messages = ControlPlan.messages(of: plan, round: 7)
       #expect(messages.map(\.kind) == [.CS_CONTROL_GUARDS, .CS_CONTROL_SWEEP])
       var payload = [UInt8](repeating: 0, count: 136)
@@ -212,7 +214,7 @@ struct PolicyKeeperTests {
       #expect(await keeper.find("sho", .user(1000)) == [Self.key])
       #expect(await keeper.find("sho", .user(1001)).isEmpty)
       #expect(await keeper.find("/srv", .all).isEmpty)
-      // The last process gives the service its name. The executable's name also identifies the service.
+      // The service has the name of its last process. The name of its executable also identifies the service.
       let other = ServiceKey(uid: 1000, program: "/srv/crash-maker")
       #expect(await keeper.makeService(other, name: "checkout-api", peer: Peer(pid: 2, uid: 1000)))
       #expect(await keeper.find("crash-maker", .all) == [other])
@@ -269,10 +271,10 @@ struct PolicyKeeperTests {
     #expect(found.summary.className == "App.Session" && found.summary.hits == 1 && found.summary.groups == 1)
     #expect(found.summary.detection != nil)
     await policy.ended(process)
-    // Reads the states from the store again.
+    // The store has the state that the policy wrote when the process ended.
     let states = try daemon.store.danglingStates()
     #expect(states.count == 1 && states.first?.classes.isEmpty == false)
-    // The class is a suspect, but automatic protection is not allowed.
+    // The class is a suspect, but has no plan, because automatic protection is not allowed.
     let key = try #require(await policy.find(nil, .all).first)
     #expect(await policy.board.plan(of: key) == nil)
     await policy.change([key], RuleChange(allowsAutomaticProtection: true))

@@ -24,7 +24,7 @@ struct PolicyRegisterTests {
     await register.settle()
     let known = await policy.services.values.flatMap(\.processes.keys)
     #expect(known.sorted() == [1, 2, 3])
-    // Nothing is outstanding, and settle therefore returns at once.
+    // No registration is outstanding, and settle() therefore returns at once.
     await register.settle()
   }
 

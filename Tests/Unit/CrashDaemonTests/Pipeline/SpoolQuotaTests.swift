@@ -36,7 +36,7 @@ struct SpoolQuotaTests {
         "c.ring", "d.ring.partial", "e.ring.partial", "empty", "file", "link", "pipe", "some.ring.part",
       ])
     #expect(found.hasPartial && found.excess.isEmpty)
-    // crashd cannot remove a directory that is not empty. Only its owner can empty it.
+    // crashd does not remove the directory `full`, because it is not empty. Only the owner of a directory can empty it.
     #expect(try names(directory) == ["a.ring", "b.ring.partial", "full"])
     #expect(spool.count() == 1)
   }
@@ -55,7 +55,8 @@ struct SpoolQuotaTests {
         // The path's C string is valid during the calls, one of which writes one struct stat.
         if index < 4 { #expect(unsafe chown(path, 54_021, 54_021) == 0) }
         #expect(unsafe stat(path, &status) == 0)
-        // The kernel's clock for file times is coarse. The loop repeats until the times differ.
+        // The kernel's clock for file times is coarse. The loop therefore writes the file again until its time differs
+        // from that of the previous file.
       } while last.map { $0.tv_sec == status.st_ctim.tv_sec && $0.tv_nsec == status.st_ctim.tv_nsec } == true
       last = status.st_ctim
     }
@@ -77,7 +78,7 @@ struct SpoolQuotaTests {
     }
     var limits = Limits()
     limits.spoolFilesPerUser = 6
-    // The removal of these files loses no ring.
+    // The removal of these files loses no ring, because they contain no complete ring.
     #expect(try spool.tidy(limits).excess.isEmpty)
     #expect(try names(directory).count == 6)
     limits.spoolBytesPerUser = 4 * 4_096

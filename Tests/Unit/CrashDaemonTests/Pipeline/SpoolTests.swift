@@ -14,7 +14,9 @@ import Testing
 
 @Suite("The spool")
 struct SpoolTests {
-  /// Writes a spool file as the handler does: it writes the whole ring, then renames the file.
+  /// Writes a spool file as the handler does.
+  ///
+  /// The handler writes the whole ring into a partial file and then renames this file.
   static func leave(
     _ ring: TestRing, in spool: String, name: String? = nil, mode: UInt16 = 0o600, owner: UInt32? = nil
   ) throws {
@@ -83,7 +85,7 @@ struct SpoolTests {
 
   @Test("F12: a partial file or directory is removed when it is old, whatever file time its owner has set")
   func partialFiles() throws {
-    // The file system is tmpfs, as that of /run. tmpfs accepts any file time that a user sets.
+    // The directory is on a tmpfs, as /run is. A tmpfs accepts any file time that a user sets.
     let path = "/dev/shm/cs-\(String(UInt32.random(in: .min ... .max), radix: 36))"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(atPath: path) } }
@@ -192,7 +194,7 @@ struct SpoolTests {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing(pid: 4711)
     ring.addCrash()
-    // The process stays in the queue at first.
+    // The process connects before the daemon runs, and therefore stays in the queue of the socket at first.
     let process = try await daemon.attach()
     try process.send(TestProcess.hello(), [ring.memory()])
     try Self.leave(ring, in: daemon.directories.spool)
@@ -206,7 +208,9 @@ struct SpoolTests {
     }
   }
 
-  /// Runs a daemon with the stored report of a process that attached and has ended.
+  /// Runs a daemon that has stored the report of a process.
+  ///
+  /// The process had attached and has ended.
   private static func withReport(
     _ ring: TestRing, _ body: (TestDaemon, TestClient, StoredReport) async throws -> Void
   ) async throws {
@@ -264,7 +268,7 @@ struct SpoolTests {
     let more = copy
     try await Self.withReport(ring) { daemon, client, before in
       let outages = { try await client.call("io.crashshield.Crashd.Status").array("trouble") }
-      // The first query about a spooled copy fails.
+      // The first query about a spooled copy fails, because the database has no table of raw records.
       try Self.move(table: "raw_records", to: "elsewhere", in: daemon)
       try Self.leave(more, in: daemon.directories.spool)
       try await client.until { try await !outages().isEmpty }
@@ -322,7 +326,7 @@ struct SpoolTests {
     let daemon = try TestDaemon(directory, limits: limits, prepare: prepare)
     let files = { try FileManager.default.contentsOfDirectory(atPath: daemon.directories.spool).count }
     try await daemon.run { daemon in try await daemon.client().until { try files() == 2 } }
-    // All work that was started is done.
+    // The daemon has ended, and all work that it had started is done.
     #expect(try files() == 2)
     #expect(daemon.log.lines.count { $0.contains("cannot store the report of 'shop'") } == 2)
   }
@@ -348,7 +352,7 @@ struct SpoolTests {
     }
   }
 
-  /// Assigns each possible id of the ring's report to a report of another process.
+  /// Stores reports of another process under each id that crashd could give to the report of this ring.
   private static func takeIdentifiers(of ring: TestRing, in directories: Directories, _ store: ReportStore) throws {
     let process = try #require(try SpoolDirectory(path: directories.spool).open("\(ring.id).ring"))
     let derived = (1..<CrashAnalysis.attempts).map { CrashAnalysis.derived(process.facts, $0) }

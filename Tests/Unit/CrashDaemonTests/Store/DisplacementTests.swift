@@ -74,7 +74,7 @@ struct DisplacementTests {
     #expect(try store.events(after: StoreCursor(epoch: cursor.epoch, sequence: 0), limit: 100).count == 41)
     try store.close()
 
-    // The next crashd opens this database.
+    // The next run of crashd opens this database.
     let next = try ReportStore(path: path)
     #expect(try next.count() == 41 && next.raw(id: "ab1007") == [7] && next.check() == nil)
     #expect(next.epoch == cursor.epoch)
@@ -89,7 +89,8 @@ struct DisplacementTests {
     _ = try store.put(report(0), raw: [])
     let other = try DatabasePool(path: path + ".backup")
     try other.write { try $0.execute(sql: "CREATE TABLE backup (number INTEGER); INSERT INTO backup VALUES (7)") }
-    // The copy is made while the database is open and its recent rows are in the log.
+    // The backup is copied while its database is open. The recent rows are only in the write-ahead log, which the test
+    // also copies.
     for suffix in ["", "-wal"] {
       try files.removeItem(atPath: path + suffix)
       try files.copyItem(atPath: path + ".backup" + suffix, toPath: path + suffix)
@@ -123,7 +124,7 @@ struct DisplacementTests {
       _ = try? store.writeAnew(at: Self.time)
       isAnew.signal()
     }
-    // The rewriting task has taken the lock, and waits for the writer.
+    // The loop ends when the rewriting thread has taken the lock and waits for the writer.
     while store.writing.withLockIfAvailable({ _ in true }) != nil { sched_yield() }
     Thread.detachNewThread {
       _ = try? store.enter(subscriber: "mail", uid: 1_000, at: Self.time)

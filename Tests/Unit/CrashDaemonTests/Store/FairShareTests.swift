@@ -85,7 +85,7 @@ struct FairShareTests {
 
   @Test("F9: uids that are charged to one account have one share of the store")
   func ranges() throws {
-    // The uids 100,000 to 165,535 are the subordinate range of one user.
+    // The uids 100,000 to 165,535 are the subordinate range of user 1,000.
     let share = FairShare { $0 >= 100_000 && $0 < 165_536 ? 1_000 : $0 }
     try withStore(share) { store in
       for number in 0..<100 { _ = try store.put(report(number, uid: 0, bytes: 10_000), raw: []) }
@@ -117,14 +117,14 @@ struct FairShareTests {
     try withStore { store in
       let early = "2026-11-21T08:00:00.000000Z"
       try store.put(incidents: (0..<20).map { incident("root-\($0)", uid: 0, last: early) })
-      // The incidents claim to be the latest.
+      // The incidents of the flood claim to be the latest, with a time in the year 2554.
       for look in 0..<48 {
         let flood = (0..<256).map { incident("f-\(look)-\($0)", uid: 65_534, last: "2554-07-21T00:00:00.000000Z") }
         try store.put(incidents: flood)
       }
       #expect(try store.incidents(visibility: .user(0), limit: 100).count == 20)
       #expect(try store.incidents(visibility: .user(65_534), limit: 20_000).count == ReportStore.incidentLimit - 20)
-      // The oldest incidents of the flood were evicted, in storage order.
+      // The store has evicted the incidents of the flood that were stored first.
       let ids = Set(try store.incidents(visibility: .user(65_534), limit: 20_000).map(\.id))
       #expect(!ids.contains("f-0-0") && ids.contains("f-47-255"))
     }

@@ -90,7 +90,7 @@ struct MigrationTests {
     #expect(try store.list(limit: 9).map(\.release) == [nil])
     #expect(try store.list(ReportFilter(tags: ["region=eu"]), limit: 9).isEmpty)
     #expect(try store.groups(limit: 9).map(\.firstRelease) == [nil])
-    // The JSON of the old report contains the release nevertheless.
+    // The migrated row has no release, but the JSON of the old report contains it.
     #expect(try store.report(idPrefix: "a1").report[.release] == "shop@1")
     var new = report("a2", group: "cafe", minute: 2)
     (new.release, new.annotations) = ("shop@2", ["region": "eu"])
@@ -123,7 +123,7 @@ struct MigrationTests {
     let stored = [incident("b"), incident("a", uid: 7), incident("c", count: 3)]
     try old.write { database in
       try database.execute(sql: "PRAGMA application_id = \(StoreSchema.applicationID)")
-      // The numbers have gaps, as they have after evictions.
+      // The numbers of the reports have gaps, as they have after evictions.
       for (number, incident) in zip([3, 5, 9], stored) {
         try database.execute(
           sql: """
@@ -190,7 +190,8 @@ struct MigrationTests {
       }
     }
     try expectTrueSums(store)
-    // A list of whole groups must equal a list that is computed from the rows.
+    // A list without a filter uses the stored sums. It must equal a list with a time filter, which is computed from the
+    // rows.
     let bounded = try store.groups(ReportFilter(until: "2030-01-01T00:00:00.000000Z"), limit: 99)
     #expect(try store.groups(limit: 99) == bounded)
     #expect(try store.groups(ReportFilter(since: "2020-01-01T00:00:00.000000Z"), limit: 99) == bounded)

@@ -44,7 +44,7 @@ struct PreliminaryReportTests {
       digits += page.reports.map(\.pid)
       guard let last = page.reports.last else { return digits }
       #expect(page.more == (isOldestFirst ? 3 : 5) - digits.count)
-      // The cursor is parsed from its string, as a client returns it.
+      // The cursor is parsed from its string, because a client returns a cursor as a string.
       let next = try #require(StoreCursor(last.cursor, of: store.epoch))
       cursor = next
     }
@@ -157,7 +157,8 @@ struct PreliminaryReportTests {
       ReportFilter(tags: ["region=eu", "region=us"]), ReportFilter(tags: ["region"]),
       ReportFilter(release: "shop@1", tags: ["region=eu"]), ReportFilter(release: "shop@1", environment: "live"),
     ]
-    // Each field is searched for its value in each report, and for a part of the value if the field matches parts.
+    // Searches each field for its value in each report. If the field matches parts, the test also searches for a part
+    // of the value.
     let ofTexts = reports.flatMap { report in
       ReportFilter.texts.flatMap { field in
         [field.text(report), field.text(report).map { String($0.dropFirst()) }].map { wanted in

@@ -64,7 +64,7 @@ struct ReportGroupTests {
 
   @Test("a group has its count, first and last time, builds and programs")
   func facts() throws {
-    // The reports are stored in another order than that of their crashes.
+    // The reports are stored in an order that differs from the order of their crashes.
     let reports = [
       report("a2", group: "cafe", minute: 3, build: "bb", name: "till"), report("a1", group: "cafe", minute: 1),
       report("b1", group: "beef", minute: 2),
@@ -140,7 +140,7 @@ struct ReportGroupTests {
         #expect(try keys(.count) == ["dead", "cafe", "beef"])
         #expect(try store.groups(filter, order: .count, offset: 1, limit: 1).map(\.key) == ["cafe"])
       }
-      // Removed reports are also counted.
+      // The count of a group includes removed reports.
       _ = try store.remove(before: "2026-11-21T08:03:00.000000Z")
       #expect(try store.groups(order: .count, limit: 9).map(\.count) == [3, 2, 1])
       #expect(try store.groups(order: .first, limit: 9).map(\.key) == ["beef", "dead", "cafe"])
@@ -229,7 +229,7 @@ struct ReportGroupTests {
       }
       _ = try store.setResolved(true, group: "cafe", at: "2026-11-21T08:09:00.000000Z", visibility: mine)
       #expect(try store.groups(visibility: mine, limit: 9).map(\.state) == ["resolved"])
-      // One user's resolution leaves groups of other users with the same key open, also in root's list.
+      // If one user resolves a group, the groups of other users with the same key stay open, also in root's list.
       let all = try store.groups(limit: 9)
       #expect(all.map(\.key) == ["beef", "cafe", "cafe"] && all.map(\.uid) == [1001, 1001, 1000])
       #expect(all.map(\.state) == ["open", "open", "resolved"])

@@ -32,7 +32,9 @@ struct RescueTests {
     try store.close()
   }
 
-  /// Overwrites a part of a file, and removes its journal, with which SQLite would repair the file.
+  /// Overwrites a part of a database file.
+  ///
+  /// Removes the write-ahead log, because SQLite would repair the file with it.
   private func garble(_ path: String, from start: Int, count: Int) throws {
     for suffix in ["-wal", "-shm"] where FileManager.default.fileExists(atPath: path + suffix) {
       try FileManager.default.removeItem(atPath: path + suffix)
@@ -54,7 +56,7 @@ struct RescueTests {
     let epoch = store.epoch
     let aside = try store.startAnew(because: problem, at: "2026-11-22T10:00:00.000000Z")
     #expect(aside.path == path + ".corrupt-20261122T100000000000Z" && aside.keepsCursors)
-    // Crashes are stored before anything is recovered, with numbers after the old numbers.
+    // The new database stores crashes before the old reports are recovered. Their numbers follow the old numbers.
     #expect(try store.put(report(500), raw: []) == .inserted(StoreCursor(epoch: epoch, sequence: 201)))
     let rescued = try store.rescue(aside)
     #expect(rescued.isReadable && rescued.unreadable > 0)
@@ -90,7 +92,7 @@ struct RescueTests {
     try store.write { try $0.execute(sql: "DELETE FROM incidents WHERE id IN ('b', 'd')") }
     let aside = try store.startAnew(because: "a test", at: "2026-11-22T10:00:00.000000Z")
     #expect(aside.keepsCursors == keepsCursors)
-    // This incident is stored before anything is recovered.
+    // The new database stores this incident before the old incidents are recovered.
     try store.put(incidents: [incident("e")])
     _ = try store.rescue(aside)
     #expect(Set(try store.incidents(limit: 9).map(\.id)) == ["a", "c", "e"])
@@ -118,7 +120,7 @@ struct RescueTests {
     _ = try store.put(report(1), raw: [])
     #expect(try store.count() == 1)
     try store.close()
-    // The second database is set aside under another name.
+    // A second database that is set aside at the same time gets another name.
     try garble(path, from: 0, count: 4_096)
     let (again, other) = try ReportStore.open(path: path, at: "2026-11-22T10:00:00.000000Z")
     #expect(other?.path == aside.path + "-2")
@@ -130,7 +132,7 @@ struct RescueTests {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
     try fill(path)
-    // The overwritten bytes are the application's id in SQLite's header.
+    // The bytes 68 to 71 of an SQLite file are the application's id.
     try garble(path, from: 68, count: 4)
     #expect(throws: StoreError.notADatabase(path: path)) { try ReportStore.open(path: path, at: "x") }
   }

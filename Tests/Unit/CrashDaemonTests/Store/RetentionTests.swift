@@ -66,7 +66,7 @@ struct RetentionTests {
     try store.close()
   }
 
-  /// Runs all of retention, and returns the number of pruned reports for each reason.
+  /// Runs all steps of retention, and returns the number of pruned reports for each reason.
   private func retain(
     _ store: ReportStore, keepsOld: Bool = false, freeBytes: Int? = nil, _ change: (inout RetentionPolicy) -> Void
   ) throws -> [RetentionReason: Int] {
@@ -83,7 +83,7 @@ struct RetentionTests {
   @Test("a growing group keeps at most its limit of reports, and an exact count")
   func group() throws {
     try withStore { store in
-      // The newest report is the last.
+      // The last report of the array is the newest.
       let reports = (0..<300).map { report(secondsAgo: 300 - $0, build: $0 < 10 ? "old" : "aa") }
       let before = try store.newestCursor()
       for (index, report) in reports.enumerated() {
@@ -99,7 +99,7 @@ struct RetentionTests {
       let group = try #require(groups.last)
       #expect(group.first == reports.first?.time && group.last == reports.last?.time)
       #expect(group.builds == 2 && group.firstBuild == "old" && group.report == reports.last?.id)
-      // The newest quarter of the limit is kept.
+      // The newest reports, up to a quarter of the limit of 40, are always kept.
       for report in reports.suffix(10) { #expect(try store.report(idPrefix: report.id).report == report) }
       #expect(try store.removed(after: before) == .init(count: 260, isExact: true))
       // Raw records are pruned together with their reports.
@@ -121,8 +121,8 @@ struct RetentionTests {
       _ = try retain(store) { $0.reportsPerGroup = 80 }
       let kept = try store.list(limit: 100).compactMap { ages[$0.id] }.sorted()
       #expect(kept.count == 80)
-      // 60 of 1,180 reports are kept at random. Fewer than 10 or more than 50 reports from the first half would occur
-      // once in 10¹⁰ runs.
+      // Retention keeps 60 of the older 1,180 reports at random. In one of 10¹⁰ runs, fewer than 10 or more than 50 of
+      // these 60 would be from the first half.
       let early = kept.prefix(60).count { $0 < 590 }
       #expect((10...50).contains(early))
     }
@@ -173,7 +173,7 @@ struct RetentionTests {
       #expect((50...90).contains(removed))
       #expect(try store.report(idPrefix: quiet.id).report == quiet)
       #expect(try store.groups(limit: 9).map(\.count).sorted() == [1, 100])
-      // SQLite reuses the freed pages. The file therefore does not grow.
+      // SQLite reuses the pages that retention has freed. The file therefore does not grow.
       let size = try store.sizeBytes()
       for _ in 0..<20 { _ = try store.put(report(bytes: 20_000), raw: []) }
       #expect(try store.sizeBytes() <= size)
@@ -211,7 +211,7 @@ struct RetentionTests {
       #expect(try retain(store) { $0.reportsPerGroup = 8 } == [:])
       let read = StoreCursor(epoch: store.epoch, sequence: 30)
       _ = try store.acknowledge(read, subscriber: "mail", uid: 1000, at: Self.now)
-      // Nothing was stored after that, and the group is still checked.
+      // No report was stored after the acknowledgement, but retention still checks the group.
       #expect(try retain(store) { $0.reportsPerGroup = 8 } == [.group: 30])
       #expect(try store.events(after: read, limit: 100).map(\.id) == Array(ids[30...]))
       for index in 60..<120 { _ = try store.put(report(secondsAgo: 600 - index), raw: []) }
@@ -231,7 +231,7 @@ struct RetentionTests {
       #expect(try store.put(old, raw: []) == .unchanged)
       #expect(try store.count() == 0)
       #expect(try store.groups(limit: 9).map(\.count) == [1])
-      // The same crash with another user is another report.
+      // The same crash of another user is another report.
       old.process.uid = 1001
       #expect(try store.put(old, raw: []) != .unchanged)
     }
@@ -264,7 +264,8 @@ struct RetentionTests {
       try store.foldRemoved(beyond: 1_000)
       #expect(try store.removed(after: start) == .init(count: 2_500, isExact: false))
       #expect(try store.removed(after: start, visibility: .user(1001)) == .init(count: 500, isExact: false))
-      // The cursor is in the middle of a block of counts. The count may be too high, never too low.
+      // The cursor is in the middle of a block of folded counts. Therefore, the count may be too high, but never too
+      // low.
       let middle = StoreCursor(epoch: store.epoch, sequence: 500)
       let late = try store.removed(after: middle)
       #expect((2_000...2_500).contains(late.count) && !late.isExact)

@@ -21,7 +21,7 @@ struct TagQueryTests {
     return report
   }
 
-  /// The steps of SQLite's query plan for a statement.
+  /// Returns the steps of SQLite's query plan for a statement.
   private func plan(_ store: ReportStore, _ sql: String, _ arguments: StatementArguments) throws -> [String] {
     try store.pool.read { database in
       try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN " + sql, arguments: arguments).map { $0["detail"] }

@@ -8,7 +8,7 @@ import Testing
 
 /// A replacement for crash-analyse that writes the complete cache of build `abcd` after the test has opened its gate.
 ///
-/// Every other job fails: it makes no unwind tables and no partial caches.
+/// Every other job fails. The replacement makes no unwind tables and no partial caches.
 struct GatedAnalyser {
   let program: String
   private let gate: Descriptor
@@ -16,7 +16,7 @@ struct GatedAnalyser {
   init(in directory: TestDirectory) throws {
     let path = "\(directory.path)/gate"
     try #require(unsafe mkfifo(path, 0o600) == 0)
-    // The descriptor is open for reading and writing. Neither the test nor a child therefore blocks in open().
+    // The test opens the pipe for reading and writing. Therefore, neither the test nor a child blocks in open().
     gate = Descriptor(owning: unsafe Glibc.open(path, O_RDWR | O_CLOEXEC))
     try directory.writeCache("ready", hasDebugInformation: true)
     let script = """
@@ -28,7 +28,7 @@ struct GatedAnalyser {
     program = try directory.write(Array(script.utf8), to: "analyse", mode: 0o700)
   }
 
-  /// Releases 16 jobs, including jobs that have not started.
+  /// Releases 16 jobs, including jobs that have not started, by writing 16 lines for them.
   func open() {
     let lines = [UInt8](repeating: UInt8(ascii: "\n"), count: 16)
     #expect(unsafe Glibc.write(gate.number, lines, lines.count) == lines.count)

@@ -1,6 +1,6 @@
 /// A Varlink interface file, parsed as far as a test compares it with code.
 struct InterfaceFile: Sendable {
-  /// A type as the file declares it.
+  /// A type as the interface file declares it.
   indirect enum Kind: Sendable, Equatable {
     /// A basic type, or a type that the file declares.
     case name(String)
@@ -38,9 +38,11 @@ struct InterfaceFile: Sendable {
     }
   }
 
-  /// Returns names with their dots, and single punctuation characters.
+  /// Splits the text into tokens.
   ///
-  /// Comments are skipped.
+  /// A token is a name, which may contain dots, or a single punctuation character.
+  ///
+  /// The function skips comments.
   private static func words(_ text: String) -> [String] {
     var words: [String] = []
     for line in text.split(separator: "\n") {

@@ -6,7 +6,7 @@ import Testing
 
 /// Simulates 2,500 call sites that use freed objects, every fifth in two processes, every fiftieth in three.
 ///
-/// These are more incidents than one call of `Incidents` returns.
+/// These call sites have more incidents than one call of `Incidents` returns.
 struct ManySites {
   private static let count = 2_500
 
@@ -35,7 +35,7 @@ struct ManySites {
     site % 50 == 0 ? ["aa", "bb", "cc"] : site % 5 == 0 ? ["aa", "bb"] : ["aa"]
   }
 
-  /// Checks that the groups are these sites, with the site that was seen last first.
+  /// Checks that the groups are the simulated call sites, in the order of last use, newest first.
   func expect(_ groups: [DanglingGroup]) {
     #expect(groups.map(\.place) == (0..<Self.count).reversed().map { "serve\($0)()" })
     for (site, group) in zip((0..<Self.count).reversed(), groups) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CrashDaemon
 
-/// systemd's end of a notification socket.
+/// A notification socket on which a test receives crashd's messages to systemd.
 struct NotifySocket {
   let path: String
   private let socket: Descriptor

@@ -39,7 +39,7 @@ extension CrashRecord.Frame {
   }
 }
 
-/// Symbols that the test provides.
+/// A source of symbols whose answers a test provides.
 struct SampleSymbols: SymbolLookup {
   var chains: [UInt64: [SourceFrame]] = [:]
   var gaps: [String: SymbolGap] = [:]
@@ -67,7 +67,7 @@ extension RingContents {
 }
 
 extension CrashReport {
-  /// A report with this many bytes of breadcrumbs.
+  /// Returns a report with this many bytes of breadcrumbs.
   static func sample(id: String, bytes: Int = 0) throws -> CrashReport {
     var report = RingContents.sample([.sample()]).report()
     report?.id = id

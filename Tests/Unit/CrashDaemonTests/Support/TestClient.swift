@@ -8,12 +8,14 @@ import Testing
 
 @testable import CrashDaemon
 
-/// A blocking socket for tests, with a timeout that is so long that only a failing test reaches it.
+/// A blocking socket for tests.
+///
+/// Its timeout is so long that only a failing test reaches it.
 struct TestSocket: Sendable {
   let descriptor: Descriptor
   private let peer: TestPeer?
 
-  /// Connects as `user`, or as this process if it is nil.
+  /// Connects as `user`, or as the user of this process if `user` is nil.
   init(path: String, type: Int32, as user: TestUser? = nil) throws {
     let number = socket(AF_UNIX, type | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard number >= 0 else { throw SystemError("make a socket") }
@@ -54,14 +56,14 @@ struct TestSocket: Sendable {
   }
 }
 
-/// Another user that connects.
+/// The user and groups of a peer that connects.
 ///
 /// Only root can change to another user.
 struct TestUser: Sendable {
   var uid: UInt32
   var gid: UInt32
   var groups: [gid_t] = []
-  /// Whether the process is non-dumpable for this user.
+  /// Whether the process of this user is non-dumpable.
   var isRestricted = false
 }
 
@@ -113,7 +115,7 @@ final class TestClient: Sendable {
     try await onThread { try socket.send(bytes) }
   }
 
-  /// Ends the connection.
+  /// Shuts the connection down.
   func close() { shutdown(socket.descriptor.number, Int32(SHUT_RDWR)) }
 
   /// Waits until the daemon has closed the connection, without reading.
@@ -121,12 +123,12 @@ final class TestClient: Sendable {
     let socket = socket
     try await onThread {
       var wanted = pollfd(fd: socket.descriptor.number, events: 0, revents: 0)
-      // poll() reads and writes one pollfd, and the count is one. POLLHUP is always reported.
+      // poll() reads and writes one pollfd, and the count is one. poll() reports POLLHUP even if no event is requested.
       guard unsafe poll(&wanted, 1, 300_000) == 1 else { throw SystemError("wait for a hang-up", code: ETIMEDOUT) }
     }
   }
 
-  /// The next message.
+  /// Receives the next message.
   ///
   /// Returns an empty message if the daemon closed the connection.
   func reply() async throws -> [String: JSONValue] {
@@ -156,9 +158,9 @@ extension TestClient {
     return progress
   }
 
-  /// Waits until there are this many reports.
+  /// Waits until the store has this many reports.
   ///
-  /// It subscribes to the store's events, and does not depend on a clock.
+  /// The function waits for events of the store, and therefore does not depend on a clock.
   func untilReports(_ count: Int) async throws {
     let events = try await TestClient(path: path)
     try await events.send("io.crashshield.Crashd.Subscribe", more: true)

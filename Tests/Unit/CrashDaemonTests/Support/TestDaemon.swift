@@ -9,7 +9,7 @@ import TestKit
 
 @testable import CrashDaemon
 
-/// A daemon of one test, with its own directories.
+/// A daemon that belongs to one test and has its own directories.
 final class TestDaemon: Sendable {
   let directories: Directories
   let log: TestLog
@@ -46,8 +46,8 @@ final class TestDaemon: Sendable {
     var configuration = DaemonConfiguration(
       directories: directories, analysePath: analysePath, handlesSignals: false)
     configuration.settings.limits = limits
-    // Retention must not remove reports, because test reports may have any time, and because the free space of the
-    // machine's disk must not matter.
+    // Disables retention. Test reports may have any time, and the free space of the machine's disk must not affect a
+    // test.
     configuration.settings.retention.age_s = Int.max
     configuration.settings.retention.history_s = Int.max
     configuration.settings.retention.reportsPerGroup = Int.max
@@ -60,7 +60,7 @@ final class TestDaemon: Sendable {
     let daemon = daemon
     let running = Task { try await daemon.run() }
     do {
-      // An answer proves that the daemon runs. The test can then stop it.
+      // The answer proves that the daemon runs. A daemon that runs can be stopped.
       _ = try await client().call("io.crashshield.Crashd.Status")
       try await body(self)
     } catch {
@@ -89,14 +89,14 @@ final class TestDaemon: Sendable {
     try database.write { try $0.execute(sql: sql, arguments: arguments) }
   }
 
-  /// The refusals that Status counts.
+  /// Returns the numbers of refusals that Status reports.
   func refusals() async throws -> [String: JSONValue] {
     try await client().call("io.crashshield.Crashd.Status").object("refusals")
   }
 }
 
 extension Limits {
-  /// crashd's limits, adapted to a machine that may stall during a test.
+  /// crashd's limits, with longer times, because the machine may stall during a test.
   static var patient: Limits {
     var limits = Limits()
     limits.greeting_ms = 600_000
@@ -145,7 +145,7 @@ final class TestLog: LogHandler {
   }
 }
 
-/// Runs blocking work on a separate thread, because the daemon's tasks need the threads of the pool.
+/// Runs blocking work on a separate thread, because the daemon's tasks need the threads of Swift's cooperative pool.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
   try await withCheckedThrowingContinuation { continuation in
     do {

@@ -1,13 +1,13 @@
 /// Limits how many tests at a time use a scarce resource of the machine.
 ///
-/// All tests of a bundle start at once, and on a slow machine many of them would wait for each other.
+/// All tests of a bundle start at once. Without a limit, many of them would wait for each other on a slow machine.
 actor TestPlaces {
-  /// Each daemon needs two inotify instances, and a user may have 128.
+  /// Each daemon needs two inotify instances, and the kernel allows 128 for each user by default.
   static let daemons = TestPlaces(20)
 
   /// Whether the task already holds a permit.
   ///
-  /// A second request of the same task would wait forever for the first.
+  /// A task that holds a permit must not request another one, because it could wait forever for its own permit.
   @TaskLocal private static var hasPlace = false
 
   private var free: Int

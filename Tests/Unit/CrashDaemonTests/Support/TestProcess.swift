@@ -5,7 +5,7 @@ import LinuxSystem
 
 @testable import CrashDaemon
 
-/// A process that uses the attach protocol, correctly or not.
+/// A simulated process that follows the attach protocol or violates it.
 final class TestProcess: Sendable {
   let socket: TestSocket
 
@@ -15,9 +15,9 @@ final class TestProcess: Sendable {
 
   init(_ socket: TestSocket) { self.socket = socket }
 
-  /// A valid hello.
+  /// Returns a valid hello.
   ///
-  /// The parameters can make it invalid.
+  /// A test can make the hello invalid through the parameters.
   static func hello(
     magic: UInt64 = attachMagic, version: UInt32 = CS_ATTACH_VERSION, ringVersion: UInt32 = CS_RING_VERSION,
     ringBytes: UInt64 = UInt64(MemoryLayout<cs_ring>.size), images: [UInt16] = [], imageCount: UInt32? = nil
@@ -45,7 +45,7 @@ final class TestProcess: Sendable {
     try SystemError.check(code, "send a message")
   }
 
-  /// The daemon's answer: its status and text.
+  /// Receives the daemon's answer, which has a status and a message.
   ///
   /// Returns nil if the daemon closed the connection without an answer.
   func reply() async throws -> (status: cs_attach_status, text: String)? {
@@ -54,7 +54,7 @@ final class TestProcess: Sendable {
     guard bytes.count == MemoryLayout<cs_attach_reply>.size else { return nil }
     // The message has at least as many bytes as the structure, in which every bit pattern is valid.
     let reply = unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: cs_attach_reply.self) }
-    let start = 24  // the offset of `text`, which an assertion in cs_ring.c fixes
+    let start = 24  // the offset of `text`, which cs_ring.c asserts
     let text = String(decoding: bytes[start..<start + Int(reply.text_bytes)], as: UTF8.self)
     guard let status = cs_attach_status(rawValue: reply.status) else { return nil }
     return (status, text)

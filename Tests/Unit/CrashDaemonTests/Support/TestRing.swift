@@ -27,7 +27,7 @@ struct TestRing {
     put(Array("/srv/shop".utf8), at: offset(\cs_ring_header.executable))
   }
 
-  /// The id of the report that is made from this ring.
+  /// The id of the ring, which is also the id of the report that crashd makes from the ring.
   var id: String {
     bytes[offset(\cs_ring_header.ring_id)..<offset(\cs_ring_header.ring_id) + 16].map { byte in
       let digits = String(byte, radix: 16)
@@ -54,7 +54,9 @@ struct TestRing {
     put(UInt32(index + 1), at: offset(\cs_ring_header.image_total))
   }
 
-  /// Adds a complete incident: a call at 0x400010, 2 ms after a release at 0x400030.
+  /// Adds a complete incident.
+  ///
+  /// An object is used by a call at 0x400010, 2 ms after its release at 0x400030.
   mutating func addIncident(
     _ index: Int, key: UInt64, subject: String, count: UInt64, mode: UInt32, source: UInt32 = 1,
     first_ns: UInt64 = 1_700_000_002_000_000_000
@@ -82,22 +84,24 @@ struct TestRing {
     put(UInt64(0x40_0030), at: base + offset(\cs_ring_incident.detail) + offset(\cs_ring_object_stacks.free))
   }
 
-  /// Sets the metadata word of the added incident, or its source line.
+  /// Sets the field `word` of the added incident, which contains a metadata word or a source line.
   mutating func setWord(_ index: Int, _ word: UInt32) {
     put(
       word,
       at: offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride + offset(\cs_ring_incident.word))
   }
 
-  /// Sets the kind of the added incident, as its source numbers kinds.
+  /// Sets the kind of the added incident.
+  ///
+  /// Each incident source has its own numbers for kinds.
   mutating func setKind(_ index: Int, _ kind: UInt32) {
     let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
     put(kind, at: base + offset(\cs_ring_incident.kind))
   }
 
-  /// Changes the added incident into a trap.
+  /// Changes the added incident into an incident that contains a trap.
   ///
-  /// Each register has the value 0x100 plus its number.
+  /// The recorded value of each register is 0x100 plus the number of the register.
   mutating func makeTrap(_ index: Int, registers: Int, flags: UInt64) {
     let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
     put(CS_RING_INCIDENT_TRAP | CS_RING_INCIDENT_EXACT, at: base + offset(\cs_ring_incident.flags))
@@ -173,7 +177,8 @@ struct TestRing {
     put(UInt64(0x7fff_0000), at: base + offset(\cs_ring_record.stack_start))
     put(UInt32(stack.count), at: base + offset(\cs_ring_record.stack_bytes))
     put(unwindStop, at: base + offset(\cs_ring_record.unwind_stop))
-    // Swift does not import this array. It is the last field, and no padding follows it.
+    // Swift does not import the array of stack bytes. The offset is computed from the end of the slot, because the
+    // array is the last field and no padding follows it.
     let stackBase = self.slot(slot + 1) - Int(CS_RING_STACK_LIMIT_BYTES)
     put(stack, at: stackBase)
     put(UInt64(slot), at: base + offset(\cs_ring_record.sequence))
@@ -195,7 +200,7 @@ struct TestRing {
     put(UInt8(CS_RING_FRAME_EXACT), at: frame + offset(\cs_ring_frame.flags))
     claim(slot)
     let crc = unsafe bytes.withUnsafeBytes { memory in
-      // The record and its stack lie inside the ring.
+      // The record and its stack lie inside the ring, and their pointers are therefore valid.
       unsafe cs_ring_crc32c(
         cs_ring_crc32c(0, memory.baseAddress?.advanced(by: base), MemoryLayout<cs_ring_record>.size),
         memory.baseAddress?.advanced(by: stackBase), stack.count)
@@ -234,7 +239,7 @@ struct TestRing {
     bytes[record(slot) + offset(\cs_ring_record.thread_name)] ^= 1
   }
 
-  /// Claims a slot, like a writer that has not finished.
+  /// Marks a slot as claimed by a writer that has not finished.
   mutating func claim(_ slot: Int) {
     put(UInt64(1 << 2 | UInt64(CS_RING_STATE_WRITING)), at: self.slot(slot) + offset(\cs_ring_slot.state))
     put(UInt64(slot + 1), at: offset(\cs_ring_header.slot_head))

@@ -1,7 +1,9 @@
 import Glibc
 import LinuxSystem
 
-/// A client of the metrics listener without an HTTP library: it sends bytes and reads to the end.
+/// A client of the metrics listener without an HTTP library.
+///
+/// The client sends bytes, and reads until the listener closes the connection.
 enum TestScraper {
   /// Listens at a loopback port that the kernel chooses.
   static func listen() throws -> (descriptor: Descriptor, port: UInt16) {
@@ -42,19 +44,19 @@ enum TestScraper {
     return descriptor
   }
 
-  /// Sends a request and reads to the end of the connection.
+  /// Sends a request, and reads until the listener closes the connection.
   static func answer(_ port: UInt16, _ request: String) throws -> String {
     let connection = try connect(port)
     let bytes = Array(request.utf8)
-    // The pointer is valid, because it covers the array and is used only during the call. A listener that refuses the
-    // connection may have closed it already.
+    // The pointer is valid, because it covers the array and is used only during the call. A failure is ignored, because
+    // a listener that refuses the connection may have closed it already.
     _ = unsafe send(connection.number, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     return try rest(of: connection)
   }
 
-  /// Reads until the end of the connection.
+  /// Reads until the listener closes the connection.
   ///
-  /// A connection reset is treated as the end.
+  /// The function treats a connection reset like the end of the data.
   static func rest(of connection: Descriptor) throws -> String {
     var text: [UInt8] = []
     while true {

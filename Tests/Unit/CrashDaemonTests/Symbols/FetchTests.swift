@@ -57,7 +57,7 @@ struct FetchTests {
     return ImageFile(buildID: buildID, path: path, isExecutable: true, descriptor: nil)
   }
 
-  /// Returns the cache that a crash would use at this time.
+  /// Returns the cache that a crash would use now.
   private func cache(_ caches: SymbolCaches, _ buildID: String = "abcd") async throws -> SymbolCache {
     try #require(await caches.caches(of: [buildID: []], for: geteuid(), timeout_ms: 600_000)[buildID])
   }
@@ -71,7 +71,7 @@ struct FetchTests {
 
   /// Waits until no request is outstanding.
   ///
-  /// Each request has its own time limit, which bounds this wait.
+  /// This wait has no time limit, because each request has one.
   private func settled(_ caches: SymbolCaches) async -> [String: Int] {
     while await caches.fetches["waiting"] != nil { await Task.yield() }
     return await caches.fetches
@@ -97,7 +97,7 @@ struct FetchTests {
     #expect(
       try asked(directory) == ["--build-id abcd --limit-bytes 1234 --timeout-ms 400000 http://one http://two"])
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/cache") == ["abcd.cssym"])
-    // The next crashd also finds the cache, and asks no server.
+    // The next run of crashd also finds the cache, and therefore requests no file from a server.
     let next = try self.caches(directory, fetch: "exit 69")
     await next.prepare([try image(directory)], for: geteuid())
     #expect(try await cache(next).hasDebugInformation)
@@ -109,12 +109,12 @@ struct FetchTests {
     let directory = try TestDirectory()
     let gate = "\(directory.path)/gate"
     #expect(unsafe mkfifo(gate, 0o600) == 0)
-    // The pipe is open for reading and writing. Neither the test nor a child therefore blocks in open().
+    // The test opens the pipe for reading and writing. Therefore, neither the test nor a child blocks in open().
     let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
     let caches = try caches(directory, fetch: "read line <'\(gate)'; echo lines") { $0.fetch_ms = 400_000 }
     let builds = ["abcd", "ef01"]
     var names: [String: SymbolCache] = [:]
-    // The reports are requested one after the other, and the fetches therefore have the same order.
+    // The test prepares one build after the other. The fetches therefore start in the order of `builds`.
     for build in builds {
       await caches.prepare([try image(directory, buildID: build)], for: geteuid())
       names[build] = try await cache(caches, build)

@@ -10,13 +10,15 @@ import Testing
 
 @testable import CrashDaemon
 
-/// The tests run one after the other, because a child that a test forks closes the descriptors of other tests,
-/// including those that hang.
+/// The tests run one after the other.
+///
+/// A child that a test forks closes the descriptors of all tests. The child may block when it closes a descriptor whose
+/// file system hangs.
 @Suite("Files at paths chosen by other users", .serialized)
 struct ForeignFileTests {
   /// A pipe.
   ///
-  /// A read from this pipe hangs until the test writes as many bytes.
+  /// A read of a byte from this pipe hangs until the test writes a byte.
   private struct Hanging {
     let reader: Descriptor
     let writer: Descriptor
@@ -50,7 +52,7 @@ struct ForeignFileTests {
     let (work, hanging) = (ForeignFileWork(limits), Hanging())
     work.submit(of: 1, at: "dead", hanging.work)
     while work.isFull(1) { await Task.yield() }
-    // These jobs wait behind the first job, and are removed from the queue at their time limit.
+    // The next two jobs wait behind the first job, and are removed from the queue at their time limit.
     #expect(await work.result(of: 1, at: "dead", timeout_ms: 1) { 1 } == nil)
     #expect(work.wait(of: 1, at: "dead", timeout_ms: 1) { 2 } == nil)
     #expect(!work.isFull(1))
@@ -75,7 +77,7 @@ struct ForeignFileTests {
     #expect(work.isFull(54_021) && work.isFull(54_301) && work.isFull(54_022) && !work.isFull(54_023))
     #expect(await work.result(of: 54_301, at: "alive", timeout_ms: 600_000) { 1 } == nil)
     #expect(work.wait(of: 54_301, at: "alive", timeout_ms: 600_000) { 2 } == nil)
-    // Users hold all threads except one.
+    // The jobs of users hold all threads except one, which is reserved for root.
     let root = geteuid()
     #expect(await work.result(of: root, at: "alive", timeout_ms: 600_000) { 3 } == 3)
     work.submit(of: root, at: "dead", hanging.work)
@@ -116,7 +118,7 @@ struct ForeignFileTests {
 
     /// Unmounts the file system.
     ///
-    /// Calls that wait for it then fail.
+    /// Calls that wait for this file system then fail.
     func end() {
       var mount = mount
       // The path's C string is valid during the call.
@@ -179,7 +181,7 @@ struct ForeignFileTests {
       SymbolCaches.Configuration(
         directory: stored, program: "/nowhere", debugDirectory: debug, limits: .patient,
         ledger: Ledger(logger: TestLog.logger, limits: .patient), logger: TestLog.logger))
-    // The directory is searched before the path.
+    // crashd searches the debug directory before it opens the image's path.
     let path = String(repeating: "/..", count: 8) + image.path
     await caches.prepare([self.image(path)], for: 54_321)
     #expect(await caches.caches(of: ["abcd": []], for: 54_321, timeout_ms: 600_000)["abcd"] != nil)
@@ -197,7 +199,7 @@ struct ForeignFileTests {
     let path = try directory.write([1], to: "image", mode: 0o644)
     let sent = Descriptor(owning: unsafe open(path, O_RDONLY | O_CLOEXEC))
     let user: UInt32 = 54_321
-    // In this case the path was not opened before.
+    // Only opened(for:) returns nil, because no earlier call has opened the path.
     #expect(try image(path, descriptor: sent).opened(for: user) == nil)
     #expect(try image("/nowhere", descriptor: sent).open(for: user).owner == .user(user))
     let other = try directory.write([1], to: "other", mode: 0o644)
@@ -240,7 +242,7 @@ struct ForeignFileTests {
     let error = #expect(throws: SystemError.self) { try image(path).open(for: 54_321) }
     #expect(error?.description == SystemError("open image '\(path)'", code: EACCES).description)
     #expect(throws: Never.self) { try image(open).open(for: 54_321) }
-    // The thread has root's privileges again.
+    // Only root can read this file. The thread therefore has root's privileges again.
     #expect(unsafe access(closed + "/file", R_OK) == 0)
   }
 
@@ -265,9 +267,9 @@ struct ForeignFileTests {
 }
 
 extension TestDirectory {
-  /// Whether the file's mount honors set-user-id.
+  /// Whether the mount that contains the directory honors set-user-id.
   ///
-  /// This differs between machines, for example for `/tmp`.
+  /// The option `nosuid` differs between machines, for example for `/tmp`.
   var isVouchedFor: Bool {
     let file = Descriptor(owning: unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC))
     var isVouchedFor = false
@@ -276,13 +278,13 @@ extension TestDirectory {
   }
 }
 
-/// A flag that can be set once.
+/// A flag that only the first call of `set` sets.
 final class MutexFlag: Sendable {
   private let state = Mutex(false)
 
   var isSet: Bool { state.withLock { $0 } }
 
-  /// - Returns: Whether the flag was not set before.
+  /// - Returns: Whether this call has set the flag.
   func set() -> Bool {
     state.withLock { state in
       defer { state = true }
@@ -290,7 +292,9 @@ final class MutexFlag: Sendable {
     }
   }
 
-  /// Makes the test fail, instead of hanging, if crashd waits for a file system.
+  /// Calls `end` after ten minutes.
+  ///
+  /// If crashd waits for a file system, the test then fails instead of hanging.
   static func alarm(_ end: @escaping @Sendable () -> Void) throws -> MutexFlag {
     let isOver = MutexFlag()
     try Thread.start(named: "alarm") {

@@ -55,7 +55,7 @@ struct KernelImageTests {
     let buildID = String(words[place + 1].dropLast())
     #expect(reason.hasPrefix("crash-analyse: the image has build id \(buildID), not abcd"), "\(reason)")
 
-    // glibc's time() resolves to the function in the kernel's image.
+    // dlsym() resolves glibc's time() to the function in the kernel's image (vDSO).
     let address = UInt64(UInt(bitPattern: unsafe dlsym(nil, "time")))
     let maps = try #require(SmallFile.text(at: "/proc/self/maps", limitBytes: 1 << 20))
     let range = try #require(KernelImage.find(in: maps))

@@ -31,7 +31,7 @@ struct UnwindQuestionTests {
       image(3, 0x4000, 0x5000), image(4, 0x6000, 0x7000),
     ]
     let question = try #require(UnwindQuestion(contents))
-    // A return address may be the first byte after its image, as 0x3000 is.
+    // A return address after the last call of an image may be the first byte after the image, as 0x3000 is.
     #expect(question.images.map(\.index) == [0, 2, 3])
     let table = try MemoryFile()
     try table.write([7, 8, 9], at: 0)
@@ -73,7 +73,7 @@ struct UnwindQuestionTests {
 
 @Suite("The unwind cross-check")
 struct SnapshotUnwinderTests {
-  /// Creates an unwinder whose child is a script.
+  /// Creates an unwinder that starts the script instead of crash-analyse.
   private func unwinder(
     _ script: String, in directory: TestDirectory, change: (inout Limits) -> Void = { _ in }
   ) throws -> SnapshotUnwinder {
@@ -155,7 +155,7 @@ struct SnapshotUnwinderTests {
     }
     gate.open(1)
     #expect(try await unwinder.unwind(contents, for: 1, waits: false) == nil)
-    // A request that does not wait is not counted as skipped.
+    // The unwinder does not count the refused request as skipped, because this request did not wait for a permit.
     #expect(await unwinder.findings == ["failed": 3])
   }
 
@@ -179,7 +179,7 @@ struct SnapshotUnwinderTests {
       script = "read line <'\(path)'; exit 65"
     }
 
-    /// Lets this many children end.
+    /// Lets this many children end, by writing a line for each of them.
     func open(_ count: Int) {
       let lines = [UInt8](repeating: UInt8(ascii: "\n"), count: count)
       // write() reads as many bytes as the array has.
@@ -209,7 +209,7 @@ struct SnapshotUnwinderTests {
       gate.open(4)
     }
     #expect(await unwinder.findings == ["failed": 4, "skipped": 36])
-    // All permits are free again.
+    // All permits are free again, because a further request runs and fails.
     gate.open(1)
     #expect(await unwinder.unwind(contents, for: 0) == nil)
     #expect(await unwinder.findings == ["failed": 5, "skipped": 36])
@@ -275,7 +275,9 @@ struct UnwindTableFileTests {
         ledger: Ledger(logger: TestLog.logger, limits: limits), logger: TestLog.logger))
   }
 
-  /// Writes an unwind file with a child that runs `cat "$0.$3"`.
+  /// Writes an unwind file.
+  ///
+  /// A child that runs `cat "$0.$3"` outputs this file.
   private func leave(buildID: String, in directory: TestDirectory) throws {
     _ = try directory.write(Self.file(buildID: buildID), to: "analyse.\(buildID)")
   }
@@ -368,7 +370,8 @@ struct UnwindTableFileTests {
     let tables = try tables("case $3 in abcd*) read line <'\(gate)' ;; esac; cat \"$0.$3\"", in: directory) {
       $0.unwindTables_ms = 600_000
     }
-    // One user has two jobs that never end. The second job has to wait, and another user's job runs before it.
+    // One user submits two jobs that wait at the gate. The second job waits for the first one, and another user's job
+    // runs before the second one.
     let user = geteuid()
     await tables.prepare([try image(directory, buildID: "abcd")], for: user)
     await tables.prepare([try image(directory, buildID: "abcdef")], for: user)

@@ -7,9 +7,12 @@ import Testing
 
 @testable import CrashDaemon
 
-// Tests of the limits of caches and their jobs, in total and per user.
+// These tests check the limits of caches and of their jobs, in total and per user.
 extension SymbolCachesTests {
-  /// Writes a file of 100 bytes with these times of last use and creation.
+  /// Writes a file of 100 bytes.
+  ///
+  /// `used` is the file's access time, which is the time of last use. `made` is the modification time, which is the
+  /// time of creation.
   private func write(_ name: String, in directory: TestDirectory, used: Int, made: Int) throws {
     let path = try directory.write([UInt8](repeating: 1, count: 100), to: name)
     let times = [timespec(tv_sec: used, tv_nsec: 0), timespec(tv_sec: made, tv_nsec: 0)]
@@ -25,7 +28,7 @@ extension SymbolCachesTests {
   func prune() throws {
     let directory = try TestDirectory()
     for (index, name) in ["a.cssym", "b.cssym", "c.cssym", "d.txt"].enumerated() {
-      // The first cache is the oldest and the most recently used.
+      // The cache `a` has the earliest time of creation and the latest time of use.
       try write(name, in: directory, used: 2_000_000 - index, made: 1_000_000 + index)
     }
     let caches = CacheDirectory(path: directory.path)
@@ -60,7 +63,7 @@ extension SymbolCachesTests {
     #expect(try files(directory) == ["ab.cssym", own])
   }
 
-  /// Creates caches whose jobs for slow images wait at `gate`.
+  /// Creates caches whose jobs for images named `slow…` wait at `gate`.
   ///
   /// The jobs for other images finish at once.
   func fairness(_ directory: TestDirectory, isHasty: Bool) throws -> (SymbolCaches, gate: Descriptor) {
@@ -75,12 +78,12 @@ extension SymbolCachesTests {
       contents.isPartial = isHasty
       try SymbolCacheWriter.write(contents, to: output.number)
     }
-    // In the hasty variant, no complete cache is ever ready.
+    // In the hasty variant, the jobs for complete caches also wait at the gate, and only partial caches become ready.
     let whole = isHasty ? "test $# = 3 && read line <'\(gate)'" : ":"
     let slow = "case $image in slow*) read line <'\(gate)';; esac"
     let caches = try caches(
       directory, script: "read image </proc/self/fd/0; \(whole); \(slow); cat '\(directory.path)'/$image.ready")
-    // The pipe is open for reading and writing. Neither the test nor a child therefore blocks in open().
+    // The test opens the pipe for reading and writing. Therefore, neither the test nor a child blocks in open().
     return (caches, Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC)))
   }
 
@@ -96,12 +99,12 @@ extension SymbolCachesTests {
     let waiting = Task {
       await caches.caches(of: ["a1": [1], "a2": [1], "a3": [1]], for: 1_001, timeout_ms: 600_000)
     }
-    // The slow images use all permits of their user, and further images wait.
+    // The slow images use all permits of their user, and further images of this user wait.
     while await caches.hastyJobCount != 2 { await Task.yield() }
     await caches.prepare([image("fast", "f0")], for: 1_002)
     let found = await caches.caches(of: ["f0": [1]], for: 1_002, timeout_ms: 600_000)
     #expect(found["f0"]?.isPartial == isHasty)
-    // At this point the slow jobs end.
+    // The slow jobs may end now, because the fast image has its cache.
     waiting.cancel()
     for _ in 0..<16 { #expect(unsafe Glibc.write(gate.number, "\n", 1) == 1) }
     #expect(await waiting.value.count == 3)
@@ -120,13 +123,13 @@ extension SymbolCachesTests {
       let path = try directory.write(Array(id.utf8), to: id, mode: 0o666)
       return ImageFile(buildID: id, path: path, isExecutable: true, descriptor: nil)
     }
-    // One image's job runs, one waits, and one is refused.
+    // The job of the first image runs, that of the second waits, and that of the third is refused.
     for id in ["a1", "a2", "a3"] { await caches.prepare([try image(id)], for: 1_001) }
     await caches.prepare([try image("b1")], for: 1_002)
     #expect(await caches.waitingJobs.map(\.name.buildID) == ["a2"])
     #expect(await caches.entries.keys.map(\.buildID).sorted() == ["a1", "a2", "b1"])
     #expect(await caches.configuration.ledger.refusals == ["symbols": 1])
-    // The pipe is open for reading and writing. Neither the test nor a child therefore blocks in open().
+    // The test opens the pipe for reading and writing. Therefore, neither the test nor a child blocks in open().
     let opened = Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC))
     for _ in 0..<8 { #expect(unsafe Glibc.write(opened.number, "\n", 1) == 1) }
     #expect(await caches.caches(of: ["a1": [], "a2": []], for: 1_001, timeout_ms: 600_000).isEmpty)
@@ -143,7 +146,7 @@ extension SymbolCachesTests {
     let gate = "\(directory.path)/gate"
     #expect(unsafe mkfifo(gate, 0o600) == 0)
     let caches = try caches(directory, script: "read line <'\(gate)'; exit 65", limits: limits)
-    // One image's job runs, one waits, and one is refused.
+    // The job of the first image runs, that of the second waits, and that of the third is refused.
     for (id, user) in [("a1", 54_021), ("a2", 54_300), ("a3", 54_301)] as [(String, UInt32)] {
       let path = try directory.write(Array(id.utf8), to: id, mode: 0o666)
       await caches.prepare(
@@ -151,7 +154,7 @@ extension SymbolCachesTests {
     }
     #expect(await caches.waitingJobs.map(\.name.buildID) == ["a2"])
     #expect(await caches.configuration.ledger.refusals == ["symbols": 1])
-    // The pipe is open for reading and writing. Neither the test nor a child therefore blocks in open().
+    // The test opens the pipe for reading and writing. Therefore, neither the test nor a child blocks in open().
     let opened = Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC))
     for _ in 0..<8 { #expect(unsafe Glibc.write(opened.number, "\n", 1) == 1) }
     #expect(await caches.caches(of: ["a2": []], for: 54_300, timeout_ms: 600_000).isEmpty)

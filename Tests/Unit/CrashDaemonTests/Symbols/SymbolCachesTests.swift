@@ -52,7 +52,8 @@ struct SymbolCachesTests {
     #expect(found["abcd"]?.isPartial == true)
     let text = try Data(contentsOf: URL(fileURLWithPath: said))
     #expect(String(decoding: text, as: UTF8.self) == "--at 1f0\n")
-    // The next crash does not use this partial cache, and the complete cache is still being made.
+    // The next crash gets no cache. The partial cache is only for the first crash, and the complete cache is still
+    // being made.
     #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 1).isEmpty)
     let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
     #expect(unsafe Glibc.write(writer.number, "\n", 1) == 1)
@@ -118,7 +119,7 @@ struct SymbolCachesTests {
       #expect(await caches.caches(of: [name: []], for: geteuid(), timeout_ms: 600_000).isEmpty)
     }
     let file = Descriptor(owning: unsafe Glibc.open(path, O_WRONLY | O_APPEND | O_CLOEXEC))
-    // Both lines are shorter than a page. The file keeps its inode.
+    // The write changes the content of the file in place, and the file therefore keeps its inode.
     #expect(unsafe ftruncate(file.number, 0) == 0 && Glibc.write(file.number, "abcd\n#\n", 7) == 7)
     await caches.prepare([image("abcd")], for: geteuid())
     #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 600_000).count == 1)
@@ -138,7 +139,7 @@ struct SymbolCachesTests {
     let users: [UInt32] = [54_021, 54_300, 54_301]
     for user in users { await caches.prepare([image], for: user) }
     #expect(await caches.entries.count == users.count)
-    // The pipe is open for reading and writing. Neither the test nor a child therefore blocks in open().
+    // The test opens the pipe for reading and writing. Therefore, neither the test nor a child blocks in open().
     let opened = Descriptor(owning: unsafe Glibc.open(gate, O_RDWR | O_CLOEXEC))
     for _ in 0..<8 { #expect(unsafe Glibc.write(opened.number, "\n", 1) == 1) }
     for user in users {
@@ -159,13 +160,13 @@ struct SymbolCachesTests {
     }
     await caches.prepare([try image("a1")], for: 1_001)
     #expect(await caches.caches(of: ["a1": []], for: 1_001, timeout_ms: 600_000).isEmpty)
-    // The user is charged one hour of CPU time.
+    // The test charges user 1,001 one hour of CPU time.
     await caches.configuration.cpu.charge(1_001, 36_000_000_000)
     await caches.prepare([try image("a2")], for: 1_001)
     await caches.prepare([try image("b1")], for: 1_002)
     #expect(await caches.caches(of: ["b1": []], for: 1_002, timeout_ms: 600_000).isEmpty)
     #expect(await caches.waitingJobs.map(\.name.buildID) == ["a2"])
-    // Opening the user's files is also charged.
+    // While the user has a debt, crashd also does not open the user's files, because opening is charged.
     var unseen = try image("a3")
     unseen.descriptor = nil
     await caches.prepare([unseen], for: 1_001)
@@ -180,7 +181,7 @@ struct SymbolCachesTests {
     let caches = try caches(directory, script: "echo $3 >>'\(directory.path)/runs'; exit 65", limits: limits)
     let configuration = await caches.configuration
     let (tables, cpu) = (UnwindTables(configuration), configuration.cpu)
-    // The debts are an hour and a second.
+    // User 1,001 has a debt of an hour, and user 1,002 of a second.
     cpu.charge(1_001, 36_000_000_000)
     cpu.charge(1_002, 10_000_000)
     for (id, user) in [("a1", 1_001), ("b1", 1_002)] as [(String, UInt32)] {
@@ -222,7 +223,7 @@ struct SymbolCachesTests {
     #expect(unsafe Glibc.write(writer.number, "\n", 1) == 1)
     #expect(await caches.caches(of: ["a2": []], for: geteuid(), timeout_ms: 600_000).isEmpty)
     withExtendedLifetime(writer) {}
-    // In this case the reason is stored in the cache itself.
+    // For these caches, the reason is stored in the cache itself.
     for (isIncomplete, hasLines) in [(true, true), (false, false), (false, true)] {
       let output = Descriptor(
         owning: unsafe Glibc.open(try directory.write([], to: "made"), O_WRONLY | O_TRUNC | O_CLOEXEC))
@@ -243,7 +244,8 @@ struct SymbolCachesTests {
     arguments: [("kill -KILL $$", 3), ("exit 74", 3), ("exit 65", 1)])
   func attempts(script: String, count: Int) async throws {
     let directory = try TestDirectory()
-    // Only the job for the complete cache has three arguments. The job for a partial cache has two more.
+    // The script logs only the job for the complete cache, which has three arguments. The job for a partial cache has
+    // five.
     let caches = try caches(directory, script: "test $# = 3 && echo asked >>\"$0.log\"; \(script)")
     let image = ImageFile(
       buildID: "abcd", path: try directory.write([1], to: "image"), isExecutable: true, descriptor: nil)
@@ -267,7 +269,7 @@ struct SymbolCachesTests {
     var told = caches.lateReports.makeAsyncIterator()
     #expect(await told.next() == LateReport(id: "r1", user: 1_001))
     #expect(await caches.caches(of: ["a1": []], for: 1_001, timeout_ms: 600_000).count == 1)
-    // The symbols are already available.
+    // The symbols for this report are already available.
     await caches.remember(LateReport(id: "r2", user: 1_001), until: ["a1"])
     await caches.endLate()
     #expect(await told.next() == LateReport(id: "r2", user: 1_001))
@@ -284,12 +286,13 @@ struct SymbolCachesTests {
     await caches.prepare([try image(directory)], for: geteuid())
     #expect(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 1).isEmpty)
     #expect(!FileManager.default.fileExists(atPath: done))
-    // The pipe is open for reading and writing. Neither the test nor the child therefore blocks in open().
+    // The test opens the pipe for reading and writing. Therefore, neither the test nor the child blocks in open().
     let writer = Descriptor(owning: unsafe open(gate, O_RDWR | O_CLOEXEC))
     #expect(unsafe Glibc.write(writer.number, "\n", 1) == 1)
     _ = await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 600_000)
     #expect(FileManager.default.fileExists(atPath: done))
-    // The bytes that the test writes are lost if the pipe has no reader before the child opens it.
+    // This descriptor must stay open until here. If the pipe had no reader before the child opens it, the bytes that
+    // the test writes would be lost.
     withExtendedLifetime(writer) {}
   }
 

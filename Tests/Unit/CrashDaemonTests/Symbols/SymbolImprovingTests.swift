@@ -12,7 +12,7 @@ import Testing
 struct SymbolImprovingTests {
   /// Creates caches with a replacement for crash-analyse that logs its arguments.
   ///
-  /// The first line of a file determines what it contains: images give names, debug files give lines, and other files
+  /// The first line of a file determines the script's result. `image` gives names, and `debug` gives lines. Other files
   /// have another build id.
   private func caches(_ directory: TestDirectory) throws -> SymbolCaches {
     for (name, hasLines) in [("names", false), ("lines", true)] {
@@ -41,7 +41,8 @@ struct SymbolImprovingTests {
   private func install(_ text: String, in directory: TestDirectory) throws {
     let folder = "\(directory.path)/debug/.build-id/ab"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    // The file is first written under another name, as a package installer does. It therefore gets another inode.
+    // The test writes the file under another name and renames it, as a package installer does. The path therefore gets
+    // another inode.
     try Data("\(text)\n".utf8).write(to: URL(fileURLWithPath: folder + "/new"))
     #expect(unsafe rename(folder + "/new", folder + "/cd.debug") == 0)
   }
@@ -56,7 +57,7 @@ struct SymbolImprovingTests {
     return String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
   }
 
-  /// Returns the cache that a crash of the image would use.
+  /// Returns the cache that a crash in the image would use.
   private func crash(_ caches: SymbolCaches, _ image: ImageFile) async throws -> SymbolCache {
     await caches.prepare([image], for: geteuid())
     return try #require(await caches.caches(of: ["abcd": []], for: geteuid(), timeout_ms: 600_000)["abcd"])
@@ -89,7 +90,7 @@ struct SymbolImprovingTests {
     try install(text, in: directory)
     for _ in 0..<3 { #expect(try await !crash(caches, image).hasDebugInformation) }
     #expect(try given(directory) == ["image", text])
-    // If another file appears at the same path, it is tried again.
+    // If the path gets another file, crashd tries the path again.
     try install("debug", in: directory)
     #expect(try await crash(caches, image).hasDebugInformation)
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/caches") == ["abcd.cssym"])
@@ -100,7 +101,7 @@ struct SymbolImprovingTests {
     let directory = try TestDirectory()
     let (caches, image) = (try caches(directory), try image(directory))
     #expect(try await !crash(caches, image).hasDebugInformation)
-    // The script blocks until the test writes its first line.
+    // The new script simulates a slow job, because it blocks until the test writes a line to the gate.
     let folder = "\(directory.path)/debug/.build-id/ab"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let gate = "\(directory.path)/gate"

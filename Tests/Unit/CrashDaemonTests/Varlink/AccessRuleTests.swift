@@ -16,7 +16,7 @@ struct AccessRuleTests {
     #expect(rule.visibility(of: Peer(pid: 1, uid: 990)) { _ in false } == .all)
     #expect(rule.visibility(of: stranger) { $0 == 995 } == .all)
     #expect(rule.visibility(of: stranger) { $0 != 995 } == .user(54_321))
-    // Without an access group, the groups of a peer are ignored.
+    // Without an access group, crashd ignores the groups of a peer.
     #expect(AccessRule(user: 990).visibility(of: stranger) { _ in true } == .user(54_321))
     #expect(AccessRule().user == geteuid())
   }
@@ -26,7 +26,8 @@ struct AccessRuleTests {
     arguments: [
       ("own", .own), ("none", .noGroup), ("crashd", .named("crashd")), ("CORP\\readers", .named("CORP\\readers")),
       ("995", .numbered(995)), ("4294967294", .numbered(4_294_967_294)),
-      // These are root's group, "nogroup", the value for no group at all, and texts that are not a name.
+      // The next values are refused. They are root's group, "nogroup", the numbers outside the range of gids, and
+      // strings that are not a name.
       ("0", nil), ("00", nil), ("65534", nil), ("4294967295", nil), ("4294967296", nil), ("", nil), ("two words", nil),
       ("a:b", nil), ("a,b", nil), ("a\nb", nil), (String(repeating: "a", count: 257), nil),
     ] as [(String, AccessGroup?)])
@@ -35,7 +36,7 @@ struct AccessRuleTests {
     if let group { #expect(group.text == text) }
   }
 
-  // In this test, the group crashd has the number 995. Only system groups may be looked up by number.
+  // In this test, the group crashd has the number 995. crashd may look up only system groups by number.
   private static let names = GroupNames(
     find: { name in ["crashd": 995, "root": 0, "nogroup": 65_534, "people": 1_001][name] },
     has: { number, name in

@@ -23,7 +23,8 @@ struct AccessTests {
     _ group: AccessGroup = .numbered(Self.group), _ body: (TestDaemon) async throws -> Void
   ) async throws {
     var limits = Limits.patient
-    // The processes of these tests do not answer control messages.
+    // The processes of these tests do not answer control messages. The short limit keeps crashd from waiting for their
+    // answers.
     limits.control_ms = 10
     try await TestDaemon.run(limits: limits, configure: { $0.settings.accessGroup = group }) { daemon in
       _ = try daemon.store.put(Self.report("aa", of: Self.owner), raw: [])
@@ -55,7 +56,8 @@ struct AccessTests {
     Someone(
       testDescription: "the neighbours", user: TestUser(uid: 54_008, gid: group - 1, groups: [group + 1]),
       seesAll: false),
-    // The peer has more groups than the first reply can hold, and in the second case as many as the kernel allows.
+    // The first peer has more groups than the buffer of crashd's first request to the kernel. The second peer has as
+    // many groups as the kernel allows.
     Someone(
       testDescription: "one of 65 groups", user: TestUser(uid: 54_009, gid: 1, groups: Array(100..<164) + [group]),
       seesAll: true),
@@ -120,7 +122,7 @@ struct AccessTests {
       }
       #expect(try await member.call("\(Self.own).Get", id).object("report").string("id") == "aa")
       for method in ["Reanalyse", "Explain"] {
-        // A member's call gets as far as reading the raw record, which this report lacks.
+        // The access check passes. The call then fails, because this report has no raw record.
         try await member.send("\(Self.own).\(method)", id)
         #expect(try await member.reply().string("error") == "\(Self.own).NotReanalysable")
       }
@@ -174,7 +176,7 @@ struct AccessTests {
       #expect(try await member.call("\(Self.own).Subscribers").array("subscribers").count == 1)
       #expect(try await member.call("\(Self.own).Cursor", name).string("cursor") == cursor.description)
       #expect(try await member.call("\(Self.own).Ack", ack).string("cursor") == newest.description)
-      // The member itself has no subscriber with that name.
+      // Without a uid, the name `mail` means a subscriber of the member. The member has no subscriber with this name.
       try await member.send("\(Self.own).Cursor", ["subscriber": .string("mail")])
       #expect(try await member.reply().string("error") == "\(Self.own).NoSuchSubscriber")
       _ = try await member.call("\(Self.own).Unsubscribe", name)

@@ -31,7 +31,7 @@ struct FollowIncidentsTests {
     return facts
   }
 
-  /// Whether an unread wake-up is in the stream.
+  /// Returns whether the stream contains an unread wake-up.
   ///
   /// In a canceled task, a stream returns the buffered elements and then its end.
   private static func isWoken(_ stream: AsyncStream<Void>) async -> Bool {
@@ -135,7 +135,7 @@ struct FollowIncidentsTests {
         try await client.send(Self.method, ["cursor": .string(cursor)], more: true)
         #expect(try await client.reply().string("error") == "io.crashshield.Crashd.\(error)")
       }
-      // A cursor of the other kind is refused in both directions.
+      // FollowIncidents refuses a cursor of events, and Subscribe refuses a cursor of incidents.
       let event = try daemon.store.newestCursor().description
       try await client.send(Self.method, ["cursor": .string(event)], more: true)
       #expect(try await client.reply().string("error") == "io.crashshield.Crashd.InvalidCursor")

@@ -10,7 +10,9 @@ import Testing
 
 @testable import CrashDaemon
 
-/// A collector of a test, which accepts one connection after the other.
+/// A collector that a test controls.
+///
+/// The collector accepts one connection after the other.
 private struct TestCollector: Sendable {
   let listener: Descriptor
 
@@ -41,8 +43,8 @@ private struct TestCollector: Sendable {
         descriptor.number, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
-    // A child process that another test creates at the same time inherits the descriptor, and would keep the connection
-    // open.
+    // Shuts the connection down. A child process that another test creates at the same time inherits the descriptor,
+    // and would keep the connection open after close().
     deinit { _ = shutdown(descriptor.number, Int32(SHUT_RDWR)) }
 
     /// Reads one message.
@@ -105,7 +107,8 @@ struct ForwarderTests {
     var forward = ForwardSettings(path: path)
     change(&forward)
     let wanted = forward
-    // A new collector starts with the reports that are stored after crashd's start.
+    // A new collector receives only reports that are stored after crashd's start. The test therefore stores its reports
+    // in `body`.
     try await TestDaemon.run(limits: limits, configure: { $0.settings.forward = [wanted] }) { daemon in
       try await body(daemon, path)
     }
@@ -141,7 +144,8 @@ struct ForwarderTests {
         try connection.acknowledge(message)
         kept.append(message.string("id") ?? "")
       }
-      // All events arrive in order. An event that was acknowledged while its connection ended may arrive again.
+      // All events arrive in order. An event may arrive twice if its connection ended before crashd read the
+      // acknowledgement.
       var seen: Set<String> = []
       #expect(kept.filter { seen.insert($0).inserted } == ids)
     }) { $0.acknowledges = true }
@@ -164,7 +168,7 @@ struct ForwarderTests {
     }) { $0.acknowledges = true }
   }
 
-  /// Stores more than a socket buffer holds.
+  /// Stores reports with more bytes than a socket buffer holds.
   ///
   /// crashd therefore has to wait for the collector.
   private func putLarge(_ ids: [String], in daemon: TestDaemon) throws {
@@ -197,7 +201,8 @@ struct ForwarderTests {
         try await deaf.hangUp()
         var kept: [String] = []
         while Set(kept).count < ids.count {
-          // If this machine stalls, a collector that does read may also be disconnected.
+          // If the machine stalls, crashd may also disconnect this collector, although it reads. The test then accepts
+          // the next connection.
           let other = try await collector.accept()
           while Set(kept).count < ids.count, let message = try await other.message() {
             do { try other.acknowledge(message) } catch { break }
@@ -220,8 +225,8 @@ struct ForwarderTests {
         let collector = try TestCollector(path: path)
         let ids = (0..<4).map { "aa\($0)" }
         try putLarge(ids, in: daemon)
-        // Each connection acknowledges one event, never a whole page. If only completely acknowledged pages were used,
-        // the first event would be sent again forever.
+        // Each connection acknowledges one event, and never a whole page. If crashd used only acknowledgements of whole
+        // pages, it would send the first event again forever.
         var kept: [String] = []
         while Set(kept).count < ids.count {
           let connection = try await collector.accept()
@@ -302,7 +307,7 @@ struct ForwarderTests {
       let first = try await collector.accept()
       _ = try await first.message()
       try first.send(answer)
-      // The collector's connection ends, and the event is sent again.
+      // crashd closes the connection because of the wrong answer, and sends the event again.
       #expect(try await collector.accept().message()?.string("id") == "aa")
       #expect(daemon.log.contains("the collector's answer is not an acknowledgement"))
     }) { $0.acknowledges = true }
@@ -322,7 +327,7 @@ struct ForwarderTests {
       let client = try await daemon.client()
       let name = "forward \(path)"
       if !isEndless {
-        // The first of the two acknowledgements was valid.
+        // Of the two acknowledgements, crashd accepts the first, which is valid.
         try await client.until { try daemon.store.cursor(ofSubscriber: name, uid: geteuid()).sequence == 1 }
         try put(["bb"], in: daemon)
       }

@@ -8,7 +8,8 @@ import Testing
 struct InterfaceFileTests {
   private static let file = InterfaceFile(CrashdInterface.description)
 
-  /// Reports are plain objects in the interface file, because they have their own version and document.
+  /// The interface file declares reports as plain objects, because the report format has its own version and its own
+  /// documentation.
   private static func objectReply(of name: String) -> (any Decodable.Type)? {
     switch name {
     case "Get": GetReply<JSONValue>.self
@@ -26,7 +27,7 @@ struct InterfaceFileTests {
   func methods() {
     let names = Methods.all.map { $0.name }
     #expect(Set(names) == Set(Self.file.methods.keys) && names.count == Self.file.methods.count)
-    // Subscribe has many replies, and is not in the table of handlers.
+    // Subscribe is not in the table of handlers, because it sends many replies.
     #expect(Set(CrashdInterface.handlers.keys).union(["Subscribe"]) == Set(names))
   }
 
@@ -50,7 +51,8 @@ struct InterfaceFileTests {
         #expect(shape.isOptional, "\(place)")
         expect(kind, shape.kind, of: place)
       } else {
-        // A reply field that an older crashd does not send is nil for a client.
+        // Only a reply field may be optional in the type alone. A client must accept a reply of an older crashd that
+        // does not send the field.
         #expect(!shape.isOptional || isReply, "\(place)")
         expect(field.kind, shape.kind, of: place)
       }

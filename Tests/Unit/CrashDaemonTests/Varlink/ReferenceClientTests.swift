@@ -42,7 +42,7 @@ struct ReferenceClientTests {
       let input = Descriptor(owning: unsafe open("/dev/null", O_RDONLY | O_CLOEXEC))
       let file = Descriptor(owning: unsafe open(output, O_RDWR | O_CREAT | O_CLOEXEC, 0o600))
       var pid: Int32 = 0
-      // The strings stay valid until the end of this closure, and the list ends with nil.
+      // The strings stay valid until `defer` frees them, and the list ends with nil.
       var pointers = unsafe arguments.map { unsafe strdup($0) }
       unsafe pointers.append(nil)
       defer { unsafe pointers.forEach { unsafe free($0) } }

@@ -10,7 +10,7 @@ import Testing
 
 /// Records the replies to valid and invalid calls of every method.
 ///
-/// The records of two versions of crashd can then be compared.
+/// A developer can then compare the replies of two versions of crashd.
 ///
 /// `CRASHSHIELD_CORPUS=FILE swift test --filter ReplyCorpusTests` writes one reply per line with sorted keys. Compare
 /// the files of two versions with `diff`. Values that differ between runs (clock, pid, uid, epoch, paths) are masked.
@@ -24,7 +24,8 @@ struct ReplyCorpusTests {
   func record() async throws {
     let path = try #require(corpusPath)
     var limits = Limits.patient
-    // The attached process of this test does not apply control messages.
+    // The attached process of this test does not answer control messages. The short limit keeps crashd from waiting for
+    // its answers.
     limits.control_ms = 10
     try await TestDaemon.run(limits: limits) { daemon in
       try Self.fill(daemon)
@@ -75,7 +76,7 @@ struct ReplyCorpusTests {
     }
   }
 
-  /// Subscribes to a stream from the first event on, and to streams that are refused.
+  /// Records the replies of Subscribe, for a stream from the first event on and for streams that crashd refuses.
   private static func events(_ daemon: TestDaemon, _ mask: ReplyMask) async throws -> [String] {
     var lines: [String] = []
     let streams = [
@@ -92,7 +93,7 @@ struct ReplyCorpusTests {
     return lines
   }
 
-  /// Subscribes to streams from the first event on, after other calls have removed these events.
+  /// Records the replies of Subscribe from the first event on, after other calls have removed events.
   private static func missed(_ daemon: TestDaemon, _ mask: ReplyMask) async throws -> [String] {
     var lines: [String] = []
     for expired in ["", #", "expired": true"#] {
@@ -105,7 +106,9 @@ struct ReplyCorpusTests {
     return lines
   }
 
-  /// The calls, one per line: the method and its parameters.
+  /// Returns the calls, one per line.
+  ///
+  /// Each line has the method and its parameters.
   private static func calls(_ cursor: (Int64) -> String) -> String {
     """
     org.varlink.service.GetInfo
@@ -318,7 +321,7 @@ private struct ReplyMask {
   }
 
   private func masked(_ text: String) -> String {
-    // The corpus has times of 2023. The times that the daemon itself states are those of the run.
+    // The times in the test data are in 2023 and stay unmasked. All other times come from the clock of this run.
     if text.hasPrefix("20"), !text.hasPrefix("2023"), text.dropFirst(4).hasPrefix("-") { return "TIME" }
     if let cursor = StoreCursor(text, of: epoch) { return "EPOCH-\(cursor.sequence)" }
     return text.replacing(epoch.description, with: "EPOCH").replacing(directory, with: "DIRECTORY")

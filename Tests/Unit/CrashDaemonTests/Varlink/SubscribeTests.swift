@@ -76,8 +76,8 @@ struct SubscribeTests {
   @Test("a subscriber that does not read is disconnected, and the other subscribers get every event")
   func slowReader() async throws {
     var limits = Limits()
-    // The limit is the same for both subscribers. The limit is long enough for the subscriber that reads, even on a
-    // slow machine.
+    // This time limit applies to both subscribers. It is long enough for the subscriber that reads, even on a slow
+    // machine.
     limits.write_ms = 20_000
     try await TestDaemon.run(limits: limits) { daemon in
       let start = JSONValue.string("\(daemon.store.epoch)-0")
@@ -106,13 +106,14 @@ struct SubscribeTests {
       for id in ids { _ = try daemon.store.put(.sample(id: id), raw: []) }
       daemon.hub.notify()
     }
-    // Each daemon object is deallocated after its last use, and then releases its locks.
+    // A daemon is deallocated after its last use, and then releases the locks of its directory. The next daemon can
+    // therefore use this directory.
     try await TestDaemon(directory).run { daemon in
       try put(daemon, ["aa"])
       let client = try await daemon.client()
       try await client.send(Self.method, name, more: true)
       _ = try await client.reply()
-      // A new named subscriber receives only new events.
+      // A new named subscriber receives only events that are stored after its subscription, and therefore not aa.
       try put(daemon, ["bb", "cc"])
       let event = try await client.event()
       #expect(event.id == "bb")
@@ -200,7 +201,7 @@ struct SubscribeTests {
       let client = try await daemon.client()
       try await client.send(Self.method, ["subscriber": .string("one-more")], more: true)
       #expect(try await client.reply().string("error") == "io.crashshield.Crashd.TooManySubscribers")
-      // Other users have their own limit.
+      // The limit of subscribers applies to each user separately.
       _ = try daemon.store.enter(subscriber: "s0", uid: geteuid() + 1, at: "")
       #expect(try daemon.store.subscribers(visibility: .user(geteuid() + 1)).map(\.name) == ["s0"])
     }
@@ -245,7 +246,8 @@ struct SubscribeTests {
         #expect(event.object("report").string("id") == id)
         #expect(event["lost"] == lost)
       }
-      // An unreadable event that comes alone is not reported. It does not block other events.
+      // crashd sends nothing for an unreadable event without a readable event after it. This event does not block later
+      // events.
       _ = try daemon.store.put(.sample(id: "ee"), raw: [])
       try daemon.spoil("ee")
       daemon.hub.notify()

@@ -16,8 +16,8 @@ struct DebuginfodTests {
     let buildID = try await buildID(of: program)
     let server = try Debuginfod(over: folder.url)
     defer { server.stop() }
-    // debuginfod accepts connections before it has indexed its files. Until it has, it answers 404. Before it listens,
-    // it cannot be reached.
+    // The loop retries while debuginfod cannot be reached, and while it answers 404. debuginfod answers 404 before it
+    // has indexed its files.
     var answer = try await Fetch.run(buildID, limitBytes: 64 << 20, from: [server.url])
     while [66, 69].contains(answer.status), server.isRunning {
       answer = try await Fetch.run(buildID, limitBytes: 64 << 20, from: [server.url])
@@ -38,7 +38,7 @@ struct DebuginfodTests {
 
 /// A debuginfod process that belongs to one test.
 ///
-/// The port was free immediately before the start.
+/// Its port was free immediately before its start, but another process may have taken the port.
 private final class Debuginfod: Sendable {
   private let process: Process
   private let port: UInt16
@@ -65,8 +65,8 @@ private final class Debuginfod: Sendable {
   var log: String { get throws { try String(contentsOf: errorFile, encoding: .utf8) } }
 
   func stop() {
-    // The process is ended by SIGKILL. This loses nothing, because debuginfod has no data to save. After SIGTERM
-    // debuginfod may wait for its next scan.
+    // The test sends SIGKILL, because debuginfod may wait for its next scan after SIGTERM. No data is lost, because
+    // debuginfod has no data to save.
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
   }

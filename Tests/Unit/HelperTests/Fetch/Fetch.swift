@@ -17,7 +17,8 @@ enum Fetch {
 
   /// Runs a program until it exits, on a separate thread, because the call blocks.
   static func run(_ program: URL, _ arguments: [String]) async throws -> TestProgram.Answer {
-    // Under a sanitizer the options of that sanitizer are set, because a sandboxed process cannot search for leaks.
+    // The program inherits the environment of the test. Under a sanitizer, this environment must disable the search for
+    // leaks, because a sandboxed process cannot search for leaks.
     try await TestProgram.onThread { try TestProgram.run(program, arguments) }
   }
 }

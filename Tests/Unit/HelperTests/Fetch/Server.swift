@@ -3,15 +3,15 @@ import Synchronization
 
 /// An HTTP server without an HTTP library.
 ///
-/// It listens on its own port, reads a request, and then acts as `manner` states.
+/// The server listens on its own port, reads a request, and then acts as its `Manner` states.
 final class Server: Sendable {
-  /// What the server does on a connection.
+  /// The server's action after it has read a request.
   enum Manner: Sendable {
     /// Sends these bytes and closes the connection.
     case says([UInt8])
     /// Sends these bytes, then keeps the connection open until the client closes it.
     case saysAndWaits([UInt8])
-    /// Sends the first bytes, then repeats the second ones forever.
+    /// Sends the first array of bytes, then repeats the second array forever.
     case repeats([UInt8], [UInt8])
   }
 
@@ -19,11 +19,11 @@ final class Server: Sendable {
   private let listener: Int32
   private let seen = Mutex<[String]>([])
 
-  /// Serves until `stop` closes the listener.
+  /// Starts a server, which runs until `stop` closes the listener.
   init(_ manner: Manner) throws {
     listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     port = try Self.bindToLoopback(listener)
-    // The port accepts connections as soon as listen() has returned, which is before the caller can read the URL.
+    // The port accepts connections as soon as listen() has returned. The caller can read the URL only afterwards.
     guard listen(listener, 8) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
     Thread.detachNewThread { [self] in serve(manner) }
   }
@@ -64,8 +64,8 @@ final class Server: Sendable {
       let connection = accept(listener, nil, nil)
       if connection < 0 && (errno == EINTR || errno == ECONNABORTED) { continue }
       guard connection >= 0 else { return }
-      // Another test may have started a child process in between, which has inherited the descriptor. With close()
-      // alone the child would keep the connection open.
+      // Another test may have started a child process after accept(), and the child has then inherited the descriptor.
+      // With close() alone, the child would keep the connection open.
       _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
       defer {
         shutdown(connection, Int32(SHUT_RDWR))

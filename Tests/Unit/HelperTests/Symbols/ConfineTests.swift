@@ -2,8 +2,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// Tests what crash-analyse can still do after a hostile image has taken it over, and crash-fetch after a hostile
-/// server has.
+/// Tests which actions a compromised crash-analyse or crash-fetch can still perform.
 ///
 /// The program confine-probe confines itself in the same way as these two programs, and then attempts each action.
 @Suite(.enabled(if: !Tools.isSanitized, "under a sanitizer only some limits are set"))
@@ -84,7 +83,7 @@ struct ConfineTests {
       #expect(throws: Never.self) { try input.fileHandleForWriting.close() }
       process.waitUntilExit()
     }
-    // The filter is the last step of the confinement.
+    // The test waits for the seccomp filter, because the filter is the last step of the confinement.
     let folder = URL(fileURLWithPath: "/proc/\(process.processIdentifier)")
     func read(_ name: String) throws -> String {
       let handle = try FileHandle(forReadingFrom: folder.appendingPathComponent(name))
@@ -109,13 +108,14 @@ struct ConfineTests {
     let program = TestProgram.url("confine-probe")
     #expect(try Tools.run(program, ["gibibyte"], input: image).status == 0)
     #expect(try Tools.run(program, ["gibibyte", "image"], input: image).status == 1)
-    // The CPU time limit for an image of any size would be reached only after half a minute.
+    // The CPU time limit depends on the size of the image. The limit without an image would be reached only after half
+    // a minute.
     var (before, after) = (rusage(), rusage())
     // Each getrusage() call writes one struct rusage.
     unsafe getrusage(__rusage_who_t(RUSAGE_CHILDREN.rawValue), &before)
     #expect([-SIGKILL, -SIGXCPU].contains(try Tools.run(program, ["processor", "image"], input: image).status))
     unsafe getrusage(__rusage_who_t(RUSAGE_CHILDREN.rawValue), &after)
-    // The usage includes children of other tests. These use much less than half a minute.
+    // The usage includes children of other tests, which use much less than half a minute.
     #expect(after.ru_utime.tv_sec - before.ru_utime.tv_sec < 25)
   }
 

@@ -105,9 +105,11 @@ import Testing
     #expect(answer.error.hasSuffix(", not 00ff\n"))
   }
 
-  /// A name of 5 · `levels` bytes whose demangled text contains 2^`levels` types.
+  /// Returns a name with a length of about 5 · `levels` bytes.
   ///
-  /// Each generic type has the previous type as both of its arguments.
+  /// Its demangled text contains 2^`levels` types.
+  ///
+  /// Each generic type in the name has the previous type as both of its arguments.
   static func swellingName(levels: Int) -> String {
     let letters = "EFGHIJKLMNOPQRSTUVWXYZ".prefix(levels - 1)
     return "$s1a1fyyAA1GVy" + String(repeating: "ADy", count: levels - 1) + "S2iG"
@@ -153,7 +155,7 @@ import Testing
   func damaged(seed: Int) throws {
     var generator = SplitMix64(state: UInt64(seed))
     var bytes = try Data(contentsOf: Self.program)
-    // Half of the seeds also damage the bytes near the ELF headers, not only the debug information.
+    // Even seeds also damage bytes near the ELF header. Odd seeds damage only bytes after the first 4 KiB.
     for _ in 0..<2000 {
       let offset = Int.random(in: (seed % 2 == 0 ? 64 : 4096)..<bytes.count, using: &generator)
       bytes[offset] = .random(in: 0...255, using: &generator)
@@ -173,7 +175,7 @@ import Testing
 }
 
 extension TestProgram.Answer {
-  /// The exit status, and the error line without its prefix.
+  /// The exit status, and the error line without the prefix `crash-analyse: `.
   fileprivate var said: String {
     "\(status) " + error.replacingOccurrences(of: "crash-analyse: ", with: "").trimmingCharacters(in: .newlines)
   }

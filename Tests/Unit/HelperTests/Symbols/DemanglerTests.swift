@@ -35,17 +35,17 @@ import Testing
     Name("$s4shop1PV1loiySbAC_ACtFZ", "static P.< infix(_:_:)", "shop"),
     Name("$s4shop6Hidden33_9FA2B3B623A8A4CB90015546A3E4F2C9LLV1fyxxlF", "Hidden.f<A>(_:)", "shop"),
     Name("$sSayxSicig", "Array.subscript.getter", "Swift"),
-    // The module of an extension is the module that declares the extension.
+    // The module of a function in an extension is the module that declares the extension.
     Name("$sSS4shopE5shout4loudSSSb_tF", "String.shout(loud:)", "shop"),
     Name("$sSa4shopAA7GreeterRzlE3allyyFyxXEfU_", "closure #1 in Array<A>.all()", "shop"),
-    // Parts of async functions, and suffixes that LLVM appends to a name.
+    // Parts of async functions, and suffixes that LLVM appends to a name, do not appear in the short name.
     Name("$s5small7CounterC4bumpyS2iYaKFTY0_", "Counter.bump(_:)", "small"),
     Name("$s5small7CounterC4bumpyS2iYaKFTQ1_", "Counter.bump(_:)", "small"),
     Name("$s4shop1AC1nSivM.resume.0", "A.n.modify", "shop"),
-    // Merged functions share one body. The body has the name of one of them.
+    // Merged functions share one body, which has the name of one of these functions.
     Name("$s4shop1PV5greet4nameSiSS_tFTm", "merged P.greet(name:)", "shop"),
     Name("$s4shop3genyyxlFTm.17", "merged gen<A>(_:)", "shop"),
-    // Specialized and merged closures are treated as functions of the program, and thunks as thunks.
+    // A specialized or merged closure is a function of the program. A specialized or merged thunk remains a thunk.
     Name(
       "$s10TSCUtility16InterruptHandlerCyACyycKcfcys5Int32VcfU_Tf4d_n",
       "specialized closure #1 in InterruptHandler.init(_:)", "TSCUtility"),
@@ -57,10 +57,10 @@ import Testing
     Name(
       "$s10Foundation6NSDataCys5UInt8VSicigySV_AA8_NSRangeVSpySbGtXEfU_TATm",
       "merged partial apply for closure #1 in NSData.subscript.getter", "Foundation", isThunk: true),
-    // The runtime prints `@Sendable` after the name of such a function.
+    // The runtime prints `@Sendable` after the name of a function with this attribute.
     Name("$s4ShopAAO5crashySSAA3ReqV_xtYaYbKlFZTY0_", "static Shop.crash<A>(_:_:)", "Shop"),
     Name("$s4ShopAAO5plainySiAA3ReqVYbFZ", "static Shop.plain(_:)", "Shop"),
-    // Outlined parts of functions.
+    // Outlined functions, which contain code that the compiler has moved out of other functions.
     Name("$s4shop1PVWOc", "outlined init with copy of P", "shop"),
     Name("$s4shop1QCWOh", "outlined destroy of Q", "shop"),
     // Thunks are partial applications, protocol witnesses and initializers of classes, but not initializers of structs.

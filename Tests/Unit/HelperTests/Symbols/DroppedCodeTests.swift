@@ -6,7 +6,7 @@ import Testing
 ///
 /// The address range of a large dropped function then overlaps real code.
 @Suite("Line tables of dropped code") struct DroppedCodeTests {
-  /// A function of `count` KiB that has one source line for each KiB.
+  /// Returns the source of a function of `count` KiB that has one source line for each KiB.
   private static func function(_ name: String, attributes: String = "", count: Int) -> String {
     let line = "  __asm__ volatile(\".skip 0x400, 0x90\");\n"
     return "\(attributes) int \(name)(int a) {\n" + String(repeating: line, count: count) + "  return a;\n}\n"
@@ -37,14 +37,14 @@ import Testing
       for offset in stride(from: UInt64(0), to: 6 * 0x400, by: 0x100) {
         let frame = try #require(cache.frames(at: start + offset).first)
         #expect(frame.mangled == "kept" && frame.symbolAddress == start)
-        // The first line is the line of the function. Each following line covers 1 KiB.
+        // Line 1 is the line of the function. Each following line covers 1 KiB of code.
         if let line = frame.line {
           told += 1
           #expect((1...8).contains(line), "\(linker): line \(line) at \(offset)")
         }
       }
-      // If both functions are in one unit, its line entries may belong to either function, and the cache may therefore
-      // omit them. In separate units every address has a line.
+      // If both functions are in one unit, a line entry of the unit may belong to either function. The cache may
+      // therefore omit these lines. In separate units every address has a line.
       if sources.count == 2 { #expect(told == 24) }
     }
   }

@@ -23,7 +23,7 @@ import Testing
       // The comparison is only meaningful if the image contains inlined calls of both languages.
       #expect(chains.count { $0.count > 2 } > 100)
       #expect(chains.contains { $0.map(\.function) == ["half", "twice", "discount"] })
-      // The reason of a trap is an inlined pseudo-function, and the chain contains this function.
+      // The compiler encodes the reason of a trap as an inlined pseudo-function. The chain must contain this function.
       #expect(chains.contains { $0.first?.function == "Swift runtime failure: Index out of range" })
     }
   }
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  /// Compares many addresses of an image and returns the chains of llvm-symbolizer.
+  /// Compares the cache with llvm-symbolizer at many addresses of an image, and returns the chains of llvm-symbolizer.
   private static func compare(_ image: URL, cache: SymbolCache) throws -> [[OracleFrame]] {
     let elf = try ELFFile(path: image.path)
     let addresses = addresses(in: elf, count: 2000)
@@ -73,14 +73,15 @@ import Testing
     }
     let examples = different.prefix(5).joined(separator: "\n")
     #expect(different.isEmpty, "\(different.count) of \(addresses.count):\n\(examples)")
-    // The cache does not read the declaration lines of functions that another unit declares.
+    // The cache has no declaration lines for functions that another unit declares. The cache must have at least nine
+    // tenths of the declaration lines that llvm-symbolizer prints.
     #expect(declared * 10 >= truth.joined().count { $0.startLine != 0 } * 9)
     return truth
   }
 
-  /// The addresses to compare: the starts of functions, and random bytes in the code.
+  /// Returns the addresses to compare, which are the starts of functions and random addresses in the code.
   ///
-  /// The same binary always gives the same addresses.
+  /// The same binary always gives the same addresses, because the generator has a fixed seed.
   static func addresses(in elf: ELFFile, count: Int) -> [UInt64] {
     var generator = SplitMix64(state: 7)
     let entries = elf.addressOfFunction.values.filter(elf.text.contains).sorted()
@@ -116,7 +117,9 @@ import Testing
     }
   }
 
-  /// The linker may fold identical functions into one, which then has several names.
+  /// Returns whether two names mean the same function.
+  ///
+  /// The linker may fold identical functions into one function with several names.
   private static func sameFunction(_ a: String, _ b: String, _ elf: ELFFile) -> Bool {
     if a == b { return true }
     guard let address = elf.addressOfFunction[a] else { return false }
@@ -136,7 +139,8 @@ struct OracleFrame: Decodable {
 
   /// The path, or an empty string for a bare file name.
   ///
-  /// llvm-symbolizer takes a bare name from the FILE symbol before the function's symbol, not from debug information.
+  /// For a function without debug information, llvm-symbolizer takes a bare file name from the FILE symbol before the
+  /// function's symbol.
   var path: String { file.contains("/") ? file : "" }
 
   enum CodingKeys: String, CodingKey {

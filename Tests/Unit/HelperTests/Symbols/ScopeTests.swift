@@ -11,9 +11,10 @@ import Testing
     try Tools.symbolizer().deletingLastPathComponent().appendingPathComponent(name)
   }
 
-  /// Builds a library of `source`, and describes the scope `offset` bytes after the start of a function.
+  /// Builds a library from `source`, and describes the scope at the address `offset` bytes after the start of a
+  /// function.
   ///
-  /// After 16 bytes of code the function has stored its parameters on the stack.
+  /// By default the offset is 16, because the function has then stored its parameters on the stack.
   private static func scope(
     of source: String, named name: String, _ tool: String, _ options: [String], at function: String,
     offset: UInt64 = 16, verb: String = "describe-scope"
@@ -99,7 +100,7 @@ import Testing
     #expect(scopes[0].codeBefore.count == ScopeDescription.codeBytes)
     #expect(scopes[0].codeBefore.suffix(4) == [0x48, 0x8b, 0x47, 0x18])
     #expect(scopes[0].variables.isEmpty == (option == "-g0"))
-    // No code precedes the first function.
+    // Only the beginning of this function precedes the address, because no code precedes the first function.
     #expect(scopes[1].codeBefore.count == 4)
     #expect(ScopeDescription(Array(scopes[0].text.utf8)) == scopes[0])
   }
@@ -204,7 +205,8 @@ import Testing
       of: source, named: "a.swift", "swiftc", options, at: "$s4shop4CartC5totalSiyF", offset: 24)
     let cart = try #require(scope.types.first)
     #expect(cart.name == "Cart" && cart.size == 24)
-    // Bigger derives from Big, which derives from Cart. Box has no fixed size, because its size depends on Item.
+    // Bigger derives from Big, which derives from Cart. Box is missing, because its size depends on the generic
+    // parameter Item.
     #expect(cart.derivedSizes.sorted() == [25, 40, 64])
     #expect(ScopeDescription(Array(scope.text.utf8)) == scope)
   }
@@ -244,7 +246,8 @@ import Testing
     #expect(scope.variables.isEmpty && scope.types.isEmpty)
     let sizes = Dictionary(scope.namedClasses.map { ($0.name, $0.size) }, uniquingKeysWith: max)
     #expect(sizes["Shelf"] == 48 && sizes["Untouched"] == nil)
-    // In optimized code, the metadata of a private class has no symbol at its address, only one before it.
+    // In optimized code, the metadata of a private class has no symbol at its address, but only a symbol before this
+    // address.
     #expect(sizes["Hidden"] == 48)
     let own = try Self.scope(
       of: source, named: "a.swift", "swiftc", options, at: "$s4shop5count2ofSiAA4CartC_tF", offset: 1,
@@ -346,7 +349,7 @@ import Testing
       try bytes.write(to: image)
       let answer = try Tools.run(
         Self.program, ["describe-scope", "--build-id", "", "--pc", String(pc + 20, radix: 16)], input: image)
-      // libdw may follow a type in an endless loop, until the kernel ends the process.
+      // libdw may follow a damaged type in an endless loop, until the kernel ends the process at its CPU time limit.
       #expect([0, 65, -SIGXCPU, -SIGKILL, -SIGSEGV].contains(answer.status), "\(answer.status) \(answer.error)")
       #expect(answer.output.count <= ScopeDescription.limitBytes)
     }

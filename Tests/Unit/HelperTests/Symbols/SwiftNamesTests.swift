@@ -5,11 +5,12 @@ import Testing
 
 /// Compares short names and thunks with the toolchain's `swift-demangle`, on all Swift symbols of several images.
 @Suite struct SwiftNamesTests {
-  /// One symbol as the toolchain's demangler describes it.
+  /// The data that the toolchain's demangler prints about one symbol.
   private struct Truth {
     var mangled: String
     var simplified: String
-    /// The kinds of the nodes below the root, such as `FunctionSignatureSpecialization` and `Function`.
+    /// The kinds of the nodes below the root of the demangled tree, such as `FunctionSignatureSpecialization` and
+    /// `Function`.
     var kinds: [Substring]
   }
 
@@ -32,14 +33,14 @@ import Testing
       #expect(thunks.isEmpty, "\(thunks.count) of \(truths.count), such as \(Self.show(thunks))")
       let merged = truths.filter { Demangler.isMerged($0.mangled) != $0.kinds.contains("MergedFunction") }
       #expect(merged.isEmpty, "\(merged.count) of \(truths.count), such as \(Self.show(merged))")
-      // The comparison is only meaningful if there are such symbols.
+      // The comparison is only meaningful if the image has specialized thunks and merged thunks.
       let hard = truths.filter { Self.isThunk($0) && $0.kinds.contains { $0.hasSuffix("Specialization") } }
       let mergedThunks = truths.filter { Self.isThunk($0) && $0.kinds.contains("MergedFunction") }
       #expect(hard.count >= 3 && mergedThunks.count >= 50, "\(hard.count), \(mergedThunks.count)")
     }
   }
 
-  /// The toolchain's short name, with the deliberate differences of this project applied.
+  /// Returns the toolchain's short name, changed by the deliberate differences between this project and the toolchain.
   private static func expected(_ truth: Truth) -> String {
     var name = truth.simplified
     // The demangler leaves names such as `$sS` unchanged, because they contain nothing to print.

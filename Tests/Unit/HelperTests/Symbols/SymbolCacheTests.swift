@@ -5,7 +5,9 @@ import Testing
 @testable import CrashSymbols
 
 @Suite struct SymbolCacheTests {
-  /// `outer` covers 0x1000..<0x1010, with `inner` inlined from 0x1004 to 0x1008; `plain` starts at 0x1020.
+  /// The contents of a cache with three functions.
+  ///
+  /// `outer` covers 0x1000..<0x1010, with `inner` inlined from 0x1004 to 0x1008. `plain` starts at 0x1020.
   static let small = contents(
     ranges: [0x0, 0, 0x4, 2, 0x8, 0, 0x10, none, 0x20, 3, 0x30, none],
     locations: [
@@ -25,9 +27,11 @@ import Testing
     static let file: UInt32 = 19
   }
 
-  /// Makes the tables of a cache from locations of five words each, which do not share contexts.
+  /// Makes the contents of a cache from locations.
   ///
-  /// The words of a location are function, file, line, column and parent. A function has two words, name and entry, and
+  /// No two locations share a context.
+  ///
+  /// A location has five words: function, file, line, column and parent. A function has two words, name and entry, and
   /// no declaration.
   static func contents(ranges: [UInt32], locations: [UInt32], functions: [UInt32]) -> SymbolCacheContents {
     let places = stride(from: 0, to: locations.count, by: 5).map { Array(locations[$0..<$0 + 5]) }
@@ -58,7 +62,7 @@ import Testing
     }
   }
 
-  /// The error of opening the bytes as a cache, without its path.
+  /// Returns the error of opening the bytes as a cache, without the path in the error.
   static func refusal(of bytes: [UInt8], buildID: String = "") -> String? {
     do {
       _ = try open(bytes, buildID: buildID)
@@ -123,7 +127,8 @@ import Testing
     // The inlined function has its own line, and its caller has the line of the call.
     #expect(lines(0x1014) == [20, 60])
     #expect(cache.framesWithNearestLines(at: 0x1014).map(\.isLineApproximate) == [true, false])
-    // 0x101e is in the last range of outer. The nearer line is after it, but belongs to another function.
+    // 0x101e is in the last range of outer. The nearest line is after this address, but belongs to another function,
+    // and is therefore not used.
     #expect(lines(0x101e) == [61])
     #expect(lines(0x1010) == [53] && lines(0x1020) == [9])
   }

@@ -4,7 +4,9 @@ import Foundation
 import TestKit
 import Testing
 
-/// A request to `crash-analyse unwind`, encoded byte by byte in this file as crashd encodes it.
+/// A request to `crash-analyse unwind`.
+///
+/// This file encodes the request byte by byte, in the format that crashd uses.
 struct Snapshot {
   static let program = TestProgram.url("crash-analyse")
 
@@ -25,9 +27,11 @@ struct Snapshot {
   var handlerFrames: [UInt64] = []
 
   /// Takes a snapshot of this thread, in a callback of qsort.
+  ///
+  /// The stack therefore contains frames of glibc.
   static func take() throws -> Snapshot {
-    // The snapshot has 70 KiB. The snapshot must not be on the stack that is copied, and Swift must not copy it into a
-    // variable.
+    // The snapshot of 70 KiB is on the heap, because it must not be on the stack that it copies. Swift must also not
+    // copy it into a variable.
     let memory = UnsafeMutablePointer<cs_test_snapshot>.allocate(capacity: 1)
     defer { unsafe memory.deallocate() }
     // `memory` has room for one snapshot, which the function fills completely.
@@ -42,7 +46,7 @@ struct Snapshot {
       images: try images(for: handlerFrames), handlerFrames: handlerFrames)
   }
 
-  /// The images of these frames, each with the tables that `crash-analyse unwind-tables` extracts.
+  /// Returns the images of these frames, each with the unwind tables that `crash-analyse unwind-tables` extracts.
   private static func images(for frames: [UInt64]) throws -> [Image] {
     var list = [cs_test_image](repeating: cs_test_image(), count: 512)
     // The array has as many elements as the limit that is passed.
@@ -50,7 +54,7 @@ struct Snapshot {
     return try list.prefix(count).filter { image in
       frames.contains { image.start < $0 && $0 <= image.end }
     }.map { image in
-      // snprintf has terminated the path with a NUL.
+      // snprintf() has terminated the path with a NUL.
       let path = unsafe withUnsafeBytes(of: image.path) {
         unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
       }

@@ -10,7 +10,8 @@ struct SnapshotTests {
     let snapshot = try Snapshot.take()
     let stack = try snapshot.unwound()
     #expect(snapshot.handlerFrames.count > 4)
-    // Frame 0 is the same function in both stacks, but libunwind's pc is a few instructions later.
+    // Frame 0 is the same function in both stacks. The pc in the snapshot is a few instructions later than the pc that
+    // the handler's unwinder recorded.
     #expect(stack.frames.dropFirst().map(\.pc) == Array(snapshot.handlerFrames.dropFirst()))
     #expect(stack.frames.first?.found == .context)
     #expect(stack.frames.dropFirst().allSatisfy { $0.found == .cfi })
@@ -21,7 +22,8 @@ struct SnapshotTests {
   func badCall(isDataOfAnImage: Bool) throws {
     var snapshot = try Snapshot.take()
     let pc = try #require(snapshot.registers.last)
-    // Simulates a call from the callback. The return address is pushed, and pc is at an address without code.
+    // Simulates a call from the callback to an address without code. The return address is on the stack, and pc is the
+    // address without code.
     snapshot.stackStart -= 8
     snapshot.stack = (0..<8).map { UInt8(truncatingIfNeeded: pc >> ($0 * 8)) } + snapshot.stack
     snapshot.registers[7] -= 8
@@ -51,8 +53,8 @@ struct SnapshotTests {
     let image = try #require(snapshot.images.first { $0.start <= pc && pc < $0.end })
     snapshot.images = [image]
     snapshot.images[0].tables = try Tables.framePointers(of: image, at: pc)
-    // The frame record of the caller is at a higher address, and that of the caller's caller is at a lower address
-    // again.
+    // The frame record of the caller is at a higher address. The next frame record is at a lower address again, which
+    // forms a loop.
     let start = snapshot.stackStart
     snapshot.registers[6] = start + 64
     for (offset, word) in [(64, start), (72, pc), (0, start + 64), (8, pc)] {
@@ -124,7 +126,7 @@ struct HostileRequestTests {
         tables[Int.random(in: UnwindTablesHeader.size..<tables.count, using: &generator)] = .random(
           in: 0...255, using: &generator)
       }
-      // The checksum is made correct, because an attacker can also compute it.
+      // The test corrects the checksum, because an attacker can also compute it.
       snapshot.images[index].tables = try Tables.resealed(tables)
     }
     let answer = try Tool.run(["unwind"], input: snapshot.request)
@@ -140,7 +142,7 @@ struct HostileRequestTests {
   @Test("unwind tables with a wrong checksum are not used")
   func checksum() throws {
     var snapshot = try Snapshot.take()
-    // The damaged byte is in the checksum. The rest of the file is therefore valid.
+    // The test changes a byte of the checksum only. The rest of the file is therefore valid.
     for index in snapshot.images.indices { snapshot.images[index].tables[8] ^= 1 }
     #expect(try snapshot.unwound().frames.allSatisfy { $0.found != .cfi })
   }

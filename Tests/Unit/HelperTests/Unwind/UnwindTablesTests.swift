@@ -6,7 +6,7 @@ import Testing
 
 /// Builds unwind files byte by byte.
 enum Tables {
-  /// Returns the same bytes with a correct checksum.
+  /// Returns the bytes of an unwind file with a correct checksum.
   static func resealed(_ tables: [UInt8]) throws -> [UInt8] {
     var header = try #require(UnwindTablesHeader(tables, fileSize: tables.count))
     let checked = Array(tables[UnwindTablesHeader.checkedFrom...])
@@ -15,14 +15,15 @@ enum Tables {
     return header.encoded + tables[UnwindTablesHeader.size...]
   }
 
-  /// Builds an unwind file whose rule covers all code around `pc`: the caller's frame pointer is at the address in rbp,
-  /// and the return address follows it.
+  /// Builds an unwind file with one rule, which covers all code around `pc`.
+  ///
+  /// By this rule, the caller's frame pointer is at the address in rbp, and the return address follows.
   static func framePointers(of image: Snapshot.Image, at pc: UInt64) throws -> [UInt8] {
     func words(_ words: [UInt32]) -> [UInt8] {
       words.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }
     }
     func distance(_ to: UInt64, from: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: to &- from) }
-    // .eh_frame_hdr has a table of one entry, and .eh_frame follows it directly.
+    // .eh_frame_hdr has a table of one entry, and .eh_frame follows this section directly.
     let index = image.start &- image.bias
     let frames = index + 20
     let function = pc &- image.bias &- 64
@@ -76,7 +77,7 @@ struct UnwindTablesTests {
     let header = UnwindTablesHeader(
       checksum: 0, buildID: [0xab], index: .init(address: 0, size: 0), frames: .init(address: 0, size: 0))
     #expect(UnwindTablesHeader(header.encoded, fileSize: UnwindTablesHeader.size)?.buildIDText == "ab")
-    // The file had its full size when its header was read, and was truncated afterwards.
+    // Simulates a file that was truncated after crashd had read its header.
     for size in [-1, 0, UnwindTablesHeader.size - 1] {
       #expect(UnwindTablesHeader(header.encoded, fileSize: size) == nil)
     }
@@ -95,7 +96,8 @@ struct UnwindTablesTests {
   func damaged(seed: Int) throws {
     var generator = SplitMix64(state: UInt64(seed))
     var image = [UInt8](try Data(contentsOf: Snapshot.program))
-    // The bytes of the ELF header and the program headers. Except for the tables, crash-analyse reads only these bytes.
+    // The test damages only the ELF header and the program headers, because crash-analyse reads nothing else except the
+    // tables.
     for _ in 0..<20 { image[Int.random(in: 16..<1024, using: &generator)] = .random(in: 0...255, using: &generator) }
     let answer = try Tool.run(["unwind-tables", "--build-id", ""], input: image)
     #expect([0, 65].contains(answer.status), "\(answer.status) \(answer.error)")
@@ -120,7 +122,9 @@ struct UnwindTablesTests {
     #expect(UnwindTablesHeader(long.encoded, fileSize: size) == nil)
   }
 
-  /// Finds sections through the section table, which `crash-analyse unwind-tables` does not read.
+  /// Finds sections through the section table.
+  ///
+  /// The result is independent of `crash-analyse unwind-tables`, which does not read this table.
   private static func sections(of image: [UInt8]) throws -> [String: (address: UInt64, bytes: ArraySlice<UInt8>)] {
     func number(_ at: Int, _ count: Int) -> Int {
       Int(image[at..<at + count].reversed().reduce(0) { $0 << 8 | UInt64($1) })

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Frames of a stream")
 struct FrameBoundaryTests {
-  /// Splits a stream that arrives in these pieces into frames.
+  /// Returns the frames of a stream whose bytes arrive in these pieces.
   private func frames(_ pieces: [String], limit: Int, separator: UInt8) throws(FrameBoundary.TooLong) -> [String] {
     var boundary = FrameBoundary(limit: limit, separator: separator)
     var (buffer, frames): ([UInt8], [String]) = ([], [])

@@ -5,11 +5,11 @@ import Testing
   import Glibc
 #endif
 
-/// Expected texts in the directory Golden.
+/// Compares output with expected texts, which are files in the directory Golden.
 ///
-/// CRASHSHIELD_UPDATE_GOLDEN=1 rewrites them; review the diff afterwards.
+/// CRASHSHIELD_UPDATE_GOLDEN=1 rewrites these files. Review the diff afterwards.
 enum Golden {
-  /// Fails with the first different lines.
+  /// Records a failure with the first lines that differ from the expected text.
   static func expect(
     _ text: String, isIn name: String, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Minidump")
 struct MinidumpTests {
-  /// The contents that the Python reader found.
+  /// The contents of a minidump as the Python reader prints them.
   private struct Reading: Codable {
     var system: String
     var architecture: String

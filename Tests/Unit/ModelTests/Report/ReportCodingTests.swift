@@ -116,7 +116,9 @@ private enum Tree: Decodable {
     }
   }
 
-  /// The sorted paths of all keys, without the keys inside dictionaries whose keys are arbitrary.
+  /// Returns the sorted paths of all keys.
+  ///
+  /// The paths omit keys inside `dictionaries`, because these keys are arbitrary.
   func keys(dictionaries: Set<String>) -> [String] {
     paths(prefix: "", dictionaries: dictionaries).sorted()
   }

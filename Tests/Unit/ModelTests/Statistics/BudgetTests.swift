@@ -3,12 +3,15 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// Compares the budget's split with `sim4_alloc.py`: 40 classes, three of them with a bug, share one budget.
+/// Compares the split of the budget with `sim4_alloc.py`, in which 40 classes share one budget.
+///
+/// Three of these classes have a bug.
 @Suite("Budget")
 struct BudgetTests {
-  /// A simulated service.
+  /// A simulated service with 40 classes.
   ///
-  /// Each class has its own true scale of delays. The split of the budget uses only an assumed scale.
+  /// Each class has its own scale of delays. The split of the budget does not use these scales, but only an assumed
+  /// scale.
   struct Fleet {
     var rates: [Double]
     var bytes: [Double]
@@ -42,7 +45,7 @@ struct BudgetTests {
       }
     }
 
-    /// Returns the true share of a class's accesses that a quarantine with this many slots catches.
+    /// Returns the exact share of a class's accesses that a quarantine with this many slots catches.
     func caught(_ slots: Double, of index: Int) -> Double {
       1 - exp(-pow(slots / rates[index] / scales[index], 0.6))
     }
@@ -98,7 +101,8 @@ struct BudgetTests {
       fromHits.add(Self.learn(fleet, budget: budget, crashes: false, epochs: 60, &generator))
       fromCrashes.add(Self.learn(fleet, budget: budget, crashes: true, epochs: 60, &generator))
     }
-    // Python's means are over 60 fleets. Their standard error is therefore about half of this test's.
+    // Python's means are over 60 fleets. The standard error of Python's means is therefore about half of the standard
+    // error of this test.
     for (name, sample, expected) in [
       ("knowing all", known, oracle), ("from hits", fromHits, hits), ("from crashes", fromCrashes, crashes),
       ("50 each", fixed, fifty),
@@ -126,7 +130,8 @@ struct BudgetTests {
         candidates[0].caught(slots: Double(first)) + candidates[1].caught(slots: Double(1_000 - first))
       }
       let best = (0...1_000).map(value).max() ?? 0
-      // The concave hull has steps that begin with 32 slots and grow by a tenth.
+      // The split may be slightly worse than the best one, because the concave hull has steps. The steps begin at 32
+      // slots and grow by a tenth.
       #expect(
         candidates[0].caught(slots: Double(slots[0])) + candidates[1].caught(slots: Double(slots[1])) > 0.99 * best)
     }
@@ -141,7 +146,8 @@ struct BudgetTests {
       name: "waves", accessRate: 1, deallocationsPerSecond: 100, bytesPerSlot: 100, delays: DelayCurve(measured: late))
     let segments = BudgetSplit.hull(of: candidate, budgetBytes: 1e6)
     #expect(zip(segments, segments.dropFirst()).allSatisfy { $0.gainPerByte >= $1.gainPerByte })
-    // One straight segment leads from the first wave to the second, over the flat part without accesses.
+    // One straight segment of the hull leads from the first wave of accesses to the second, over the flat part without
+    // accesses.
     #expect(segments.contains { $0.start <= 64 && $0.end >= 900 })
   }
 

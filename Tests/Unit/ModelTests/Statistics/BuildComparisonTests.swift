@@ -3,12 +3,14 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// Compares with `sim6_build.py`: a new build runs next to the old build, and a crash rate falls.
+/// Compares the results with `sim6_build.py`.
+///
+/// In one simulation a new build runs next to the old build, and in the other a crash rate falls.
 @Suite("Build comparison and rate drop")
 struct BuildComparisonTests {
-  /// Runs both builds for 30 days.
+  /// Simulates both builds for 30 days.
   ///
-  /// Returns the day and the new build's crashes when the e-value reached 100.
+  /// Returns the day on which the e-value reached 100, and the number of the new build's crashes up to this day.
   private static func run(
     share: Double, rate: Double, rise: Double, _ generator: inout SeededGenerator
   ) -> (day: Double, crashes: Int)? {

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests the policy loop on simulated services.
 ///
-/// The limits are the design's requirements.
+/// The limits in the assertions are requirements of the design.
 @Suite("Closed loop")
 struct ClosedLoopTests {
   @Test("a fleet of 400 builds has at most one false alarm per service and year, and nine of ten bugs are diagnosed")
@@ -23,7 +23,7 @@ struct ClosedLoopTests {
     #expect(Double(result.falseSwitches) <= result.service_years)
     #expect(Double(result.diagnosedBugs) > 0.85 * Double(result.bugs))
     #expect(unprotected.diagnosedBugs == 0)
-    // The share is computed per bug, because the two runs drew different bugs.
+    // The share compares crashes per bug, because the two runs drew different numbers of bugs.
     let share =
       Double(result.crashes) / Double(result.bugs) / (Double(unprotected.crashes) / Double(unprotected.bugs))
     #expect(share < 0.8, "\(share)")

@@ -22,7 +22,7 @@ enum DelayLaw {
     }
   }
 
-  /// Returns the true share of accesses within a delay.
+  /// Returns the exact share of accesses whose delay is at most `t` seconds.
   func share(within t: Double) -> Double {
     switch self {
     case .exponential10ms: 1 - exp(-t / 0.01)

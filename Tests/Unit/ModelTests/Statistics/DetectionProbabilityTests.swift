@@ -34,8 +34,8 @@ struct DetectionProbabilityTests {
       estimates.add(detection.estimate)
       #expect(detection.interval.contains(detection.estimate))
     }
-    // The interval must contain the true value in 95 % of the runs. A share that is more than four standard errors
-    // below 95 % indicates an error in the formula.
+    // The interval must contain the true value in 95 % of the runs. A share of runs that is more than four standard
+    // errors lower indicates an error in the formula.
     #expect(Double(held) > Double(runs) * 0.95 - 4 * (Double(runs) * 0.95 * 0.05).squareRoot())
   }
 

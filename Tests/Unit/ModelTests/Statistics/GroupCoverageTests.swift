@@ -3,12 +3,12 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// Compares with `sim5_stop.py`: the point at which the quarantine has found enough groups to stop.
+/// Compares the results with `sim5_stop.py`, which computes when the quarantine has found enough groups to stop.
 @Suite("Group coverage")
 struct GroupCoverageTests {
   /// Draws hits of groups with Zipf frequencies until the rule stops.
   ///
-  /// Returns the hits and the share of accesses in unseen groups.
+  /// Returns the number of hits, and the share of accesses that belong to groups without a hit.
   private static func run(
     groups: Int, exponent: Double, until stop: (GroupCoverage) -> Bool, _ generator: inout SeededGenerator
   ) -> (hits: Double, unseen: Double) {
@@ -41,7 +41,8 @@ struct GroupCoverageTests {
       hitCounts.add(result.hits)
       unseenShares.add(result.unseen)
     }
-    // The mean of Python's 200 runs has a slightly smaller error than this test's mean.
+    // The tolerance also covers the error of Python's mean, which is slightly smaller than the error of this test's
+    // mean.
     #expect(abs(hitCounts.mean - hits) < 5 * hitCounts.standardError + 0.5, "\(hitCounts.mean)")
     #expect(abs(unseenShares.mean - unseen) < 5 * unseenShares.standardError + 0.001, "\(unseenShares.mean)")
     #expect(unseenShares.mean < 0.05)

@@ -15,7 +15,7 @@ struct PolicyLoopTests {
         build: build, incarnation: "\(incarnation)", instance: instance ?? "host\(incarnation)", className: className))
   }
 
-  /// Creates a loop that had no crashes for 30 days, and then this many crashes within an hour.
+  /// Creates a policy loop that received no crashes for 30 days, and then `crashes` crashes within an hour.
   private static func alarmed(
     rules: ProtectionRules = ProtectionRules(allowsAutomaticProtection: true, listedClasses: ["App.Listed"]),
     crashes: Int = 8, className: String? = "App.Session"
@@ -91,7 +91,8 @@ struct PolicyLoopTests {
       #expect(restarts.receive(Self.crash(second, instance: "unit"), at: time_s + Double(second)).isEmpty)
     }
     #expect(restarts.countedCrashes == 1)
-    // A restart loop that continues is counted once an hour, and causes an alarm after some hours.
+    // If a service restarts and crashes repeatedly, one crash is counted in each hour. An alarm follows after some
+    // hours.
     var events: [PolicyEvent] = []
     for minute in 1..<600 {
       events += restarts.receive(Self.crash(1_000 + minute, instance: "unit"), at: time_s + Double(minute) * 60)
@@ -183,7 +184,7 @@ struct PolicyLoopTests {
       Issue.record("\(events)")
       return
     }
-    // In this test the loop received inputs once an hour.
+    // The raised level ends up to an hour late, because the loop received inputs once an hour.
     #expect(days >= 7 && days < 7.05)
   }
 
@@ -233,7 +234,7 @@ struct PolicyLoopTests {
     for _ in 0..<60 { baseline.observe(days: 1, load: 10, events: 1) }
     #expect(abs(baseline.expected(days: 1, load: 20) / baseline.expected(days: 1, load: 10) - 2) < 1e-9)
     #expect(abs(baseline.rate_perDay - 53.5 / 54) < 1e-9)
-    // The baseline has not learned the last week yet.
+    // The baseline excludes the last seven of the 60 days.
     #expect(baseline.learned_days == 53)
     for _ in 0..<400 { baseline.observe(days: 1, load: 10, events: 1) }
     #expect(abs(baseline.learned_days - 90) < 1e-9)

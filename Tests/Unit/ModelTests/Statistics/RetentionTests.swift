@@ -3,12 +3,12 @@ import Testing
 
 @testable import DanglingStatistics
 
-/// Compares with `sim1_quarantine.py`, which counts the accesses that a quarantine of bounded size catches.
+/// Compares the results with `sim1_quarantine.py`, which counts the accesses that a quarantine of bounded size catches.
 @Suite("Retention")
 struct RetentionTests {
   @Test("a simulated quarantine keeps objects with the computed probability: in the queue, the sampled part, and both")
   func simulatedQuarantine() {
-    // Simulates deallocations one by one. Each object is accessed after one of these delays.
+    // Simulates deallocations one by one. Each object is accessed once, after one of the delays below.
     let retention = Retention(slots: 20, deallocationsPerSecond: 100)
     let share = 0.05
     let delays = [0.05, 0.15, 0.2, 0.3, 0.6, 1.2]
@@ -25,7 +25,7 @@ struct RetentionTests {
     let objects = 60_000 * Simulation.scale
     for object in 0..<objects {
       time += generator.exponential(mean: 0.01)
-      // The delays are short compared with the number of waiting accesses, and a linear scan is enough.
+      // A linear scan is fast enough, because the delays are short and therefore few accesses wait.
       for access in due where access.time <= time {
         let queued = queue.contains(access.object)
         let explored = explorer.contains(access.object)
@@ -48,8 +48,8 @@ struct RetentionTests {
     for (index, delay) in delays.enumerated() {
       let n = asked[index]
       func agrees(_ seen: Double, _ expected: Double) -> Bool {
-        // Adjacent objects in a queue are not statistically independent. The tolerance is 6 standard deviations of
-        // independent objects, plus 0.002.
+        // The tolerance is 6 standard deviations of independent objects. The test adds 0.002, because adjacent objects
+        // in a queue are not independent.
         abs(seen / n - expected) < 6 * (expected * (1 - expected) / n).squareRoot() + 0.002
       }
       #expect(agrees(inQueue[index], retention.queueProbability(after: delay)), "queue at \(delay) s")
@@ -71,14 +71,14 @@ struct RetentionTests {
     let retention = Retention(slots: slots, deallocationsPerSecond: rate, explorerShare: 0)
     var sample = Measurements()
     for _ in 0..<1_500 * Simulation.scale { sample.add(retention.queueProbability(after: law.draw(&generator))) }
-    // The standard error of Python's value is at most 0.0011.
+    // The tolerance of 0.004 covers the standard error of Python's value, which is at most 0.0011.
     #expect(abs(sample.mean - expected) < 4 * sample.standardError + 0.004)
   }
 
   @Test("the probability for an exponential delay equals its closed form")
   func closedForm() {
-    // 1 - (λ/(λ+μ))^K with μ = 100/s, λ = 10,000/s, K = 50. The integral is computed by midpoints of the delay's
-    // quantiles.
+    // The closed form is 1 - (λ/(λ+μ))^K with μ = 100/s, λ = 10,000/s, K = 50. The integral is computed by midpoints of
+    // the delay's quantiles.
     let retention = Retention(slots: 50, deallocationsPerSecond: 10_000, explorerShare: 0)
     let steps = 2_000
     let mean =
@@ -94,7 +94,8 @@ struct RetentionTests {
     let retention = Retention(slots: 20, deallocationsPerSecond: 100)
     #expect(retention.explorerProbability(after: 0) == 0.05)
     #expect(abs(retention.explorerProbability(after: 0.8) - 0.05 * exp(-1)) < 1e-15)
-    // The queue of 20 has evicted the object long before 1.2 s. Only the sampled part contributes after that time.
+    // The queue of 20 has evicted the object long before 1.2 s. At 1.2 s, only the sampled part can still contain the
+    // object.
     #expect(abs(retention.probability(after: 1.2) - 0.05 * exp(-1.5)) < 1e-9)
   }
 
@@ -110,7 +111,7 @@ struct RetentionTests {
     let retention = Retention(slots: 50, deallocationsPerSecond: 100)
     #expect(retention.probability(after: 0) == 1)
     #expect(retention.queueProbability(after: 0) == 0.95)
-    // Long after the horizon only the sampled part still contains objects.
+    // At twice the horizon, only the sampled part still contains objects.
     #expect(abs(retention.probability(after: 2 * retention.horizon_s) - 0.05 * exp(-10.0 / 19)) < 1e-6)
   }
 

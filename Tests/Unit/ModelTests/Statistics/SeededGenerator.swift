@@ -2,9 +2,10 @@ import Foundation
 
 @testable import DanglingStatistics
 
-/// The SplitMix64 generator.
+/// A SplitMix64 generator that starts from a seed.
 ///
-/// It returns the same numbers on each run. A simulation therefore always passes or always fails.
+/// With the same seed, the generator returns the same numbers on each run. A simulation therefore always passes or
+/// always fails.
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 
@@ -18,21 +19,21 @@ struct SeededGenerator: RandomNumberGenerator {
     return mixed ^ (mixed >> 31)
   }
 
-  /// A uniform number between 0 and 1.
+  /// Returns a uniform number between 0 and 1.
   mutating func uniform() -> Double { RandomVariates.uniform(&self) }
   mutating func chance(_ probability: Double) -> Bool { uniform() < probability }
   mutating func normal() -> Double { RandomVariates.normal(&self) }
   mutating func exponential(mean: Double) -> Double { -mean * log(uniform()) }
   mutating func weibull(scale: Double, shape: Double) -> Double { scale * pow(-log(uniform()), 1 / shape) }
   mutating func gamma(shape: Double, scale: Double) -> Double { scale * RandomVariates.gamma(shape: shape, &self) }
-  /// A number below `count`.
+  /// Returns a number below `count`.
   ///
   /// The bias of the modulus is about 2⁻⁵⁰ for the counts that the tests use.
   mutating func below(_ count: Int) -> Int { Int(next() % UInt64(count)) }
 
-  /// A Poisson number, drawn by summing the gaps between events.
+  /// Returns a number with a Poisson distribution, by summing the gaps between events.
   ///
-  /// Suitable for means up to some hundreds.
+  /// The time grows with the mean. The function is therefore suitable for means up to some hundreds.
   mutating func poisson(_ mean: Double) -> Int {
     var count = 0
     var time = exponential(mean: 1)
@@ -62,9 +63,10 @@ struct Measurements {
   var standardError: Double { standardDeviation / Double(values.count).squareRoot() }
 }
 
-/// The sizes of the simulations.
+/// The factor by which the simulations are larger than usual.
 ///
-/// `DANGLING_SIMULATION_SCALE=10` makes each simulation ten times as large, and the tolerances smaller.
+/// `DANGLING_SIMULATION_SCALE=10` makes each simulation ten times as large. The tolerances then become smaller, because
+/// the standard errors do.
 ///
 /// If the variable is set, even to 1, the simulations print their results.
 enum Simulation {

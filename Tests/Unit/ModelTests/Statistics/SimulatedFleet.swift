@@ -2,8 +2,9 @@ import Foundation
 
 @testable import DanglingStatistics
 
-/// The simulation of `sim7_loop.py` with the real policy loop: services, their builds, bugs in some builds, and the
-/// effect of the protection.
+/// The simulation of `sim7_loop.py` with the real policy loop.
+///
+/// It simulates services, their builds, bugs in some builds, and the effect of the protection.
 struct SimulatedFleet {
   struct Result {
     var builds = 0
@@ -25,7 +26,7 @@ struct SimulatedFleet {
     var isDiagnosed = false
   }
 
-  /// How many crashes per day are wrongly diagnosed as use-after-free.
+  /// The number of crashes per day that are wrongly diagnosed as use-after-free.
   var background = 0.3
   /// The share of uncaught accesses that crash, as measured in the crash matrix.
   var crashShare = 0.57
@@ -35,7 +36,7 @@ struct SimulatedFleet {
   var caughtShare: [ProtectionLevel: Double] = [.off: 0, .base: 0.7, .raised: 0.9]
   var rules = ProtectionRules(allowsAutomaticProtection: true)
 
-  /// Runs one service.
+  /// Simulates one service.
   ///
   /// The builds of the service follow one another and run for 14 days each.
   func run(builds: Int, _ generator: inout SeededGenerator, into result: inout Result) {

@@ -139,7 +139,7 @@ struct EventStreamTests {
     var ends: [Int32] = [0, 0]
     // The pointer covers the two elements that pipe() writes.
     try #require(unsafe pipe(&ends) == 0)
-    // A child process of another test would otherwise keep this end of the pipe open.
+    // Without FD_CLOEXEC, a child process of another test would keep this end of the pipe open.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     defer { close(ends[1]) }
     let stream = try CrashClient(socketPath: daemon.socketPath).subscribe()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Finding crashd's socket")
 struct SocketPathTests {
-  /// Whether the search finds the socket in a runtime directory that has this owner and mode.
+  /// Returns whether the search finds crashd's socket in a runtime directory with this owner and mode.
   private func isFound(owner: uid_t, mode: mode_t) throws -> Bool {
     let directory = "/tmp/cs-runtime-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests crashd's command line and the precedence of settings.
+/// Tests crashd's command line, and which source of a setting takes precedence.
 @Suite("crashd --check-config")
 struct CheckConfigTests {
   private func crashd(
@@ -14,7 +14,8 @@ struct CheckConfigTests {
     let (output, complaint) = (Pipe(), Pipe())
     (process.standardOutput, process.standardError) = (output, complaint)
     try process.run()
-    // Both strings are shorter than the pipe's buffer, and writing them therefore cannot block.
+    // Both outputs of crashd are shorter than a pipe's buffer, and crashd therefore cannot block while the test reads
+    // one of them.
     let texts = [output, complaint].map {
       String(decoding: $0.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     }

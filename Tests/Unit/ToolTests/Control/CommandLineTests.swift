@@ -13,15 +13,18 @@ struct CommandLineTests {
     var complaint: String
   }
 
-  /// Returns a program that is next to the test bundle.
+  /// Returns the path of a built program, which is in the directory of the test bundle.
   static func product(_ name: String) throws -> String {
     let runner = URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
     return runner.deletingLastPathComponent().appending(path: name).path
   }
 
-  /// Runs crashctl with the given environment only.
+  /// Runs crashctl.
   ///
-  /// `afterFirstLine` is called with the first line of its output and with its pid, while its input is still open.
+  /// The process has only the variables in `environment`.
+  ///
+  /// After the first line of crashctl's output, the function calls `afterFirstLine` with the pid. The input of crashctl
+  /// is then still open.
   static func crashctl(
     _ arguments: [String], environment: [String: String] = [:], input: String = "",
     afterFirstLine: ((pid_t) -> Void)? = nil
@@ -37,12 +40,13 @@ struct CommandLineTests {
     process.standardOutput = output
     process.standardError = complaint
     try runUnblocked(process)
-    // If crashctl hangs, it is killed. Its pipes then close, and the test fails instead of hanging.
+    // If crashctl hangs for 300 seconds, the test kills it. The pipes of crashctl then close, and the test fails
+    // instead of hanging.
     let pid = process.processIdentifier
     let watchdog = DispatchWorkItem { kill(pid, SIGKILL) }
     DispatchQueue.global().asyncAfter(deadline: .now() + 300, execute: watchdog)
     defer { watchdog.cancel() }
-    // The text is shorter than the pipe's buffer. Writing it therefore cannot block.
+    // The input is shorter than the pipe's buffer. Writing the input therefore cannot block.
     try typed.fileHandleForWriting.write(contentsOf: Data(input.utf8))
     if let afterFirstLine {
       while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data("\n".utf8) {}
@@ -50,8 +54,8 @@ struct CommandLineTests {
     } else {
       try typed.fileHandleForWriting.close()
     }
-    // Each text is shorter than its pipe's buffer. While the test reads one pipe to its end, the writer of the other
-    // pipe therefore cannot block.
+    // Each output is shorter than its pipe's buffer. Therefore, crashctl cannot block on one pipe while the test reads
+    // the other pipe to its end.
     let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     let words = String(decoding: complaint.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
@@ -63,11 +67,13 @@ struct CommandLineTests {
 
   /// Starts the process with no signal blocked.
   ///
-  /// The test runs on a thread of Dispatch, which blocks most signals.
+  /// A child inherits the signal mask of the thread that starts it. The test runs on a thread of Dispatch, which blocks
+  /// most signals.
   private static func runUnblocked(_ process: Process) throws {
     var nothing = sigset_t()
     var before = sigset_t()
-    // The pointers are used during the calls only. The thread restores its signal mask before it does anything else.
+    // The pointers are used during the calls only. The thread restores its signal mask directly after it has started
+    // the process.
     unsafe sigemptyset(&nothing)
     unsafe pthread_sigmask(SIG_SETMASK, &nothing, &before)
     defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
@@ -171,7 +177,7 @@ struct CommandLineTests {
       (["shw"], "unknown command 'shw'; did you mean 'show'? see crashctl --help"),
       (["expalin", "7f"], "unknown command 'expalin'; did you mean 'explain'? see crashctl --help"),
       (["something-else"], "unknown command 'something-else'; see crashctl --help"),
-      // A verb that removes reports is never suggested.
+      // crashctl never suggests a verb that removes reports.
       (["ps"], "unknown command 'ps'; did you mean 'processes'? see crashctl --help"),
       (["rn"], "unknown command 'rn'; did you mean 'run'? see crashctl --help"),
       (["prunee"], "unknown command 'prunee'; see crashctl --help"),
@@ -288,7 +294,8 @@ struct CommandLineTests {
   func idCompletion() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
-    // The words are those that ArgumentParser's script passes, with the cursor after "crashctl show b".
+    // These are the arguments that ArgumentParser's completion script passes when the cursor is after "crashctl show
+    // b".
     let words = ["---completion", "show", "--", "positional@0", "2", "1", "crashctl", "show", "b"]
     let known = try Self.crashctl(words, environment: ["CRASHD_SOCKET": daemon.socketPath])
     #expect(known.output == "bb22\n")
@@ -319,7 +326,7 @@ struct CommandLineTests {
     #expect(ids.output == "aa11\nbb22\n", "\(ids.complaint)")
     let missing = try Self.crashctl(["list", "zz"], environment: environment)
     #expect(missing.status == 1 && missing.complaint.hasPrefix("crashctl: no crash matches 'zz'"))
-    // A verb after options is not treated as a search word.
+    // A verb after options is an error. crashctl does not treat this verb as a search word.
     let misplaced = try Self.crashctl(["--json=short", "show"], environment: environment)
     #expect(misplaced.status == 2 && misplaced.complaint.contains("options follow the verb"))
   }

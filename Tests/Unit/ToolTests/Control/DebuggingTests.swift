@@ -17,7 +17,7 @@ struct DebuggingTests {
     init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false) }
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Copies crashctl to the given file name, because crashctl is a file with a build id.
+    /// Makes a program with a build id under the given file name, by copying crashctl.
     func program(_ name: String) throws -> String {
       let copy = "\(path)/\(name)"
       try FileManager.default.copyItem(atPath: CommandLineTests.product("crashctl"), toPath: copy)
@@ -29,7 +29,9 @@ struct DebuggingTests {
     try #require(ImageBuildID.read(CommandLineTests.product("crashctl")))
   }
 
-  /// Returns the debugger's arguments for a crash of a process with this executable and build id.
+  /// Runs `crashctl debug` for a crash of a process with this executable and build id.
+  ///
+  /// The debugger prints its arguments.
   private static func debug(
     _ executable: String, _ buildID: String, environment: [String: String] = [:]
   ) throws -> CommandLineTests.Result {

@@ -87,7 +87,7 @@ struct DoctorTests {
       let finding = HandlerFacts(executable: "/srv/shop", client: client).finding
       #expect(finding.level == level && finding.sentence.contains("at the program's last crash (bb22)"))
       #expect(finding.sentence.hasSuffix("SIGSEGV by /lib/gc.so, SIGABRT back to default") == (level == .warning))
-      // A directory whose path is a prefix of this path belongs to another program.
+      // The path /srv/sho is only a prefix of /srv/shop, and belongs to another program.
       #expect(!HandlerFacts(executable: "/srv/sho", client: client).finding.sentence.contains("bb22"))
     }
   }
@@ -104,7 +104,7 @@ struct DoctorTests {
     }
     let path = scratch.path + "/spool"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-    // The path is read only during the call.
+    // chmod() reads the path only during the call.
     #expect(unsafe chmod(path, mode) == 0)
     let finding = doctor.machine().first { $0.subject == "spool" }
     #expect(finding?.level == (mode == 0o777 ? .warning : .good), "\(finding?.sentence ?? "")")
@@ -137,7 +137,7 @@ struct DoctorTests {
     try Self.run(["objcopy", "--strip-all", "--add-gnu-debuglink=\(debug)", source, program])
     let found = try #require(doctor.program(program).first { $0.subject == "symbols" })
     #expect(found.level == .good && found.sentence == "functions, files and lines from '\(debug)'")
-    // The file has the build id of another build.
+    // Now the debug file has the build id of another program.
     try Self.run(["objcopy", "--only-keep-debug", try CommandLineTests.product("crashctl"), debug])
     #expect(doctor.program(program).first { $0.subject == "symbols" }?.level == .warning)
   }
@@ -239,7 +239,7 @@ struct DoctorTests {
     let silent = try guards("")
     #expect(silent.level == .note && silent.remedy.contains("Shield.selfTest()"))
     #expect(try guards(#","selfTest":null"#) == silent)
-    // crashd has no data about a process that is not attached.
+    // Without crashd's data, doctor reports nothing about guards, because the process is not attached.
     #expect(try levels()["guards"] == nil)
   }
 

@@ -6,7 +6,7 @@ import Synchronization
 import TestKit
 import Testing
 
-/// Tests that each filter option reaches the parameter of each verb's method.
+/// Tests that each filter option of each verb sets the right parameter of the verb's method.
 @Suite("crashctl's filters")
 struct FilterTests {
   struct Verb: Sendable, CustomTestStringConvertible {
@@ -45,7 +45,7 @@ struct FilterTests {
     Flag(words: ["--until=@1795248611"], parameter: "until", value: .string("2026-11-21T08:10:11.999999Z")),
   ]
 
-  /// Every other string of the filter has an option with the same name.
+  /// For each other string parameter of the filter, crashctl has an option with the name of the parameter.
   static let crashFlags =
     namedFlags
     + ReportFilter.texts.map(\.name).filter { name in !namedFlags.contains { $0.parameter == name } }.map {
@@ -68,9 +68,9 @@ struct FilterTests {
 
   static let filterNames = Set((crashFlags + incidentFlags).map(\.parameter))
 
-  /// The parameters of the verb's first call of the method.
+  /// Runs the verb, and returns the parameters of its first call of the method.
   ///
-  /// Calls get no reply, and the missing reply ends every verb.
+  /// The daemon sends no reply, and the missing reply ends every verb.
   private func asked(_ words: [String], method: String) throws -> [String: JSONValue] {
     let calls = Mutex<[String]>([])
     let daemon = try FakeDaemon { connection in

@@ -1,10 +1,12 @@
 import Foundation
 import Testing
 
-/// Tests crashd on its own file system that is full, in a mount namespace that ends with the test.
+/// Tests crashd on a full file system of the test's own.
+///
+/// The file system is in a mount namespace that ends with the test.
 @Suite("A disk that is full when crashd starts")
 struct FullDiskTests {
-  /// The script's arguments are the products' directory and a scratch directory.
+  /// The script has two arguments: the directory of the built programs, and a scratch directory.
   private static let script = """
     set -u
     mkdir "$2/run" "$2/state"
@@ -52,7 +54,7 @@ struct FullDiskTests {
     let (status, output) = try Self.run([
       "timeout", "--kill-after=5", "300", "unshare", "-m", "sh", "-c", Self.script, "sh", products, scratch.path,
     ])
-    // A container may allow the namespace but not the mount.
+    // The script exits with 77 if it cannot mount a tmpfs. A container may allow the namespace, but not the mount.
     if status == 77 { return }
     #expect(status == 0, "\(output)")
     let lines = output.split(separator: "\n")

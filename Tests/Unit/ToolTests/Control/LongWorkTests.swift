@@ -9,7 +9,9 @@ import Testing
 
 @Suite("crashctl prune, reanalyze --all, debug and top")
 struct LongWorkTests {
-  /// A daemon with two reports, one of which has a changed diagnosis, and 2,053 old reports.
+  /// A daemon that answers like a crashd with two reports and 2,053 old reports.
+  ///
+  /// One of the two reports gets another diagnosis when it is reanalyzed.
   private func daemon() throws -> FakeDaemon {
     let calls = Mutex(0)
     return try FakeDaemon { connection in
@@ -70,7 +72,7 @@ struct LongWorkTests {
 
   @Test("debug runs the debugger with the core only, and says so, if the executable has another build")
   func debug() throws {
-    // In this test, any two existing files can stand for the debugger and the core.
+    // This test uses /bin/echo as the debugger and /bin/true as the core, because crashctl only needs existing files.
     let words = try crashctl(["debug", "bb", "--debugger", "/bin/echo", "--core", "/bin/true"])
     #expect(words.status == 0 && words.output == "-c /bin/true\n")
     #expect(words.complaint.hasPrefix("crashctl: '/srv/shop' is not the build that crashed"))
@@ -139,7 +141,8 @@ struct LongWorkTests {
       return
     }
     #expect(reason == "its file in '\(directory)' has characters that a debugger may take for commands")
-    // A core that has a plain name and is in the same directory is found.
+    // crashctl finds a core in the same directory if the name of the core has no characters that a debugger may take
+    // for commands.
     try leaveCore(at: "\(directory)/core.shop.4711")
     #expect(try find() == .file("\(directory)/core.shop.4711"))
   }

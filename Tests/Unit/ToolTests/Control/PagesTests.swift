@@ -82,7 +82,7 @@ struct PagesTests {
     let turned = try CommandLineTests.crashctl(["list", "--all", "-r", "--json=short", "--socket", daemon.socketPath])
     #expect(try ids(turned.output) == expected.reversed())
     let text = try CommandLineTests.crashctl(["list", "--all", "--socket", daemon.socketPath])
-    // The output has one additional line for the headings.
+    // The output has one line for each report, and one line for the headings.
     #expect(text.output.split(separator: "\n").count == Self.count + 1)
   }
 
@@ -90,7 +90,8 @@ struct PagesTests {
   func streams() throws {
     let isWritten = DispatchSemaphore(value: 0)
     let daemon = try daemon { number in
-      // A crashctl that first collects all pages would not request the second page before this timeout.
+      // The test waits for the first line. The test fails at this timeout if crashctl requests the second page before
+      // it writes the first page.
       if number == 2 { #expect(isWritten.wait(timeout: .now() + 120) == .success) }
     }
     defer { daemon.stop() }

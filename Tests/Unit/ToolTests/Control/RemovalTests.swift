@@ -8,7 +8,7 @@ import Testing
 struct RemovalTests {
   /// A daemon that answers like crashd, but refuses the id `zz`.
   ///
-  /// In this daemon, the first attempt of a subscriber is always too late.
+  /// The daemon answers a subscription without `expired` as if the subscriber's cursor had expired.
   private func daemon() throws -> FakeDaemon {
     try FakeDaemon { connection in
       while let call = connection.call() {
@@ -79,7 +79,8 @@ struct RemovalTests {
     let result = try CommandLineTests.crashctl(["follow", "--subscriber", "mail", "--socket", daemon.socketPath])
     #expect(result.complaint.hasPrefix("crashctl: dropped an unreadable report: "), "\(result.complaint)")
     #expect(result.output.hasSuffix("bb22\n") && result.output.split(separator: "\n").count == 1)
-    // The client subscribes again after the end of the first stream.
+    // The test compares only the first two acknowledgements, because the client subscribes again after the end of the
+    // first stream.
     #expect(acknowledged.withLock { $0.prefix(2) } == [true, false])
   }
 

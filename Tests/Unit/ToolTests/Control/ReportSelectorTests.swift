@@ -17,7 +17,7 @@ struct ReportSelectorTests {
       ("shop", ["name=shop", "unit=shop.service"]),
       ("shop.service", ["unit=shop.service", "name=shop.service", "unit=shop.service.service"]),
       ("/srv/shop", ["executable=/srv/shop"]), ("CAFE", ["name=CAFE", "unit=CAFE.service", "group=cafe"]),
-      // A number that has more digits than a pid.
+      // This number has more digits than a pid, and is therefore not searched as a pid.
       ("12345678", ["name=12345678", "unit=12345678.service", "group=12345678"]), ("", []),
     ])
   func meanings(word: String, expected: [String]) {
@@ -59,7 +59,7 @@ struct ReportSelectorTests {
     for word in ["4711", "bb", "shop", nil] { #expect(try id(word) == "bb22") }
     calls.withLock { $0.removeAll() }
     _ = try id("bb")
-    // The word is first requested as an id, without reading a list.
+    // crashctl first requests the word as an id. It needs no list if this request succeeds.
     #expect(calls.withLock { $0.contains { $0.contains("Crashd.List") } } == false)
     #expect(throws: ClientError.refused(.noSuchReport(id: "dead"))) { try id("dead") }
     let base = ReportFilter(signal: "SIGILL")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("crashctl export and dump --scrub")
 struct ScrubTests {
-  /// Runs crashctl, and returns its requests for reports.
+  /// Runs crashctl, and returns its result and its requests for reports.
   ///
   /// With `refuses`, the daemon behaves like a crashd that is too old for scrubbing.
   private func run(

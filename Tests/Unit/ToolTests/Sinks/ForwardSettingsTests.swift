@@ -134,7 +134,7 @@ struct ForwardSettingsTests {
     let path = URL(filePath: #filePath).appending(path: "../../../../../systemd/crash-forward.yaml").standardizedFileURL
     let text = try String(contentsOf: path, encoding: .utf8)
     #expect(try read(text) == ForwardSettings())
-    // Each "#key: value" becomes a line without the comment mark.
+    // The test enables all examples, by removing the comment mark from each line "#key: value".
     let all = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       let rest = line.drop { $0 == " " }
       return rest.hasPrefix("#") && !rest.hasPrefix("# ")
@@ -150,7 +150,7 @@ struct ForwardSettingsTests {
     }
     let known = all.filter { !$0.contains("-file:") }.joined(separator: "\n")
     let settings = try read(known)
-    // Keys with a default value show that value.
+    // An example of a setting with a default shows the default value.
     #expect(settings.journal.perMinute == ForwardSettings().journal.perMinute)
     #expect(settings.sentry.perMinute == ForwardSettings().sentry.perMinute)
     #expect(settings.otlp.perMinute == ForwardSettings().otlp.perMinute)

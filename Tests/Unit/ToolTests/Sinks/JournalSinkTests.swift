@@ -73,8 +73,8 @@ struct JournalSinkTests {
     #expect(JournalSink(socketPath: journal.path).deliver(event) == .delivered)
     let message = try journal.receive()
     #expect(message.isFile)
-    // The expected seals are F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_WRITE. A kernel that makes memfds
-    // non-executable adds F_SEAL_EXEC.
+    // The four lowest bits are F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_WRITE. The mask hides F_SEAL_EXEC,
+    // which some kernels add to memfds.
     #expect(message.seals & 0xf == 0xf)
     let fields = JournalText.fields(message.bytes)
     #expect(fields["CRASH_REPORT"]?.contains(long) == true)

@@ -7,11 +7,12 @@ import TestKit
 
 @testable import crash_forward
 
-/// Events, and helpers that read their contents.
+/// Reports and events that tests pass to a sink.
 enum Sample {
-  /// A report.
+  /// Returns a report as crash-forward receives it from crashd.
   ///
-  /// `more` has additional members, each followed by a comma. They replace members of the same name.
+  /// `more` has additional JSON members, each followed by a comma. An additional member replaces a member of the same
+  /// name.
   static func received(id: String, more: String = "") throws -> ReceivedReport {
     let decoder = JSONDecoder()
     guard case .object(var members) = try decoder.decode(JSONValue.self, from: Data(SampleJSON.report(id: id).utf8)),
@@ -21,7 +22,7 @@ enum Sample {
     return try decoder.decode(ReceivedReport.self, from: JSONEncoder().encode(JSONValue.object(members)))
   }
 
-  /// The data that crashd reports about release, machine and process.
+  /// The JSON members with which crashd reports release, machine and process.
   static let facts = #"""
     "release":"shop@2/4","environment":"staging","user":"17","annotations":{"region":"eu","long":"\#(long)",
     "a b":"c"},"machine":{"host":"web-3","id":"43c2","kernel":"Linux 6.1.0","distribution":"Debian GNU/Linux 12",
@@ -32,7 +33,7 @@ enum Sample {
     "startTime":"2026-11-21T08:00:00Z","commandLine":"shop --port 80","cgroup":"/docker/c0ff","swiftVersion":"6.3",
     "uptime_ms":611000},
     """#.split(separator: "\n").joined()
-  /// A value that is too long for a tag of Sentry.
+  /// A value that is too long for a tag of Sentry, whose limit is 200 characters.
   static let long = String(repeating: "x", count: 201)
 
   static func event(id: String, more: String = "") throws -> SinkEvent {
@@ -40,7 +41,7 @@ enum Sample {
   }
 }
 
-/// Parses journald's protocol.
+/// Parses messages in the protocol of journald.
 enum JournalText {
   static func fields(_ bytes: [UInt8]) -> [String: String] {
     var fields: [String: String] = [:]
@@ -63,7 +64,7 @@ enum JournalText {
   }
 }
 
-/// A datagram socket that replaces journald's in a test.
+/// A datagram socket that replaces the socket of journald in a test.
 final class DatagramListener {
   struct Message {
     var bytes: [UInt8]
@@ -89,13 +90,13 @@ final class DatagramListener {
     do { try FileManager.default.removeItem(atPath: directory) } catch { print("leaving \(directory): \(error)") }
   }
 
-  /// Receives a message that was sent before.
+  /// Receives a message that the sink has already sent.
   ///
-  /// The call does not wait.
+  /// The call does not wait, because the message is already in the socket's queue.
   func receive() throws -> Message {
     var bytes = [UInt8](repeating: 0, count: 1 << 20)
-    // The buffer holds a control message with one descriptor: a header of 16 bytes and 4 bytes, padded to a multiple of
-    // 8.
+    // The buffer holds a control message with one descriptor. The message has a header of 16 bytes and a descriptor of
+    // 4 bytes, padded to a multiple of 8.
     var control = [UInt64](repeating: 0, count: 3)
     var (count, file) = (0, Int32(-1))
     // Both buffers exist until the call returns, and the sizes that are passed are the sizes of these buffers.
@@ -116,7 +117,7 @@ final class DatagramListener {
     guard count >= 0 else { throw CocoaError(.fileReadUnknown) }
     if file < 0 { return Message(bytes: Array(bytes.prefix(count)), isFile: false, seals: 0) }
     let handle = FileHandle(fileDescriptor: file, closeOnDealloc: true)
-    // The number is F_GET_SEALS, which Swift does not import.
+    // 1,034 is F_GET_SEALS, which Swift does not import.
     let seals = fcntl(file, 1_034)
     try handle.seek(toOffset: 0)
     return Message(bytes: Array(try handle.readToEnd() ?? Data()), isFile: count == 0, seals: seals)

@@ -69,7 +69,8 @@ struct SentrySinkTests {
     #expect(json["release"] == .string("shop@2-4") && json["environment"] == .string("staging"))
     #expect(json["user"]?["id"] == .string("17") && json["server_name"] == .string("web-3"))
     #expect(json["tags"]?["region"] == .string("eu") && json["tags"]?["signal"] == .string("SIGILL"))
-    // Without a change, Sentry would drop these tags.
+    // Sentry would drop these two tags, because their value is too long or their key has a space. The sink sends them
+    // as extra data.
     #expect(json["tags"]?["long"] == nil && json["tags"]?["a b"] == nil)
     #expect(json["extra"]?["long"] == .string(Sample.long) && json["extra"]?["a b"] == .string("c"))
     let contexts = json["contexts"]
@@ -149,7 +150,7 @@ struct SentrySinkTests {
       (429, "Retry-After: 7\r\n", .later("HOST answers 429", after: .seconds(7))),
       (503, "", .later("HOST answers 503")), (401, "", .later("HOST answers 401", maybeNever: true)),
       (500, "Retry-After: 7\r\n", .later("HOST answers 500", after: .seconds(7), maybeNever: true)),
-      // The key is not sent to the address of a redirection, which may belong to a stranger.
+      // The sink does not follow a redirection, because it must not send its key to another address.
       (302, "Location: http://127.0.0.1:1/\r\n", .later("HOST answers 302", maybeNever: true)),
     ] as [(Int, String, Delivery)])
   func answers(status: Int, headers: String, expected: Delivery) throws {

@@ -10,15 +10,15 @@ import Testing
 
 @Suite("SinkRunner")
 struct SinkRunnerTests {
-  /// A crashd that sends these events.
+  /// A simulated crashd that sends the given events.
   ///
-  /// A subscriber gets each event until it acknowledges the event.
+  /// Each new subscription begins with the first event that is not acknowledged.
   final class Crashd: Sendable {
     let daemon: FakeDaemon
 
-    /// `answer` may answer a subscription itself.
+    /// If `answer` returns true, it has answered the subscription itself.
     ///
-    /// `acknowledged` is called with each acknowledged cursor.
+    /// The daemon calls `acknowledged` with each cursor that a subscriber acknowledges.
     init(
       _ events: [(cursor: String, id: String)],
       answer: @escaping @Sendable (FakeConnection, String) -> Bool = { _, _ in false },
@@ -67,9 +67,9 @@ struct SinkRunnerTests {
     }
   }
 
-  /// Runs the sink until the last event is acknowledged.
+  /// Runs the sink until the cursor `last` is acknowledged.
   ///
-  /// Returns the log lines and the waits.
+  /// Returns the simulated crashd, the counts, the log lines and the waits.
   private func run(
     _ sink: any Sink, _ events: [(cursor: String, id: String)], until last: String, perMinute: Int = 60_000,
     limitBytes: Int = 64 << 20, timePasses: Bool = false,
@@ -83,8 +83,8 @@ struct SinkRunnerTests {
       client: CrashClient(socketPath: crashd.daemon.socketPath, messageLimitBytes: limitBytes), stop: stop,
       board: board,
       log: SinkLog { level, text in log.add("\(level): \(text)") })
-    // The tests do not really wait. The clock stands still, or advances by the length of each wait, and the waits are
-    // logged.
+    // The runner does not really wait. The test records each wait. The clock stands still, or advances by the length of
+    // each wait.
     let start = ContinuousClock.now
     around.now = { timePasses ? waits.all.reduce(start, +) : start }
     around.wait = { duration in
@@ -125,7 +125,7 @@ struct SinkRunnerTests {
     #expect(result.waits.count == 2)
     #expect((.milliseconds(125)...(.milliseconds(250))).contains(result.waits[0]))
     #expect(result.waits[1] == .seconds(90))
-    // There is one log line for a failure that stays the same, and one log line when it ends.
+    // A repeated failure has one log line when it begins, and one log line when it ends.
     #expect(result.log == ["warning: script: waiting: busy", "notice: script: recovered"])
   }
 
@@ -163,7 +163,7 @@ struct SinkRunnerTests {
     #expect(result.counts == SinkCounts(delivered: 1, retries: tries))
   }
 
-  /// A sink that gives the answer for one event, and accepts all others.
+  /// A sink that gives `delivery` as the answer for the event `id`, and accepts all other events.
   struct Refusing: Sink {
     let name = "script"
     let id: String
@@ -273,8 +273,8 @@ struct SinkRunnerTests {
     let events = (1...4).map { (cursor: "c\($0)", id: "a\($0)") }
     let result = try run(sink, events, until: "c4", perMinute: 12)
     #expect(result.counts.delivered == 4)
-    // The rate limit allows a burst of two events. The clock stands still. The fourth event is therefore due later than
-    // the third.
+    // The rate limit allows a burst of two events, and then one event in five seconds. Because the clock stands still,
+    // the wait for the fourth event includes that for the third.
     #expect(result.waits == [.seconds(5), .seconds(10)])
   }
 

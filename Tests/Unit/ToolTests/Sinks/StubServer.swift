@@ -2,7 +2,9 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// An HTTP server on its own port that gives the answers of a test.
+/// An HTTP server on its own port.
+///
+/// The test provides the answers.
 final class StubServer: Sendable {
   struct Request: Sendable {
     /// The request line of a request, such as `POST /api/1/envelope/ HTTP/1.1`.
@@ -26,7 +28,8 @@ final class StubServer: Sendable {
 
   /// Removes the proxy variables, because libcurl would use them to reach this machine through a proxy.
   ///
-  /// unsetenv() can move memory that other threads read. It is therefore called only for variables that are set.
+  /// unsetenv() can move memory that other threads read. The test therefore calls unsetenv() only for variables that
+  /// are set.
   private static let ignoreProxies: Void = {
     for name in ["http_proxy", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"] {
       // The name is read only during the calls.
@@ -34,9 +37,9 @@ final class StubServer: Sendable {
     }
   }()
 
-  /// `answer` receives each request and the number of earlier requests.
+  /// The server calls `answer` with each request and the number of earlier requests.
   ///
-  /// If it returns nil, the server closes the connection without an answer.
+  /// If `answer` returns nil, the server closes the connection without an answer.
   init(answer: @escaping @Sendable (Request, Int) -> Answer?) throws {
     Self.ignoreProxies
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -67,14 +70,15 @@ final class StubServer: Sendable {
     }
   }
 
-  /// Ends the server.
+  /// Stops the server.
   ///
   /// Precondition: this function is called only once.
   func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
   private func serve(_ connection: Int32, _ answer: (Request, Int) -> Answer?) {
     defer {
-      // A child process of another test may have a copy of the descriptor.
+      // A child process of another test may have a copy of the descriptor, and close() alone would then not end the
+      // connection.
       shutdown(connection, Int32(SHUT_RDWR))
       close(connection)
     }

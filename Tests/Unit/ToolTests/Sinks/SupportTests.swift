@@ -14,7 +14,7 @@ struct SupportTests {
     let longest = (0..<10).map { _ in backoff.delay(random: \.upperBound) }
     #expect(longest.prefix(4) == [.milliseconds(250), .milliseconds(500), .seconds(1), .seconds(2)])
     #expect(longest.last == .seconds(60))
-    // The delay is random between 30 and 60 seconds. Clients therefore do not all retry at the same time.
+    // The longest delay is random between 30 and 60 seconds, because not all clients should retry at the same time.
     #expect(backoff.delay(random: \.lowerBound) == .seconds(30))
     backoff.reset()
     #expect(backoff.delay(random: \.upperBound) == .milliseconds(250))
@@ -34,7 +34,7 @@ struct SupportTests {
     let start = ContinuousClock.now
     #expect(
       (0..<7).map { _ in pace.delay(at: start) } == [.zero, .zero, .zero, .zero, .zero, .seconds(2), .seconds(4)])
-    // Idle time does not allow a larger burst.
+    // After an idle hour, the burst is not larger than five events.
     let later = start + .seconds(3_600)
     #expect((0..<6).map { _ in pace.delay(at: later) } == [.zero, .zero, .zero, .zero, .zero, .seconds(2)])
   }
@@ -76,7 +76,7 @@ struct SupportTests {
   @Test("a stop signal works through a copied socket, and may arrive twice")
   func stopSignal() throws {
     let stop = try StopSignal()
-    // The copy simulates the copy in a child process that another thread creates.
+    // The copy simulates a descriptor that a child process of another thread has inherited.
     let copy = fcntl(stop.writer.number, F_DUPFD_CLOEXEC, 0)
     try #require(copy >= 0)
     defer { close(copy) }

@@ -1,11 +1,12 @@
 import Foundation
 import Testing
 
-/// Runs `Tests/Kit/Support/tls_server.py` with its own certificate for 127.0.0.1, which no machine trusts.
+/// Runs `Tests/Kit/Support/tls_server.py` with a new certificate for 127.0.0.1, which is not among the certificates
+/// that the machine trusts.
 final class TLSServer {
   let port: Int
   let proxyPort: Int
-  /// The path of the certificate, for `ca-file`.
+  /// The path of the server's certificate, for the setting `ca-file`.
   let certificate: String
   private let process = Process()
   private let directory: URL
@@ -35,13 +36,13 @@ final class TLSServer {
     proxyPort = try #require(ports.last.flatMap { Int($0) })
   }
 
-  /// Ends the server.
+  /// Kills the server.
   ///
-  /// Returns the requests that it received, one per line.
+  /// Returns the requests that the server received, one per line.
   ///
-  /// The server writes the requests to a file, because a process that another test starts at the same time would hold a
-  /// pipe open. The server is ended by SIGKILL, because the server inherits its signal mask from a libdispatch thread,
-  /// which blocks SIGTERM.
+  /// The server writes the requests to a file and not to a pipe. A process that another test starts at the same time
+  /// would keep a pipe open. The function sends SIGKILL, because the server has inherited the signal mask of a
+  /// libdispatch thread, which blocks SIGTERM.
   func stop() throws -> [String] {
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()

@@ -10,7 +10,7 @@ private let right: Int32 = 42
 
 /// Tests HTTPS with a private certificate and through a proxy.
 ///
-/// Each test runs in its own process, because libcurl reads the environment.
+/// Each test delivers in its own process, because libcurl reads the environment and the tests need different variables.
 @Suite("Sinks over TLS")
 struct TLSTests {
   @Test("a server whose certificate is in ca-file gets the event over TLS")
@@ -56,7 +56,7 @@ struct TLSTests {
       ) { $0 == .delivered }
     }
     await #expect(processExitsWith: .exitCode(right)) { [port = port as Int, certificate = certificate as String] in
-      // On port 1 there is no listener.
+      // No proxy listens on port 1. The delivery therefore succeeds only if `no_proxy` is used.
       deliver(
         to: "127.0.0.1:\(port)", caFile: certificate,
         environment: ["https_proxy": "http://127.0.0.1:1", "no_proxy": "127.0.0.1"]
@@ -82,11 +82,12 @@ private func isKept(_ delivery: Delivery, _ beginning: String) -> Bool {
 
 /// Ends the process with status 42 if the delivery has the expected result.
 ///
-/// `environment` contains all proxy variables that the process uses.
+/// The process uses only the proxy variables in `environment`, because the function removes all others.
 private func deliver(
   to host: String, caFile: String? = nil, environment: [String: String] = [:], isWanted: (Delivery) -> Bool
 ) {
-  // Only this thread of the process reads the environment. setenv() copies the strings.
+  // unsetenv() and setenv() are safe, because only this thread of the process reads the environment. setenv() copies
+  // the strings.
   for name in ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"] { unsafe unsetenv(name) }
   for (name, value) in environment { unsafe setenv(name, value, 1) }
   do {

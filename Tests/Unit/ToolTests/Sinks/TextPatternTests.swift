@@ -61,8 +61,8 @@ struct TextPatternTests {
   func tooLong() {
     #expect(throws: PatternProblem.self) { try TextPattern(String(repeating: "(", count: 100_000)) }
     #expect(throws: PatternProblem.self) { try TextPattern(String(repeating: "a", count: 3_000)) }
-    // Nested repetitions of an empty pattern cost no steps of the automaton. If they were expanded, there would be 255
-    // to the power of 20 of them.
+    // Repetitions of an empty pattern add no states to the automaton. The expansion of these nested repetitions would
+    // nevertheless make 255²⁰ copies.
     let nested = String(repeating: "(", count: 20) + String(repeating: "){255}", count: 20)
     #expect(throws: PatternProblem.self) { try TextPattern(nested) }
   }
@@ -71,8 +71,8 @@ struct TextPatternTests {
   func bounded() throws {
     let text = Array(repeating: UInt8(ascii: "a"), count: 2_000)
     #expect(try TextPattern("a|a*b").ranges(in: text) == nil)
-    // A pattern that matches no position in the text, or only one, needs few steps. Swift's Regex takes minutes for the
-    // first of these patterns.
+    // The next two patterns match at no position or at only one, and need few steps. Swift's Regex takes minutes for
+    // the first of them.
     #expect(try TextPattern("[a-z]+@[a-z]+").ranges(in: text) == [])
     #expect(try TextPattern("(a|aa|a*)*").ranges(in: text) == [0..<2_000])
   }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Reads data from an ELF file that the tests need to choose addresses and to detect several names of one function.
 struct ELFFile {
-  /// Link addresses of `.text`.
+  /// The link addresses of the section `.text`.
   let text: Range<UInt64>
   /// The address of every function in the symbol tables.
   let addressOfFunction: [String: UInt64]

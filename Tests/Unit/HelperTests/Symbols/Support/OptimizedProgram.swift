@@ -60,7 +60,8 @@ enum OptimizedProgram {
     try (bridge + swiftSource).write(to: swift, atomically: true, encoding: .utf8)
     try cSource.write(to: folder.appendingPathComponent("discount.c"), atomically: true, encoding: .utf8)
     let program = folder.appendingPathComponent("program")
-    // The source path is relative. The file names of the C unit are therefore relative to its working folder.
+    // The compiler gets a relative source path. The file names in the C unit's debug information are therefore relative
+    // to its working folder.
     try compile(
       ["-O2", "-g", "-gdwarf-\(dwarfVersion)", "-c", "discount.c", "-o", "discount.o"], in: folder)
     try compile(

@@ -8,7 +8,7 @@ import Testing
 enum Tools {
   /// Whether the test runs under a sanitizer.
   ///
-  /// A sanitizer needs additional memory and system calls.
+  /// Some tests are then disabled, because a sanitizer needs additional memory and system calls.
   static var isSanitized: Bool {
     // dlsym() only searches the loaded libraries; the name is a valid C string during the call.
     ["__asan_init", "__tsan_init"].contains { (name: String) in unsafe dlsym(nil, name) != nil }
@@ -46,7 +46,7 @@ enum Tools {
     try TestProgram.run(program, arguments, input: input)
   }
 
-  /// Builds the cache of an image in this process and opens it.
+  /// Builds the symbol cache of an image in this process, and opens the cache.
   static func cache(of image: URL, addresses: [UInt64]? = nil) throws -> SymbolCache {
     try withTemporaryFolder { folder in
       let output = folder.appendingPathComponent("cache")
