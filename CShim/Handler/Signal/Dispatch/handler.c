@@ -34,7 +34,7 @@
 // |                                                  | parent's.                                                     |
 // clang-format on
 //
-// The handler need not save errno, because it calls no function that sets errno (system_call.h).
+// The handler need not save errno, because it calls only functions that do not set errno (system_call.h).
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -60,12 +60,14 @@
 #include "trusted.h"
 #include "watch.h"
 
-// The time that a thread waits for the end of the process after it faulted while answering a sweep: 25 × 200 ms.
+// A thread that faulted while it answered a sweep waits at most 5 s (25 × 200 ms) until the first crash ends the
+// process.
 #define END_TRIES    25
 #define END_SLEEP_NS 200000000
 
-// Returns whether the kernel called the handler, and not the program. A program that replaced our handler may have
-// received our handler's address from signal(). The program then calls our handler with only the signal number.
+// Returns whether the kernel called the handler. If not, the program called it. A program that replaced our handler
+// with signal() may have received the address of our handler as the result. The program then calls our handler with
+// only the signal number.
 static bool is_from_kernel(int signal, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
   const uint64_t from = (uint64_t)(uintptr_t)information;
   const uint64_t registers = (uint64_t)(uintptr_t)&context->uc_mcontext;
@@ -74,15 +76,16 @@ static bool is_from_kernel(int signal, const siginfo_t *information, const ucont
          cs_memory_is_readable(registers + sizeof context->uc_mcontext.gregs - sizeof(uint64_t));
 }
 
-// A signal that was sent and that the program ignores is not a crash, except that abort() always is one.
+// If the program ignores a signal, the signal is not a crash when a process or thread sends it. An exception is
+// abort(), which always is a crash.
 static bool is_ignored(int signal, const siginfo_t *information) SIGNAL_SAFE {
   if (information->si_code > 0 || cs_process.previous[signal].handler != SIG_IGN) return false;
   return signal != SIGABRT || information->si_pid != cs_process.pid;
 }
 
 // Unblocks SIGSEGV, SIGBUS and the crash's own signal. If a fault occurs while its signal is blocked, the kernel ends
-// the process at once. Another handler that calls ours may have blocked the crash's signal, which the watchdog also
-// sends as its reminder. Returns the previous signal mask.
+// the process at once. The crash's own signal is also the watchdog's reminder. It may be blocked, because another
+// handler that blocks it may have called ours. Returns the previous signal mask.
 static uint64_t open_signals(int signal) SIGNAL_SAFE {
   const uint64_t wanted = UINT64_C(1) << (signal - 1) | UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1);
   uint64_t before = 0;
@@ -96,7 +99,7 @@ static void deliver_and_wait(cs_crasher *crasher) SIGNAL_SAFE {
   cs_others_wait();
 }
 
-// Leaves the handler; `crasher` may be NULL. Returns true if the previous action then ends the process.
+// Leaves the handler. `crasher` may be NULL. Returns true if the previous action of the signal then ends the process.
 static bool leave(cs_crasher *crasher, int signal, const siginfo_t *information) SIGNAL_SAFE {
   const bool ends = cs_capture_is_end(signal, information);
   cs_sweep_leave(signal, ends);
@@ -107,15 +110,16 @@ static bool leave(cs_crasher *crasher, int signal, const siginfo_t *information)
   return ends;
 }
 
-// Handles another signal of a thread that is already in the handler. A fault is a crash of the handler itself. A signal
-// that was sent may be the watchdog's reminder. In both cases, the handler returns to the context of the first crash,
-// because core dumps and other handlers need its registers. Also, in the first process of a pid namespace, the default
-// action ends the process only for a fault.
+// Handles another signal of a thread that is already in the handler. If the signal is a fault, the handler itself has
+// crashed. A signal that was sent may be the watchdog's reminder. In both cases, the handler returns to the context of
+// the first crash. Core dumps and the program's handlers need the registers of that context. There is a second reason:
+// in the first process of a pid namespace, the default action ends the process only for a fault.
 static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *information,
                         ucontext_t *context) SIGNAL_SAFE {
   const bool is_sent = information->si_code <= 0;
   if (is_sent && !cs_crasher_takes_reminder(crasher)) return;
-  // After a crash inside the handler, the program's first-chance handler will not run, so the first fault is a crash.
+  // A first-chance handler is a handler of the program that may resolve the fault (first_chance.c). After a crash
+  // inside our handler, it will not run, so the first fault counts as a crash.
   crasher->is_pending = false;
   crasher->depth++;
   if (!crasher->is_watched) {
@@ -125,8 +129,8 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
   if (crasher->depth == 1 && crasher->is_counted) {
     cs_crasher_commit_as(crasher, CS_RING_RECORD_MINIMAL | (is_sent ? CS_RING_RECORD_LATE : 0));
     if ((!is_sent || cs_capture_is_end(crasher->signal, &crasher->information)) && cs_halt_begin()) cs_others_halt();
-    // A fault inside the handler certainly ends the process. The thread gets its own descriptor table only now, because
-    // committing the record comes first.
+    // A fault inside the handler always ends the process. The thread gets its own descriptor table only after the
+    // commit, because the commit is more important.
     if (!is_sent && !crasher->has_own_table) crasher->has_own_table = cs_descriptors_separate();
     deliver_and_wait(crasher);
   }
@@ -142,8 +146,9 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
   if (ends) cs_halt_exempt(context);
 }
 
-// If a thread faults while it answers a sweep, its fault must not be recorded as a second crash. The thread waits until
-// the first crash ends the process.
+// A sweep interrupts all other threads to sample their stacks (sweep.h). If a thread faults while it answers a sweep,
+// its fault must not be recorded as a second crash. The thread waits at most 5 s until the first crash ends the
+// process.
 static void wait_for_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
   for (int attempt = 0; attempt < END_TRIES; attempt++)
     cs_sleep_ns(END_SLEEP_NS);
