@@ -1,11 +1,11 @@
-// Handles concurrent and nested crashes in this way:
+// Handles concurrent and nested crashes as in this table. A sweep samples the stacks of all other threads (sweep.h).
 //
 // clang-format off
 // | situation                                        | what happens                                                  |
 // |--------------------------------------------------|---------------------------------------------------------------|
 // | A second thread crashes.                         | It gets its own slot and record. Both threads wait for each   |
-// |                                                  | other and then leave the handler. A thread that ran during    |
-// |                                                  | the sweep gets time to crash, too.                            |
+// |                                                  | other, at most about 1 s, and then leave the handler. Threads |
+// |                                                  | that ran during the sweep get time to crash, too (others.c).  |
 // | The process certainly ends.                      | The other threads halt where the sweep has found them         |
 // |                                                  | (halt.c).                                                     |
 // | 65 threads crash at once.                        | The last one gets no slot. It increments slot_lost, wakes     |
@@ -13,25 +13,28 @@
 // | The handler crashes.                             | It commits the partial record as minimal. The default action  |
 // |                                                  | then applies, with the context of the first crash.            |
 // | The handler crashes again.                       | The default action applies. Nothing more is written.          |
-// | A signal is sent to a thread in the handler.     | It is dropped, because the thread ends by its first signal.   |
+// | A signal is sent to a thread in the handler.     | The signal is dropped, because the process ends by the first  |
+// |                                                  | signal of the thread.                                         |
 // | A thread stalls while it writes its record.      | The watchdog sends it a reminder. The thread then commits the |
 // |                                                  | partial record, and continues as after a complete one.        |
-// | A thread never leaves the handler.               | The other threads wait WAIT_TRIES times, and then end the     |
-// |                                                  | process. The watchdog ends it at the deadline.                |
+// | A thread never leaves the handler.               | Other crashing threads wait for it about 1 s, and then end    |
+// |                                                  | the process. If there are none, the watchdog ends the process |
+// |                                                  | at the deadline (watchdog.h).                                 |
 // | A program's handler, installed before ours,      | This is not a crash, and the record is withdrawn              |
 // | recovers from the fault.                         | (first_chance.c).                                             |
-// | A program's handler, installed before ours,      | The shield does not handle the signal further. If the program |
-// | receives a sent signal, or also handles SIGABRT. | continues, the next crash gets its own sweep.                 |
+// | A program's handler, installed before ours,      | Our handler records a crash, and re-raises the signal for the |
+// | receives a sent signal, or also handles SIGABRT. | program's handler. If the program continues, the next crash   |
+// |                                                  | gets its own sweep.                                           |
 // | A handler, installed after ours, calls ours      | Our handler stays installed, and re-raises the signal to      |
 // | without siginfo.                                 | itself.                                                       |
-// | A thread faults while it answers a sweep.        | It waits until the process ends, and gets no record of its    |
-// |                                                  | own.                                                          |
+// | A thread faults while it answers a sweep.        | It waits at most 5 s until the process ends, and gets no      |
+// |                                                  | record of its own.                                            |
 // | Contained work traps.                            | Only its thread stops forever (containment.c).                |
-// | A thread accesses a guard slot.                  | Under the policy absorb, this is not a crash. The same        |
-// |                                                  | applies to a forked child.                                    |
+// | A thread accesses a freed guard page slot.       | Under the policy absorb, this is not a crash, also not in a   |
+// |                                                  | forked child.                                                 |
 // | A forked child crashes.                          | The previous action applies, and no record is written.        |
-// | A child of vfork or clone(CLONE_VM) crashes.     | The same as for a forked child, because the memory is the     |
-// |                                                  | parent's.                                                     |
+// | A child of vfork or clone(CLONE_VM) crashes.     | As for a forked child: no record is written, because the ring |
+// |                                                  | in the shared memory belongs to the parent.                   |
 // clang-format on
 //
 // The handler need not save errno, because it calls only functions that do not set errno (system_call.h).

@@ -88,14 +88,14 @@ typedef struct cs_state {
 
 extern cs_state cs_process;
 
-// relaxed, because no other data depends on the mode. If the mode changes during a crash, the parts of one record may
-// use different modes.
+// relaxed, because no other data depends on the memory mode. If the mode changes during a crash, the parts of one
+// record may use different modes.
 static inline uint32_t cs_memory_mode(void) SIGNAL_SAFE {
   if (__atomic_load_n(&cs_process.is_restricted, __ATOMIC_RELAXED) != 0) return CS_RING_MEMORY_NONE;
   return __atomic_load_n(&cs_process.memory_mode, __ATOMIC_RELAXED);
 }
 
-// Writes the mode into the ring's header.
+// Writes the memory mode into the ring's header.
 static inline void cs_memory_mode_show(void) SIGNAL_SAFE {
   const uint32_t shown = __atomic_load_n(&cs_process.memory_shown, __ATOMIC_RELAXED);
   const bool is_restricted = __atomic_load_n(&cs_process.is_restricted, __ATOMIC_RELAXED) != 0;
@@ -113,8 +113,9 @@ static inline cs_ring *cs_started_ring(void) SIGNAL_SAFE {
   return __atomic_load_n(&cs_started_pid, __ATOMIC_ACQUIRE) != 0 ? cs_process.ring : NULL;
 }
 
-// The connection to crashd that a crash uses. The idle thread writes it. A crashing thread that had to connect by
-// itself writes it, too. connection.c explains the order: number, then inode.
+// The connection to crashd that a crash uses. The connection's thread (Setup/Attach/attach_client.c) writes this
+// variable. A crashing thread that had to connect by itself also writes it. connection.c explains the order: number,
+// then inode.
 typedef struct cs_connection {
   int number;
   uint64_t inode;

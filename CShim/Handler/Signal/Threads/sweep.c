@@ -19,23 +19,23 @@
 #define NS_PER_MS   UINT64_C(1000000)
 #define SLEEP_NS    100000
 #define SLEEP_TRIES 10000
-// The time after the last signal within which most threads answer the sweep.
+// Most threads answer the sweep within this time after the last signal was sent.
 #define SOON_NS (5 * NS_PER_MS)
-// Additional time after the sweep's deadline. During this time, threads finish writing their answers, and the sweeping
-// thread reads the kernel's data about threads that do not answer.
+// The additional time of the sweeping thread after the sweep's deadline. During this time, threads finish writing their
+// answers, and the sweeping thread reads the kernel's data about threads that do not answer.
 #define GRACE_NS  (5 * NS_PER_MS)
 #define STATUS_NS (20 * NS_PER_MS)
 
 static cs_task_list task_list;
 static uint32_t under_way;                   // atomic
-static bool is_unsent[CS_RING_THREAD_LIMIT]; // the thread of this slot blocked SIGPROF, so the signal was not sent
+static bool is_unsent[CS_RING_THREAD_LIMIT]; // whether the thread of this slot blocked SIGPROF and got no signal
 
 static uint64_t now_ns(void) SIGNAL_SAFE {
   return cs_clock_ns(CLOCK_MONOTONIC);
 }
 
-// Returns the first slot from `index` on that can be used. A thread that was signaled for an earlier crash may still be
-// writing its slot. Such a slot is skipped.
+// Returns the index of the first usable slot, starting at `index`. A thread that received a signal for an earlier crash
+// may still be writing its slot. This function skips the slots that are being written.
 static uint32_t next_place(uint32_t index) SIGNAL_SAFE {
   const cs_ring_thread *threads = cs_process.ring->threads;
   while (index < CS_RING_THREAD_LIMIT &&
@@ -44,7 +44,7 @@ static uint32_t next_place(uint32_t index) SIGNAL_SAFE {
   return index;
 }
 
-// Returns false if the thread has ended.
+// Returns false if the thread has ended, so that no signal can be sent.
 static bool signal_place(int tid, uint32_t index) SIGNAL_SAFE {
   siginfo_t information = {.si_signo = SIGPROF, .si_code = SI_QUEUE};
   information.si_pid = cs_process.pid;
