@@ -1,7 +1,7 @@
 // Puts an object into a slot of its class. This code handles only the most frequent case. In this case, the class has
 // the policy zero or diagnose, no stack is recorded, and the fields are two words. The code does the same as
 // cs_queue_put (queue.h), but writes the fields last. The code needs no stack frame and saves no register. In all other
-// cases, it opens a frame and calls a C function.
+// cases, the code opens a stack frame and calls a C function.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
