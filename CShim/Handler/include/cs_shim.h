@@ -64,8 +64,8 @@ typedef struct cs_shim_control {
 } cs_shim_control;
 
 // The program's callback for control messages. The shield calls it for each message, on one of its own threads. If
-// crashd requests nothing, the callback gets one CS_CONTROL_SWEEP of round 0, which revokes earlier controls. Returns the
-// result that the shield sends to crashd. Stores in `ret_count` how many classes or guard kinds the message changed.
+// crashd requests nothing, the callback gets one CS_CONTROL_SWEEP of round 0, which revokes earlier controls. Returns
+// the result to send to crashd. Stores in `ret_count` how many classes or guard kinds the message changed.
 typedef cs_control_result (*cs_shim_control_function)(const cs_shim_control *control, uint32_t *ret_count);
 
 // Whether crashd may change settings in the process.
@@ -96,8 +96,7 @@ typedef struct cs_shim_failure {
   char what[124]; // the argument or the system call that failed
 } cs_shim_failure;
 
-// Creates the ring, installs the handlers and starts the shield's threads. Thread-safe. Only the first successful call
-// in a process has an effect.
+// Creates the ring, installs the handlers and starts the shield's threads. Thread-safe. Takes effect once in a process.
 cs_shim_error cs_shim_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure);
 
 // In a forked child: starts the shield with the parent's configuration and annotations, but without the parent's status
@@ -241,7 +240,7 @@ size_t cs_shim_replaced_handlers(cs_shim_replaced_handler *ret_handlers);
 #define CS_SHIM_STATUS_TEXT_BYTES 392
 
 // Returns the last reported state of the connection to crashd. If `ret_text` is not NULL, copies the string that
-// describes the state, at most CS_SHIM_STATUS_TEXT_BYTES. Returns false before the first report. Any thread may call it.
+// describes it, at most CS_SHIM_STATUS_TEXT_BYTES. Returns false before the first report. Any thread may call this.
 bool cs_shim_last_status(cs_shim_status *ret_status, char *ret_text);
 
 // Returns whether cs_shim_start succeeded in this process. In a forked child, the result is false until the child
