@@ -99,11 +99,12 @@ typedef struct cs_method {
 
 typedef void cs_method_visitor(cs_method method, void *context);
 
-// Returns the number of words at the start of an object's fields that the runtime uses. Only actors have such words.
+// Returns the number of words at the start of an object's fields that the runtime uses. Only actors have words that the
+// runtime uses.
 uint32_t cs_metadata_own_words(const cs_metadata *metadata);
 
-// Visits each instance method that the class has or inherits. Returns the number of vtable words that were skipped
-// because the form of their descriptors is unknown.
+// Visits each instance method that the class has or inherits. Returns the number of vtable words that were skipped,
+// because their descriptors have an unknown form.
 uint32_t cs_metadata_visit_methods(const cs_metadata *metadata, cs_method_visitor *visitor, void *context);
 
 // types.c: stores the name "Module.Outer.Inner" of the class with this descriptor. Returns false if the class has no
