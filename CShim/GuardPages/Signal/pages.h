@@ -118,8 +118,7 @@ bool cs_page_protect(uint64_t page, bool is_open) SIGNAL_SAFE;
 // Returns the memory of an inaccessible page to the system.
 void cs_page_drop(uint64_t page) SIGNAL_SAFE;
 
-// Returns 1 + the index of the listed class that has this metadata and this object size, or 0 if there is no such
-// class.
+// Returns 1 + the index of the listed class that has this metadata and this object size, or 0 if no class matches.
 uint32_t cs_page_class_with(uint64_t metadata, uint32_t bytes) SIGNAL_SAFE;
 
 // pool.c: the queue of free slots, first in, first out.

@@ -56,7 +56,7 @@ typedef struct cs_pages_counts {
 void cs_pages_count(cs_pages_counts *ret_counts);
 
 // Copies the incident at an index. Returns false if the index is past the last incident. The ring contains the same
-// incidents.
+// incidents, which crashd reads from there.
 bool cs_pages_incident_at(uint32_t index, cs_ring_incident *ret_incident);
 uint64_t cs_pages_incidents_lost(void);
 

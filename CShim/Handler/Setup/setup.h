@@ -130,9 +130,9 @@ cs_shim_error cs_attach_client_restart(cs_shim_failure *ret_failure);
 // Ends the shield's threads before a call that fails in a process with several threads, or that libc makes in every
 // thread (privileges.c). cs_own_threads_return() restarts them. Returns false if the shield has no threads, or if they
 // cannot be ended now. In this case, cs_own_threads_return() must not be called. `waits`: whether to wait, at most one
-// second, while another thread is making a call of this kind. If `waits` is false and another thread makes such a call,
-// the function returns false. The shield's threads then keep running, and the kernel refuses the call that the caller
-// wants to make.
+// second, while another thread is making a call of this kind. If `waits` is false and another thread makes a call of
+// this kind, the function returns false. The shield's threads then keep running, and the kernel refuses the call that
+// the caller wants to make.
 bool cs_own_threads_step_aside(bool waits);
 // Waits at most one second until no other thread is making a call for which the shield's threads are ended.
 void cs_own_threads_await_return(void);

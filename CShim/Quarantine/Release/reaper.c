@@ -1,6 +1,6 @@
-// The reaper is a thread that runs deferred deinits. A thread of the program cannot run a deferred deinit, because the
-// thread may hold a lock that the deinit takes, and its stack may be nearly full. The reaper holds no lock of the
-// program and has its own stack.
+// The reaper is a thread that runs deferred deinits. A thread of the program cannot run a deferred deinit. The thread
+// may hold a lock that the deinit takes, and its stack may be nearly full. The reaper holds no lock of the program and
+// has its own stack.
 //
 // The reaper reads its queue of objects periodically. A release does not wake it. If a release woke the reaper, the
 // scheduler might suspend the releasing thread to run the reaper. If the suspended thread holds a lock of the program,

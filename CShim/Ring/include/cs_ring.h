@@ -53,8 +53,8 @@
 #define CS_RING_STATE_FREE      0u
 #define CS_RING_STATE_WRITING   1u
 #define CS_RING_STATE_COMMITTED 2u
-#define CS_RING_STATE_ASKED     3u // only in cs_ring_thread: the thread got a signal, and has not begun to answer
-#define CS_RING_STATE_PENDING   3u // only in cs_ring_slot: complete, but the program may still repair it
+#define CS_RING_STATE_ASKED     3u // only in cs_ring_thread: the thread has not begun to answer the sweep
+#define CS_RING_STATE_PENDING   3u // only in cs_ring_slot: complete, but the record may still be withdrawn
 #define CS_RING_STATE_MASK      3u
 
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_architecture : uint32_t {

@@ -63,8 +63,8 @@ static int attach(void) {
   return (int)result;
 }
 
-// Waits for a message. Returns the size of the message, 0 if crashd has closed the connection, and a negative value on
-// failure or when the threads are dismissed (asked to end).
+// Waits for a message. Returns the size of the message, or 0 if crashd has closed the connection. Returns a negative
+// value on failure, or when the threads are dismissed (asked to end).
 static ssize_t receive(int socket, void *to, size_t size, int timeout_ms) {
   // With MSG_TRUNC, recv() returns the full size of a message even if the buffer is too small for it.
   return cs_link_wait(socket, timeout_ms) ? cs_receive(socket, to, size, MSG_DONTWAIT | MSG_TRUNC) : -1;

@@ -119,7 +119,7 @@ static uint64_t owner_of(const FILE *stream) {
   return (uint64_t)(uintptr_t)stream->_lock + 2 * sizeof(int);
 }
 
-// Returns whether `layout` lists libc as an image. A static executable has no such image, so libc's code cannot be
+// Returns whether `layout` lists libc as an image. A static executable has no image of libc, so libc's code cannot be
 // distinguished from the program's code. The check asks for the image that contains getppid, because programs rarely
 // replace this function of libc.
 static bool has_libc(const cs_contained_layout *layout) {

@@ -56,8 +56,8 @@ static uint64_t heap_start(void) {
 }
 
 void cs_heap_describe(cs_ring_header *header) {
-  // The values are static, so a forked child uses the values that its parent determined. This is correct because the
-  // child has the same heap.
+  // The values are static, so a forked child uses the values that its parent determined. The child can use these
+  // values, because it has the same heap.
   static uint64_t key;
   static uint64_t start;
   if (cs_memory_mode() == CS_RING_MEMORY_NONE) return;

@@ -46,9 +46,9 @@ static bool starts_with(const char *text, const char *prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-// Returns whether the path belongs to the distribution. The file of such an image is not sent, because crashd finds the
-// same file by its path. The Swift runtime may be part of a container image, which crashd cannot read. The runtime's
-// path is therefore not treated as a system path.
+// Returns whether the path belongs to the distribution. The shield does not send files of the distribution, because
+// crashd finds the same file by its path. The Swift runtime may be part of a container image, which crashd cannot read.
+// The runtime's path is therefore not treated as a system path.
 static bool is_system_path(const char *path) {
   if (strstr(path, "/swift/") != NULL) return false;
   return starts_with(path, "/lib/") || starts_with(path, "/lib64/") || starts_with(path, "/usr/lib/") ||

@@ -19,8 +19,8 @@ bool cs_capture_is_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
 
 // Gives this thread its own descriptor table if the signal certainly ends the process. After that, other threads cannot
 // close or reuse the descriptors of this thread. If the program may continue after the signal, the thread stays in the
-// program's descriptor table. For signals other than SIGBUS, this function runs after the record is committed, because
-// a seccomp filter may end the process at the system call that separates the tables.
+// program's descriptor table. For signals other than SIGBUS, this function runs after the record is committed. The
+// reason is that a seccomp filter may end the process at the system call that separates the tables.
 void cs_capture_take_descriptors(int signal, const siginfo_t *information, cs_crasher *crasher) SIGNAL_SAFE {
   const bool has_own_table = cs_capture_is_end(signal, information) && cs_descriptors_separate();
   if (crasher != NULL) crasher->has_own_table = has_own_table;

@@ -11,12 +11,12 @@
 // writes the ring to the spool directory.
 void cs_deliver(void) SIGNAL_SAFE;
 
-// For the watchdog: like cs_deliver(), but without waiting for another thread that is delivering. That thread then also
-// delivers this crash if it can.
+// For the watchdog: like cs_deliver(), but without waiting for another thread that is delivering. The delivering thread
+// then also delivers this crash if it can.
 void cs_deliver_for_others(void) SIGNAL_SAFE;
 
 // Writes a copy of the ring to the spool directory after the last delivery, unless the spool already contains the ring.
-// crashd removes the copy after it has stored the report. If crashd is killed before it has stored the report, the next
+// crashd removes the copy when it has stored the report. If crashd is killed before it has stored the report, the next
 // crashd reads the copy. If another thread is writing the copy, waits for the copy, at most 500 ms.
 void cs_deliver_copy(void) SIGNAL_SAFE;
 

@@ -72,8 +72,8 @@ static bool is_again(const cs_chance *entry, const siginfo_t *information, const
 static void write_record(cs_chance *entry, int tid, const siginfo_t *information, ucontext_t *context,
                          uint64_t entry_ns) SIGNAL_SAFE {
   const bool is_short = cs_chance_has_returned(information->si_signo);
-  // This code does the same as the handler does for a crash. If the program survived an earlier crash, this fault may
-  // get its own sweep (others.h).
+  // At a fault, this code does the same as the crash handler does at a crash. If the program survived an earlier crash,
+  // this fault may get its own sweep (others.h).
   if (!is_short && cs_watch_enter(information)) cs_sweep_renew(context);
   cs_privilege_note();
   // Sequentially consistent, as in cs_others_enter(). While `busy_count` includes this thread, other crashing threads
@@ -136,7 +136,7 @@ cs_signal_call cs_first_chance(int tid, siginfo_t *information, ucontext_t *cont
   const bool moves = (action.flags & SA_ONSTACK) == 0 && cs_signal_frame_has_changed_stack(frame);
   cs_signal_frame *place = moves ? cs_signal_frame_move(frame) : frame;
   // If the stack has no space for the frame, the program's handler is not called. Without the shield, the kernel would
-  // end the process in this case. The kernel would end the process in this case.
+  // end the process in this case.
   if (place == NULL) return none;
   entry = cs_chance_take(tid, entry);
   if (entry != NULL) {

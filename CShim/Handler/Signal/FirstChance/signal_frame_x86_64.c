@@ -215,8 +215,8 @@ bool cs_signal_frame_is_repaired(const ucontext_t *context, uint64_t address) SI
   if (vector != FAULT_VECTOR) return true;
   if ((registers[REG_ERR] & FAULT_FETCH) != 0) return true;
   if ((registers[REG_ERR] & FAULT_WRITE) == 0) return cs_memory_is_readable(address & ~UINT64_C(7));
-  // This futex operation atomically ORs 0 into the word. It needs the same access rights as the faulting write and
-  // changes nothing. No thread waits on this futex.
+  // This futex operation atomically ORs 0 into the word. The operation needs the same access rights as the faulting
+  // write and changes nothing. No thread waits on this futex.
   uint32_t unused = 0;
   const long nothing = FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_LT, 0);
   return cs_system_call(SYS_futex, (long)&unused, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0,

@@ -74,8 +74,8 @@ static uint16_t add_late(const struct dl_find_object *object) SIGNAL_SAFE {
 }
 
 // Concurrency: only one thread at a time adds an entry to the image table. If another crashing thread needs an entry at
-// the same time, it does not wait. The frame of that thread then has no image index, but crashd can still find the
-// image by the frame's address.
+// the same time, that thread does not wait. The frame of that thread then has no image index, but crashd can still find
+// the image by the frame's address.
 uint16_t cs_image_index(uint64_t pc) SIGNAL_SAFE {
   uint16_t unloaded = CS_RING_NO_IMAGE;
   const uint16_t known = look_up(pc, &unloaded);

@@ -1,7 +1,7 @@
 // Determines whether this process may contain data that its user must not read. The process may contain such data in
-// three cases: it was started with set-user-ID or file capabilities, it has changed its user, or it has disabled core
-// dumps. The kernel would not write a core dump of such a process for its user. The shield follows this rule and does
-// not give the process's memory to that user.
+// three cases: it was started with set-user-ID or file capabilities, has changed its user, or has disabled core dumps.
+// The kernel would not write a core dump of such a process for its user. The shield follows this rule and does not give
+// the process's memory to that user.
 #ifndef CS_PRIVILEGE_H
 #define CS_PRIVILEGE_H
 
@@ -15,8 +15,8 @@ bool cs_privilege_is_users(void) SIGNAL_SAFE;
 
 // Queries the kernel, and stores the result in the ring and in cs_process.is_restricted. If the process is restricted
 // (the kernel would refuse the core dump), records contain no memory, and the report belongs to root. The function is
-// called at the start, at each hello and at each crash, because the process can change its user or disable core dumps
-// at any time.
+// called at the start, at each hello and at each crash. The reason is that the process can change its user or disable
+// core dumps at any time.
 void cs_privilege_note(void) SIGNAL_SAFE;
 
 // Returns whether the user may receive this process's ring, image files and spool file. The result is true for root,

@@ -31,12 +31,12 @@ void cs_own_runs_callback(bool does) SIGNAL_SAFE;
 // the program.
 #define CS_OWN_INCIDENTS_NAME "crashshield-i"
 
-// Passes on a signal that was sent to the process: sends it to the process again, for a thread of the program, which
-// may be waiting for it. The calling thread of the shield received the signal because it runs code of the program with
-// the signal unblocked. The function blocks the signal in the calling thread. Returns false for a fault, for a signal
-// that was sent to a single thread, and on a thread of the program. When the signal arrives again, its code is
-// restored. Reports and the program's handlers therefore contain SI_USER if kill() sent the signal. A thread that waits
-// for the signal with sigwaitinfo(), however, reads SI_QUEUE.
+// Handles a signal that was sent to the process: sends it to the process again, for a thread of the program. A thread
+// of the program may be waiting for the signal. The calling thread of the shield received the signal because it runs
+// code of the program with the signal unblocked. The function blocks the signal in the calling thread. Returns false
+// for a fault, for a signal that was sent to a single thread, and on a thread of the program. When the signal arrives
+// again, its code is restored. Reports and the program's handlers therefore contain SI_USER if kill() sent the signal.
+// A thread that waits for the signal with sigwaitinfo(), however, reads SI_QUEUE.
 bool cs_own_passes_on(int signal, siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
 // For a crash whose descriptor table does not contain the connection: asks the connection's thread to wake crashd, and
