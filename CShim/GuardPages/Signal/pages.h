@@ -161,7 +161,7 @@ cs_mode cs_page_policy(const cs_page_slot *slot) SIGNAL_SAFE;
 extern cs_ring_incident cs_page_incidents[CS_PAGES_INCIDENT_LIMIT]; // sequence: atomic, 1 when complete
 extern uint64_t cs_page_incidents_lost;                             // atomic
 
-// fault.c: the first-chance handler.
+// fault.c: receives each fault before the crash handler treats it as a crash.
 bool cs_page_fault(int signal, const void *information, void *context) SIGNAL_SAFE;
 
 #pragma GCC visibility pop

@@ -29,9 +29,9 @@ struct cs_class {
   cs_keep_function *_Atomic keep;
   const cs_metadata *metadata;
   const cs_metadata *zombie; // the zombie: the copy of the metadata to which objects in quarantine point
-  // The first slot of the queue. The queue's slots follow at ascending addresses. The slots of the explorer, which
-  // evicts at random (turn.h), are before the first slot of the queue, at descending addresses. For the default limit,
-  // the slots of the queue and of the explorer are in one page.
+  // The first slot of the class's queue. The queue's slots follow at ascending addresses. The slots of the explorer,
+  // which evicts at random (turn.h), are before the first slot of the queue, at descending addresses. For the default
+  // limit, the slots of the queue and of the explorer are in one page.
   cs_slot *slots;
   // The counters of the class. They are in the ring, where crashd reads them, or in `own` if there is no ring.
   cs_ring_class *_Atomic counts;

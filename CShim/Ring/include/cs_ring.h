@@ -176,8 +176,8 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_contained : uint3
 } cs_ring_contained;
 
 // The way in which an incident is handled. Each component of the shield supports only some of the modes. The quarantine
-// supports ABSORB, ZERO and DIAGNOSE. Guard pages support ABSORB and CRASH. Guards support OFF, OBSERVE and ABSORB.
-// Numbers in the ring are those of this type. With OFF, no incident is recorded in the ring. Control messages use other
+// supports ABSORB, ZERO and DIAGNOSE. Guard pages support ABSORB and CRASH. Guards support OFF, OBSERVE and ABSORB. The
+// ring stores the numbers of this type. With OFF, no incident is recorded in the ring. Control messages use other
 // numbers (cs_control_guard).
 typedef enum __attribute__((enum_extensibility(open))) cs_mode : uint32_t {
   CS_MODE_ABSORB = 0,   // the program continues, with the object intact or with the guard's fallback value

@@ -5,7 +5,7 @@
 
 #include "../setup.h"
 
-// A callback that is NULL is never called.
+// The shield never calls a callback that is NULL.
 typedef struct cs_callbacks {
   cs_shim_status_function status;
   void *context;
@@ -16,7 +16,7 @@ typedef struct cs_callbacks {
 cs_shim_error cs_caller_start(const cs_callbacks *callbacks, cs_shim_failure *ret_failure);
 // Starts the thread again, with the same callbacks.
 cs_shim_error cs_caller_restart(cs_shim_failure *ret_failure);
-// Wakes the caller's thread, and the connection's thread if it waits for a call. Does not post a call.
+// Wakes the caller's thread, and the connection's thread if it waits for a call. Does not request a call of a callback.
 void cs_caller_wake(void);
 
 // Precondition: only the connection's thread calls this function and cs_caller_apply(). Each of the two functions

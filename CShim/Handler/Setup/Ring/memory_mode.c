@@ -8,7 +8,7 @@
 #include "../setup.h"
 
 static uint32_t own_mode; // cs_ring_memory_mode
-// These two variables keep their values when the program starts the shield again. If the parent withheld memory, a
+// The next two variables keep their values when the program starts the shield again. If the parent withheld memory, a
 // forked child also withholds it until crashd has answered the child's hello.
 static bool is_withheld;
 static uint32_t withheld_round;

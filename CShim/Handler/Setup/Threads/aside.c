@@ -76,7 +76,7 @@ static bool is_free(void) {
 
 void cs_own_threads_await_return(void) {
   // This loop waits up to one second for the thread that holds `is_taken`. The wait cannot succeed if this code runs in
-  // a signal handler that interrupted that thread. In this case, it ends after the last try.
+  // a signal handler that interrupted that thread. In this case, the wait ends after the last try.
   for (int attempt = 0; attempt < LEAVE_TRIES && !is_free(); attempt++)
     cs_sleep_ns(LEAVE_SLEEP_NS);
 }

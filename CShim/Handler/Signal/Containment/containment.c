@@ -1,11 +1,11 @@
-// Handles a trap in contained work:
+// Handles a trap in contained work (work that a trap ends without ending the process):
 //
 // clang-format off
 // | situation                                          | what happens                                                |
 // |----------------------------------------------------|-------------------------------------------------------------|
 // | `ud2` in the work, within the budget               | The ring gets an incident, the thread that waits for the    |
 // |                                                    | work continues, and this thread stops forever.              |
-// | The budget is used up.                             | A crash, whose record has the flag CS_RING_RECORD_BUDGET.   |
+// | The budget of stopped threads is used up.          | A crash, whose record has the flag CS_RING_RECORD_BUDGET.   |
 // | another signal, or a forked child                  | A crash as usual.                                           |
 // | The stack contains libc, the loader or Dispatch.   | A crash, because the thread may hold one of their locks.    |
 // | A lazy global is being initialized.                | A crash, because other threads would wait forever for the   |

@@ -20,7 +20,7 @@ bool cs_finish_is_end(int signal, const siginfo_t *information) SIGNAL_SAFE;
 void cs_finish_anew(int signal) SIGNAL_SAFE;
 
 // Re-raises the signal with the default action. This is for a crash inside the handler. Another handler could not use
-// the context of that crash, because it describes our code.
+// the context of that crash, because this context describes the shield's code.
 void cs_finish_by_default(int signal, const siginfo_t *information) SIGNAL_SAFE;
 
 // Sets the default action, for a fault that occurs again when the handler returns.

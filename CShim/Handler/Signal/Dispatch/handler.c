@@ -87,8 +87,8 @@ static bool is_ignored(int signal, const siginfo_t *information) SIGNAL_SAFE {
 }
 
 // Unblocks SIGSEGV, SIGBUS and the crash's own signal. If a fault occurs while its signal is blocked, the kernel ends
-// the process at once. The crash's own signal is also the watchdog's reminder. It may be blocked, because another
-// handler that blocks it may have called ours. Returns the previous signal mask.
+// the process at once. The crash's own signal is also the watchdog's reminder. The signal may be blocked, because
+// another handler that blocks it may have called ours. Returns the previous signal mask.
 static uint64_t open_signals(int signal) SIGNAL_SAFE {
   const uint64_t wanted = UINT64_C(1) << (signal - 1) | UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1);
   uint64_t before = 0;

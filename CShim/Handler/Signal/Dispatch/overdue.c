@@ -34,8 +34,8 @@ static uint64_t processor_ns(int tid) SIGNAL_SAFE {
   return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
 }
 
-// Returns whether the watchdog must send the thread a reminder. `record_ticks` is the number of ticks in which a record
-// should be complete.
+// Returns whether the watchdog must send the thread a reminder: the thread's own crash signal, which asks it to commit
+// its record. `record_ticks` is the number of ticks in which a record should be complete.
 static bool is_overdue(const watched *thread, int tid, uint32_t record_ticks) SIGNAL_SAFE {
   if (thread->ticks < record_ticks) return false;
   if (thread->ticks / SLEEPER_PATIENCE >= record_ticks) return true;

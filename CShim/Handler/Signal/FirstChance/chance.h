@@ -28,8 +28,8 @@ typedef struct cs_chance {
   bool is_repaired; // whether the fault seems repaired; determined only after the same fault has occurred twice
 } cs_chance;
 
-// Returns an entry for a handler call on this thread (calling it takes the entry). If possible, this entry is `own`,
-// the entry of the thread's last call. Returns NULL if no entry near the thread's index is free.
+// Takes an entry for a handler call on this thread, and returns the entry. If possible, this entry is `own`, the entry
+// of the thread's last call. Returns NULL if no entry near the thread's index is free.
 cs_chance *cs_chance_take(int tid, cs_chance *own) SIGNAL_SAFE;
 
 // Writes the ring to the spool directory if no running crashd has the ring. Precondition: the record is complete.
