@@ -26,7 +26,8 @@
 
 // Sets the maximum number of objects of a class.
 void cs_queue_resize(cs_class *class, uint32_t limit);
-// Evicts all objects of the class. If the reaper's queue is full, waits for the reaper.
+// Evicts all objects of the class. If the reaper's queue is full, waits without a time limit until the reaper has
+// emptied it.
 void cs_queue_empty(cs_class *class);
 // Evicts the objects of the class without waiting. Objects that cannot be evicted now stay in quarantine.
 void cs_queue_sweep(cs_class *class);

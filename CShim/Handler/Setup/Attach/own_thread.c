@@ -39,7 +39,7 @@ static void *begin(void *context) {
   thread->routine();
   // If crashd has refused the process, the connection's thread ends although the threads were not dismissed (asked to
   // end). Its thread ID is then cleared, because the kernel may reuse the ID. A dismissed thread does not clear its
-  // thread ID, because the caller that dismissed it waits until the kernel releases this ID.
+  // thread ID. The caller that dismissed it waits, at most one second, until the kernel releases this ID.
   if (!cs_own_are_dismissed()) cs_own_tid_set(thread->role, 0);
   return NULL;
 }

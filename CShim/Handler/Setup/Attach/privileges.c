@@ -87,8 +87,8 @@ static bool read_capabilities(int tid, struct __user_cap_data_struct ret_data[2]
 // Returns whether a thread of the shield may have other privileges than the calling thread.
 static bool have_other_rights(void) {
   struct __user_cap_data_struct here[2];
-  // If another caller is restarting the shield's threads, waits until they have started, because they get the
-  // privileges of that caller.
+  // If another caller is restarting the shield's threads, waits at most one second until they have started, because
+  // they get the privileges of that caller.
   cs_own_threads_await_return();
   if (!cs_shim_is_started() || !read_capabilities(0, here)) return false;
   for (int role = 0; role < CS_OWN_ROLES; role++) {

@@ -100,7 +100,8 @@ void cs_caller_wake(void) {
   cs_own_wake(&now.state);
 }
 
-// Posts the call in `now`, and waits until the caller's thread has made it.
+// Posts the call in `now`. Waits without a time limit until the caller's thread has made the call, or until that thread
+// has ended.
 static bool post(void) {
   set_state(POSTED);
   for (;;) {

@@ -49,8 +49,9 @@ static create_function *find_next(void) {
 }
 
 // Finds libc's function while the process has only one thread. A later call of dlsym could wait forever. dlsym takes
-// the loader's lock, and another thread may hold this lock while it waits for the new thread. If the constructor of
-// another library creates a thread before this constructor runs, the first call of pthread_create finds the function.
+// the loader's lock, and another thread may hold this lock while it waits for a thread that it creates. If the
+// constructor of another library creates a thread before this constructor runs, the first call of pthread_create finds
+// the function.
 __attribute__((constructor(101))) static void find_early(void) {
   find_next();
 }

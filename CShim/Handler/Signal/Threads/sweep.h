@@ -19,8 +19,8 @@
 // returned true.
 bool cs_sweep(void) SIGNAL_SAFE;
 
-// Returns whether another thread is sweeping. A crashing thread that needs SIGPROF for the halt waits until the sweep
-// ends, because the sweep also uses SIGPROF.
+// Returns whether another thread is sweeping. A crashing thread that needs SIGPROF for the halt waits at most 1 s until
+// the sweep ends, because the sweep also uses SIGPROF.
 bool cs_sweep_is_under_way(void) SIGNAL_SAFE;
 
 // In a forked child: resets the state that the sweep keeps, so that the child can sweep.
