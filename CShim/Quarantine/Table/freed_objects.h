@@ -31,7 +31,7 @@ extern cs_freed_object cs_freed_objects[CS_FREED_OBJECTS];
 
 #pragma GCC visibility pop
 
-// Returns false if the record belongs to another object, or if a thread is writing it.
+// Returns false if the record belongs to another object, or if a thread is writing the record.
 static inline bool cs_freed_object_read(const cs_freed_object *record, const void *object, cs_slot *ret_slot) {
   // `object` may be any address that the program asks for, even the address CS_SLOT_BUSY.
   if (object == CS_SLOT_BUSY || atomic_load_explicit(&record->object, memory_order_acquire) != object) return false;

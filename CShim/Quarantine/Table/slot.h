@@ -1,4 +1,4 @@
-// The slot of an object in quarantine, which is the quarantine's data about the object. It contains the release record
+// The slot of an object in quarantine. A slot is the quarantine's data about its object, with the release record
 // of the object: the object's address, and the time, the thread and the stack of its last release.
 #ifndef CS_QUARANTINE_SLOT_H
 #define CS_QUARANTINE_SLOT_H

@@ -121,7 +121,7 @@ typedef struct cs_quarantine_hit {
   cs_quarantine_kind kind;
   cs_mode policy;
   uint32_t is_explorer; // whether the object was in the explorer, the part that evicts at random
-  uint32_t has_record;  // whether the object, its age and its free stack are known
+  uint32_t has_record;  // whether the object, its age and the stack of its last release are known
   cs_quarantine_stack use;
   cs_quarantine_stack free;
 } cs_quarantine_hit;

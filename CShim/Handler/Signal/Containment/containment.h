@@ -79,7 +79,7 @@ uint32_t cs_contained_way_of_trap(cs_contained *work, const cs_ring_registers *r
                                   uint32_t *ret_count) SIGNAL_SAFE;
 
 // Determines all fields of the layout except `offset`. Returns NULL, or the reason why this process cannot contain
-// traps. A handler must not call this function.
+// traps. A signal handler must not call this function.
 const char *cs_contained_find(cs_contained_layout *ret_layout);
 
 // The maximum number of threads that are stopped forever, and their current number. Both variables are atomic.

@@ -30,8 +30,8 @@ bool cs_deliver_is_attached(void) SIGNAL_SAFE;
 // record needs the spool file, writes the file again instead.
 void cs_deliver_take_back(void) SIGNAL_SAFE;
 
-// Returns a socket connected to crashd, or -errno. Does not wait. If `is_crash` is true and no descriptor is free, the
-// function closes the reserved descriptor to get a free number.
+// Returns a socket connected to crashd, or -errno. Does not wait for crashd. If `is_crash` is true and no descriptor is
+// free, closes the reserved descriptor, and retries for at most 100 ms.
 int cs_connection_open(bool is_crash) SIGNAL_SAFE;
 
 // Sends the hello with the descriptors of the ring and the images. Returns a negative errno value on failure.
@@ -74,9 +74,9 @@ bool cs_spool_put_bare_ring(int file) SIGNAL_SAFE;
 bool cs_reserve_spend(long result) SIGNAL_SAFE;
 
 // Like cs_reserve_spend(), for system calls that must not fail. Another thread may get the number of the closed
-// descriptor before the caller retries. If the other thread is the shield's connection thread, it soon closes its new
-// descriptor. This function therefore sleeps 1 ms before the caller retries, for at most 100 attempts. `attempt` is the
-// number of earlier attempts.
+// descriptor before the caller retries. If that thread is the shield's connection thread, it soon closes its new
+// descriptor. If no further descriptor can be closed, this function therefore sleeps 1 ms and returns true, in the
+// first 100 attempts. `attempt` is the number of earlier attempts.
 bool cs_reserve_await(long result, int attempt) SIGNAL_SAFE;
 
 #endif
