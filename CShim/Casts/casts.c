@@ -36,8 +36,9 @@ static bool gives(void *target, void *source, const void *source_type, const voi
   is_asking = true;
   const bool is_given = cs_casts_meet(target, source, source_type, target_type, pc);
   is_asking = was_asking;
-  // With the flag TAKE_ON_SUCCESS, the runtime destroys the source of a cast that succeeds. The caller relies on this.
-  // If the cast gets a fallback value instead, the hook destroys the source.
+  // With the flag TAKE_ON_SUCCESS, the runtime destroys the source of a cast that succeeds, and the caller relies on
+  // this destruction. A cast that gets a fallback value succeeds for the caller, but the runtime has not destroyed the
+  // source. The hook therefore destroys it.
   if (is_given && (flags & TAKE_ON_SUCCESS) != 0) cs_casts_destroy(source, source_type);
   return is_given;
 }
@@ -61,8 +62,8 @@ bool cs_casts_cast(void *target, void *source, const void *source_type, const vo
   MUST_JUMP return cast_or_ask(target, source, source_type, target_type, flags);
 }
 
-// Runs before main, when no other thread can write the tables. Only if a library that contains this code is loaded
-// after main has started, other threads exist already.
+// Runs before main, when the process has only one thread and nothing else writes the tables. Other threads exist only
+// if a library that contains this code is loaded after main has started.
 __attribute__((constructor)) static void start(void) {
   static const char name[] = "swift_dynamicCast";
   cs_casts_original = (cs_casts_function *)dlsym(RTLD_DEFAULT, name);

@@ -2,7 +2,7 @@
 // are those of the x86-64 relocations JUMP_SLOT and GLOB_DAT. The loader filled the tables before this code runs.
 //
 // Defining swift_dynamicCast in the program, as allocators define malloc, does not work with a static standard library.
-// In a static standard library, the runtime's own definition is in an archive member. The linker either omits the
+// In a static standard library, an archive member contains the runtime's own definition. The linker either omits the
 // member, or includes it and reports a duplicate symbol.
 #include "cs_platform.h"
 
@@ -120,7 +120,8 @@ const char *cs_casts_write_tables(const char *name, cs_casts_function *function)
   (void)dl_iterate_phdr(visit, &search);
   if (search.has_own) return NULL;
   if (search.is_closed) return "a table of the loader cannot be written";
-  // dlsym found the function, so the runtime exports its functions, but this image does not call it through a table.
+  // dlsym found the function, so the runtime is a shared library. This image, however, does not call the function
+  // through a table.
   return "the Swift runtime is a part of the program (static standard library)";
 }
 

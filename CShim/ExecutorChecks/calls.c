@@ -13,7 +13,8 @@
 // The maximum number of frames between a hook and the program's call. At most four of them belong to the runtime. The
 // limit is higher because hooks that other libraries installed have frames, too.
 #define STEPS 32
-// The maximum number of frames from a check to the function of an earlier check, if that function is still running.
+// The maximum number of frames from a check to the function that made an earlier failing check. That function may still
+// be running.
 #define DEPTH 256
 
 typedef struct search {
@@ -42,7 +43,7 @@ bool cs_calls_image(uintptr_t address, cs_calls_range *ret_range) {
   return dl_iterate_phdr(look_at_image, &search) == 1;
 }
 
-// A position of the unwinder: a frame on this thread's own stack, and the bounds of the stack.
+// The position of the unwinder on this thread's own stack: the current frame, and the bounds of the stack.
 typedef struct walk {
   uintptr_t start;
   uintptr_t end;
@@ -55,8 +56,8 @@ static walk begin(const void *frame) {
   return walk;
 }
 
-// Returns whether both words of the frame (the saved frame pointer and the return address) are on the stack, where this
-// code can read them.
+// Returns whether both words of the frame (the saved frame pointer and the return address) are inside the stack, so
+// that this code can read them.
 static bool is_known(const walk *walk) {
   const uintptr_t at = walk->frame;
   return at >= walk->start && at < walk->end && walk->end - at >= 2 * sizeof(uint64_t) && at % 8 == 0;

@@ -1,4 +1,4 @@
-// The hook that the runtime calls to ask whether an executor is the current one. This code stores its caller's
+// The hook that the runtime calls in order to ask whether an executor is the current one. This code stores its caller's
 // callee-saved registers in a cs_executor_asker, before compiled code changes them.
 #include "cs_platform.h"
 

@@ -30,17 +30,17 @@ __attribute__((swiftcall)) int8_t cs_executor_asked(uintptr_t identity, uintptr_
 int8_t cs_executor_answer(uintptr_t identity, uintptr_t implementation, cs_executor_ask *original,
                           const cs_executor_asker *asker);
 
-// Defined in probe.c: an executor that no task has. When the runtime calls a hook for this executor, the call belongs
-// to a test.
+// Defined in probe.c: an executor that no task has. If the runtime calls a hook for this executor, a test of the hooks
+// (probe.c) caused the call.
 extern const uint64_t cs_executor_probe;
 static inline bool cs_executor_is_probe(uintptr_t identity) {
   return identity == (uintptr_t)&cs_executor_probe;
 }
 void cs_executor_probe_asked(const cs_executor_asker *asker);
 void cs_executor_probe_checked(const void *frame);
-// Tests the hooks after they are set. Returns the obstacle that the test found, or CS_EXECUTOR_WORKS.
+// Tests the hooks after they are installed. Returns the obstacle that the test found, or CS_EXECUTOR_WORKS.
 cs_executor_obstacle cs_executor_test(void);
-// Returns whether the asker's call ends the process if the answer is no.
+// Returns whether the asker (the runtime's function that called the hook) ends the process if the hook answers no.
 bool cs_executor_must_hold(const cs_executor_asker *asker);
 
 // place.c: finds the addresses of the runtime's code. Returns false if the runtime and this code are in one image.
@@ -49,10 +49,10 @@ bool cs_executor_find_runtime(void);
 bool cs_executor_find_call(const void *frame, cs_calls_call *ret_call);
 // Returns a number that identifies the call site.
 uint64_t cs_executor_place(const cs_calls_call *call);
-// Stores that an executor check failed at `call`, and that a hook made the check pass.
+// Stores that an executor check failed at `call`, and that the hook let the check pass.
 void cs_executor_passed(uintptr_t identity, const cs_calls_call *call);
-// Returns whether `call` is a consequence of an earlier failing check that a hook made to pass. This is so if the
-// function with the earlier check is still running and made `call`, directly or through other functions.
+// Returns whether `call` is a consequence of an earlier failing check that the hook let pass. The result is true if the
+// function that contains the earlier check is still running and made `call`, directly or through other functions.
 bool cs_executor_is_consequence(uintptr_t identity, const cs_calls_call *call, const void *frame);
 
 // main_queue.c: returns true if the main actor's check certainly fails on this thread. If the result is false, the

@@ -1,6 +1,6 @@
 // The hooks that the Swift runtime calls for executor checks, before a failing check ends the process. A hook first
-// asks the executor, or the hook that another library installed earlier. The hook then changes the answer only if this
-// answer would end the process.
+// calls the executor's own check, or the hook that another library installed earlier. The hook then changes the
+// resulting answer only if it would end the process.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -20,7 +20,8 @@ typedef __attribute__((swiftcall)) int8_t ask_hook(uintptr_t identity, uintptr_t
 typedef __attribute__((swiftcall)) void check_hook(uintptr_t identity, uintptr_t implementation,
                                                    cs_executor_check *original);
 
-// Variables of the runtime that contain the hooks. The runtime reads them at each check without memory ordering.
+// The runtime's variables in which a library stores its hooks. The runtime reads them at each check without memory
+// ordering.
 extern __attribute__((weak, visibility("default"))) ask_hook *swift_task_isIsolatingCurrentContext_hook;
 extern __attribute__((weak, visibility("default"))) check_hook *swift_task_checkIsolated_hook;
 extern __attribute__((weak, visibility("default"))) const void *swift_getObjectType(uintptr_t object);
@@ -63,8 +64,8 @@ int8_t cs_executor_answer(uintptr_t identity, uintptr_t implementation, cs_execu
   }
   // If this hook answers UNKNOWN, the runtime makes the check by calling swift_task_checkIsolated_hook.
   if (answer != ELSEWHERE || obstacle != CS_EXECUTOR_WORKS) return answer;
-  // The answer stays unchanged if another library has installed its hook after this one. The other hook may handle the
-  // probe differently, so the result of the test may no longer apply.
+  // Another library may install its hook after this one. The answer to the probe then stays unchanged. The later hook
+  // may handle the probe differently, and the result of the test may no longer apply.
   if (!are_ours() || !cs_executor_must_hold(asker)) return answer;
   const bool is_main = swift_task_isMainExecutor(identity, implementation);
   return passes(identity, is_main, &asker->registers[CS_EXECUTOR_REGISTERS - 1]) ? ISOLATED : ELSEWHERE;
@@ -96,8 +97,8 @@ cs_executor_obstacle cs_executor_status(void) {
   return obstacle;
 }
 
-// Sets each hook with an atomic compare-and-exchange, so that a hook which another library sets at the same time is not
-// lost.
+// Installs each hook with an atomic compare-and-exchange. Otherwise, this store could overwrite a hook that another
+// library installs at the same time.
 static void set_hooks(void) {
   previous_ask = __atomic_load_n(&swift_task_isIsolatingCurrentContext_hook, __ATOMIC_ACQUIRE);
   while (!__atomic_compare_exchange_n(&swift_task_isIsolatingCurrentContext_hook, &previous_ask, cs_executor_asked,

@@ -1,7 +1,7 @@
-// Determines whether this thread executes the main queue. Dispatch's only function for this (dispatch_assert_queue)
-// ends the process if the thread does not execute the queue. However, each queue contains the thread ID of the thread
-// that executes it. The offset of this thread ID is the same in all queues. This code finds the offset in a queue that
-// it creates itself.
+// Determines whether this thread executes the main queue. Dispatch's only public function for this check
+// (dispatch_assert_queue) ends the process if the thread does not execute the queue. However, each queue stores the ID
+// of the thread that executes it. The offset of this thread ID is the same in all queues. This code finds the offset in
+// a queue that it creates itself.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -14,8 +14,8 @@
 
 #include "executor_checks.h"
 
-// The search for the thread ID examines this number of 32-bit words at the start of a queue. A queue has more words, so
-// all reads are inside the queue.
+// The search for the thread ID examines this number of 32-bit words at the start of a queue. A queue is larger than
+// this, so all reads are inside the queue.
 #define HALVES 24
 // The mask of the thread ID in its 32-bit word. Dispatch's lock uses the other bits.
 #define NUMBER     UINT32_C(0x3fffffff)
@@ -39,8 +39,8 @@ extern __attribute__((weak, visibility("default"), swiftcall)) type_name swift_g
 static _Atomic int32_t owner_half = NOT_LOOKED;
 // The main executor, once it was identified as Dispatch's main queue; 0: not yet identified.
 static _Atomic uintptr_t dispatch_executor;
-// The process in which this code was loaded. In a forked child, the thread IDs differ from the thread IDs that Dispatch
-// stored in the parent.
+// The process in which this code was loaded. In a forked child, thread IDs differ from the IDs that Dispatch stored in
+// the parent, so the comparison does not work.
 static pid_t process;
 
 typedef struct look {

@@ -17,7 +17,7 @@ static cs_calls_range runtime;
 // not loaded.
 static const void *(*function_of)(const void *address);
 
-// The last failing check on this thread that a hook made to pass.
+// The last failing check on this thread that the hook let pass.
 static __thread struct {
   uintptr_t identity; // 0: none
   cs_calls_call call;
@@ -34,9 +34,9 @@ bool cs_executor_find_call(const void *frame, cs_calls_call *ret_call) {
   return cs_calls_find(frame, &runtime, ret_call);
 }
 
-// `preconditionIsolated` and similar functions are in the runtime. Their call site is the program's call of the
-// runtime. In contrast, one compiled copy of `assumeIsolated` in the program may serve many calls. Similarly, the
-// compiler may insert a check at the start of a function that has many callers. For `assumeIsolated` and for inserted
+// `preconditionIsolated` and similar functions are in the runtime. The call site of these checks is the program's call
+// of the runtime. In contrast, one compiled copy of `assumeIsolated` in the program may serve many calls. The compiler
+// may also insert a check at the start of a function that has many callers. For `assumeIsolated` and for inserted
 // checks, the number that identifies the call site therefore also depends on the return address in the caller.
 uint64_t cs_executor_place(const cs_calls_call *call) {
   if (call->distance > DIRECT) return call->pc;
@@ -60,8 +60,8 @@ static bool is_of_one_function(uint64_t first, uint64_t second) {
 bool cs_executor_is_consequence(uintptr_t identity, const cs_calls_call *call, const void *frame) {
   if (last.identity != identity || function_of == NULL || call->frame == last.call.frame) return false;
   const uint64_t now = cs_calls_still(frame, &last.call);
-  // The frame may now belong to another function that reuses the same stack address. Comparing the functions excludes
-  // this case.
+  // The address of the earlier check's frame may now belong to the frame of another function. The comparison of the two
+  // functions detects this reuse.
   return now != 0 && is_of_one_function(now, last.call.pc);
 }
 

@@ -1,5 +1,6 @@
-// Asks the runtime about an executor that no task has. The answers show whether the runtime calls the hooks, which of
-// its calls end the process, and whether this code finds the program's call.
+// Tests the hooks: asks the runtime whether an executor that no task has (the probe) is the current one. The calls that
+// follow show whether the runtime calls the hooks, which of its calls end the process, and whether this code finds the
+// program's call.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -75,7 +76,8 @@ cs_executor_obstacle cs_executor_test(void) {
   if (!cs_executor_find_runtime()) return CS_EXECUTOR_NO_PLACE;
   seen.questions = 0;
   seen.checks = 0;
-  // The first call has no flag: it does not end the process if the runtime does not call the hooks.
+  // The first call omits the flag MUST_HOLD, so the call does not end the process if the runtime does not call the
+  // hooks.
   if (ask(0) || seen.questions != 1 || seen.checks != 0) return CS_EXECUTOR_NOT_CALLED;
   if (!ask(MUST_HOLD) || seen.questions != 2 || seen.checks != 1) return CS_EXECUTOR_NOT_CALLED;
   if (!swift_task_isCurrentExecutor((uintptr_t)&cs_executor_probe, 0) || seen.checks != 2)

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-// Sets the limit to one more than the largest sampled size. For sizes that are not below the limit, malloc makes only
-// one comparison.
+// Sets the limit to one more than the largest sampled size. If a size is not below the limit, malloc makes only one
+// comparison before it forwards the call.
 static void set_limit(void) {
   uint64_t limit = 0;
   for (uint64_t size = 0; size <= CS_PAGES_OBJECT_LIMIT; size++) {
@@ -37,7 +37,7 @@ cs_page_class *cs_page_class_enter(const void *metadata, uint32_t bytes, const c
   memcpy(class->name, name + from, class->name_bytes);
   class->bytes = bytes;
   class->metadata = (uint64_t)(uintptr_t)metadata;
-  // release: pairs with cs_page_class_with().
+  // release: pairs with the acquire load of cs_page_class_with().
   __atomic_store_n(&cs_page_class_count, index + 1, __ATOMIC_RELEASE);
   return class;
 }

@@ -15,8 +15,8 @@ void *cs_pages_next_malloc(void);
 // Finds the next allocator. The first call of malloc, or a constructor, calls this function.
 void cs_pages_resolve(void);
 
-// should_sample.c: returns whether an allocation of a sampled size gets a slot. This is true for one in cs_page_one_in
-// calls.
+// should_sample.c: returns whether an allocation of a sampled size gets a slot. On average, the result is true for one
+// of cs_page_one_in calls.
 bool cs_page_should_sample(void);
 
 #pragma GCC visibility pop

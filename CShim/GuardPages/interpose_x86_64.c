@@ -1,12 +1,12 @@
-// Interposes malloc, free, realloc and malloc_usable_size. A definition in the executable takes precedence for all
-// callers, including libc's own functions, libstdc++, and a static or dynamic Swift library.
+// Interposes malloc, free, realloc and malloc_usable_size. The executable's definitions of these functions take
+// precedence for all callers, including libc's own functions, libstdc++, and a static or dynamic Swift library.
 //
 // The functions forward to the next definitions in the loader's search order. The next definitions belong to glibc, or
 // to an allocator that was linked or preloaded. Functions that only allocate (calloc, posix_memalign, aligned_alloc,
-// memalign, …) are not interposed, because they need not return slots. libc's reallocarray calls realloc.
+// memalign, …) are not interposed, because sampling is optional for each allocation. libc's reallocarray calls realloc.
 //
-// The first instructions are written in assembly, because a compiler would generate a stack frame for them. Until slots
-// are enabled, malloc executes only three additional instructions, and free five.
+// The first instructions of malloc and free are written in assembly, because a compiler would generate a stack frame
+// for them. Until slots are enabled, malloc executes only three additional instructions, and free five.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -82,7 +82,8 @@ __asm__(".text\n"
             FORWARD_ADDRESS("realloc", "cs_pages_realloc", "cs_pages_next_of_realloc")
                 FORWARD_ADDRESS("malloc_usable_size", "cs_pages_usable_size", "cs_pages_next_of_size"));
 
-// glibc's own functions. They serve the allocations that the loader may make during dlsym.
+// glibc's own functions. While dlsym searches for the next allocator, these functions serve the allocations that the
+// loader may make.
 extern void *__libc_malloc(size_t) __attribute__((weak));
 extern void __libc_free(void *) __attribute__((weak));
 extern void *__libc_realloc(void *, size_t) __attribute__((weak));
@@ -136,8 +137,8 @@ __attribute__((noinline)) static void *allocate(size_t size, uint64_t caller) {
 
 void *cs_pages_malloc(size_t size) {
   malloc_function *const next = cs_pages_next_of_malloc;
-  // This size takes the slow path because it is below cs_pages_limit. If no listed class has this size, it is not
-  // sampled.
+  // The size is below cs_pages_limit, so the call took the slow path. If no listed class has the size, the allocation
+  // is not sampled.
   if (size <= CS_PAGES_OBJECT_LIMIT && __atomic_load_n(&cs_page_sizes[size], __ATOMIC_RELAXED) == 0 && next != NULL)
     return next(size);
   return allocate(size, (uint64_t)(uintptr_t)__builtin_return_address(0));
@@ -162,8 +163,8 @@ static void *move(void *memory, size_t size, uint64_t caller) {
   const uint64_t object = (uint64_t)(uintptr_t)memory;
   uint32_t bytes = 0;
   if (!cs_page_size(object, &bytes)) {
-    // The pointer is invalid: record the invalid free. The new block starts without contents, because there are none to
-    // copy.
+    // The pointer is invalid: record the invalid free. The new block gets no contents, because the invalid pointer
+    // refers to no allocation whose contents could be copied.
     cs_page_deallocate(object, caller);
     return cs_pages_own_malloc(size);
   }

@@ -39,7 +39,7 @@ static const char *foreign_allocator(void) {
 }
 
 const char *cs_pages_unavailable(void) {
-  // All calls in a process write the same name, so a concurrent reader always reads this name.
+  // All calls in a process write the same name, so a concurrent reader always reads the correct characters.
   static char foreign[128];
   if (!cs_pages_interposes) return "a sanitizer replaces malloc, or the processor is not supported";
   cs_pages_resolve();
@@ -67,8 +67,8 @@ static void pool_all(void) {
   }
 }
 
-// Returns the memory of a slot above the configured number to the system. Keeps the fields that describe the slot's
-// freed object.
+// Returns the memory of a slot above the configured number to the system. Keeps the slot's description of its freed
+// object, because a later fault in the page needs it.
 static void retire(uint32_t index) {
   cs_page_slot *const slot = &cs_page_slots[index];
   const uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
@@ -79,8 +79,8 @@ static void retire(uint32_t index) {
   __atomic_store_n(&slot->state, is_closed ? CS_PAGE_FREED : CS_PAGE_IDLE, __ATOMIC_RELEASE);
 }
 
-// Precondition: the caller holds the lock. Other threads may use the pool at the same time. The number of iterations is
-// limited to the number of slots, so the loop ends although slots are put back.
+// Precondition: the caller holds the lock. Other threads may use the pool at the same time. The loop puts usable slots
+// back into the pool. It ends nevertheless, because it runs at most once for each slot.
 static void shrink_pool(void) {
   for (uint32_t count = 0; count < CS_PAGES_SLOT_LIMIT; count++) {
     uint32_t index = 0;
@@ -119,7 +119,7 @@ static void child_after_fork(void) {
   lock = fresh;
   if (cs_page_slots == NULL) return;
   cs_page_pool_clear();
-  // The loop includes the guard page after the last slot that was ever configured.
+  // The loop includes one more guard page than slots: the one after the last slot that was ever configured.
   for (uint32_t index = 0; index <= most_slots; index++) {
     cs_page_slot *const slot = &cs_page_slots[index];
     if (slot->state == CS_PAGE_BUSY) slot->state = CS_PAGE_LOST;
@@ -152,15 +152,15 @@ static bool start(void) {
     if (pages != NULL) munmap(pages, CS_PAGES_MAP_BYTES);
     return false;
   }
-  // Excludes the slots from core dumps. Otherwise, core dumps would be much larger.
+  // Excludes the slots from core dumps. Otherwise, each core dump would contain the whole mapping.
   madvise(pages, CS_PAGES_MAP_BYTES, MADV_DONTDUMP);
   uint64_t frames[CS_PAGES_FRAMES];
   // Unwinds once, because the first unwind makes the loader resolve the functions that unwinding calls. The loader must
   // not resolve them during a malloc, because it may allocate memory itself.
   cs_shim_stack_here(0, frames, CS_PAGES_FRAMES);
   cs_page_slots = slots;
-  // Stores cs_pages_start before cs_pages_bytes, because no address belongs to the slots until cs_pages_bytes is
-  // stored.
+  // Stores cs_pages_start before cs_pages_bytes. As long as cs_pages_bytes is 0, free treats no address as part of a
+  // slot.
   __atomic_store_n(&cs_pages_start, (uint64_t)(uintptr_t)pages, __ATOMIC_RELEASE);
   __atomic_store_n(&cs_pages_bytes, CS_PAGES_MAP_BYTES, __ATOMIC_RELEASE);
   cs_shim_set_fault_function(cs_page_fault);

@@ -10,12 +10,13 @@
 // The sampling state of this thread. The variables need the initial-exec model, because __tls_get_addr may allocate
 // memory.
 static __thread uint32_t countdown __attribute__((tls_model("initial-exec")));
-static __thread uint32_t epoch __attribute__((tls_model("initial-exec"))); // 0: there is no countdown yet
+static __thread uint32_t epoch __attribute__((tls_model("initial-exec"))); // 0: this thread has not started a countdown
 
 static uint64_t seed; // atomic
 
-// Returns a uniform random number from 1 to 2n - 1, where n is `one_in`. Random distances keep the sampling from
-// synchronizing with a periodic allocation pattern.
+// Returns the number of calls until the next sample: a uniform random number from 1 to 2n - 1, where n is `one_in`.
+// With a fixed distance, sampling could synchronize with a periodic allocation pattern, and would then always sample
+// the same call site.
 static uint32_t draw(uint32_t one_in) {
   uint64_t mixed = __atomic_add_fetch(&seed, UINT64_C(0x9E3779B97F4A7C15), __ATOMIC_RELAXED);
   mixed = (mixed ^ mixed >> 30) * UINT64_C(0xBF58476D1CE4E5B9);

@@ -9,8 +9,8 @@
 #include "cs_guards.h"
 
 // With these flags, the runtime's function returns false instead of ending the process. The standard library's
-// `Task.immediate` is inlined into programs and passes the same flags (`flagsMustNotCrash`). Later runtimes must
-// therefore support these flags.
+// `Task.immediate` passes the same flags (`flagsMustNotCrash`) and is inlined into programs. Later runtimes must
+// therefore continue to support these flags.
 #define MUST_NOT_CRASH UINT64_C(0)
 
 __attribute__((weak, swiftcall)) bool swift_task_isCurrentExecutorWithFlags(uintptr_t identity,

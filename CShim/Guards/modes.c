@@ -1,5 +1,5 @@
-// The modes of guards: one byte for each kind of guard, and one for each kind of implicit guard. Operator overrides are
-// in separate bytes, which take precedence.
+// The modes of guards: one byte for each kind of guard, and one for each kind of implicit guard. Separate bytes contain
+// the operator's overrides, which take precedence.
 #include <stdatomic.h>
 
 #include "cs_attach.h"
@@ -65,8 +65,8 @@ uint32_t cs_guard_set_operator_modes(const uint8_t *new_modes, const uint8_t *ne
 
 void cs_guard_sweep(uint32_t round) {
   static const uint8_t nothing[CS_GUARD_KINDS] = {0};
-  // Round 0 means that crashd sets no overrides. All overrides are then removed, also those that an earlier crashd sent
-  // with the number 0.
+  // A round is a set of controls that crashd sends together. Its number 0 means that crashd sets no overrides. For
+  // round 0, all overrides are removed, including those that an earlier crashd sent with the number 0.
   if (round == 0 || atomic_load_explicit(&operator_round, memory_order_relaxed) != round)
     (void)cs_guard_set_operator_modes(nothing, nothing, round);
 }

@@ -8,7 +8,7 @@
 
 struct cs_guard_record {
   _Atomic uint64_t key;      // 0: free
-  _Atomic uint32_t is_ready; // release: everything below is written before it is set
+  _Atomic uint32_t is_ready; // set with a release store after all fields below were written
   _Atomic uint64_t count;
   _Atomic uint64_t unpublished; // the number of occurrences that are not in the ring yet
   cs_guard_copy copy;
@@ -75,8 +75,8 @@ cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count) 
     if (found == 0 && atomic_compare_exchange_strong(&record->key, &found, key)) {
       claim(record, site);
       found = key;
-      // The thread that claims the entry describes it. This thread gets the number 1 even if other threads have already
-      // counted occurrences.
+      // The thread that claims the entry describes it. The claiming thread gets the occurrence number 1 even if other
+      // threads have already counted occurrences.
       atomic_fetch_add(&record->count, 1);
       atomic_fetch_add(&record->unpublished, 1);
       *ret_count = 1;
@@ -85,8 +85,8 @@ cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count) 
     if (found == key) {
       const uint64_t count = atomic_fetch_add(&record->count, 1) + 1;
       atomic_fetch_add(&record->unpublished, 1);
-      // Only the thread that describes the entry may get the number 1. If that thread has not added its occurrence yet,
-      // the count of this thread may be 1, and is replaced by 2.
+      // Only the thread that describes the entry may get the number 1. If the describing thread has not added its
+      // occurrence yet, the count of this thread may be 1, and is replaced by 2.
       *ret_count = count > 1 ? count : 2;
       return record;
     }
@@ -97,7 +97,8 @@ cs_guard_record *cs_guard_count(const cs_guard_site *site, uint64_t *ret_count) 
 }
 
 // Writes "Module/File.swift: " and the reason, cut to the ring's limit. The incident's `word` contains the source line.
-// If there is no file, writes only the reason, and the incident's first frame of the program is the call site.
+// If the call site has no file, writes only the reason. The incident's first frame of the program is then the call
+// site.
 static void fill_subject(cs_ring_incident *incident, const cs_guard_copy *copy) {
   // The file name gets at most half of the space, which leaves the other half for the reason.
   uint32_t at = copy_end(copy->file, copy->file_bytes, incident->subject, CS_RING_SUBJECT_LIMIT_BYTES / 2);
@@ -128,8 +129,8 @@ void cs_guard_describe(cs_guard_record *record, const cs_guard_details *details)
   incident->use_count = copy->frame_count;
   memcpy(incident->use, copy->frames, copy->frame_count * sizeof *copy->frames);
   fill_subject(incident, copy);
-  // Ordering: sequentially consistent with the additions to `unpublished`. Therefore, either the thread that adds
-  // occurrences reads that the record is ready and publishes them, or this thread takes them.
+  // Ordering: sequentially consistent with the additions to `unpublished`. As a result, no occurrence is missed. Either
+  // a thread that adds occurrences reads that the record is complete and publishes them, or this thread takes them.
   atomic_store(&record->is_ready, 1);
 }
 

@@ -8,7 +8,7 @@
 #include "cs_shim.h"
 
 #if defined(__linux__) && !defined(CRASHSHIELD_UNSUPPORTED)
-// The pragma keeps this warning from becoming an error in builds that treat warnings as errors.
+// The pragma prevents an error in builds that treat warnings as errors.
 #pragma clang diagnostic warning "-W#warnings"
 #warning "swift-crash-shield works on x86-64 with glibc only: the crashes of this program are not recorded"
 #endif

@@ -44,7 +44,8 @@ static int look_for_shield(struct dl_phdr_info *info, size_t info_bytes, void *r
   return 0;
 }
 
-// If the program was built with the library, it starts its own shield. A second shield would record everything twice.
+// If the program was built with the shield's library, it starts the shield itself. A second shield would record
+// everything twice.
 static bool program_has_shield(void) {
   bool is_found = false;
   dl_iterate_phdr(look_for_shield, &is_found);

@@ -1,5 +1,5 @@
 // Finds the functions of the Swift runtime in an executable that was linked with -static-stdlib. The executable exports
-// no symbols. Its file has a symbol table that contains them, unless the file is stripped. Sources: System V ABI,
+// no symbols. If the executable's file is not stripped, its symbol table contains the functions. Sources: System V ABI,
 // "Symbol Table"; elf(5).
 #include "cs_platform.h"
 
@@ -17,8 +17,8 @@
 // Sections above this size are not read.
 #define SECTION_LIMIT_BYTES ((uint64_t)1 << 30)
 
-// A copy of a part of the file. The file is not mapped, because reading a mapped file of a network file system may end
-// the process with SIGBUS.
+// A private copy of a part of the file. The file is not mapped, because reading a mapped file of a network file system
+// may end the process with SIGBUS.
 typedef struct copied_bytes {
   void *start; // NULL: the bytes are not in the file
   uint64_t size;
@@ -62,7 +62,7 @@ typedef struct code_ranges {
   uint64_t end;
 } code_ranges;
 
-// The loader reports the executable first, so the search stops after one image.
+// The loader reports the executable first, so the callback stops the iteration after one image.
 static int note_code(struct dl_phdr_info *info, size_t info_bytes, void *ret_code) {
   (void)info_bytes;
   code_ranges *code = ret_code;

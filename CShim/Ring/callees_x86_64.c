@@ -1,6 +1,6 @@
 // Finds functions that have no frame on a recorded stack, because they ended with a tail call. Decodes the call
-// instructions before return addresses. The start of each function comes from the table in .eh_frame_hdr, which the
-// loader has mapped.
+// instructions before return addresses. The table in .eh_frame_hdr, which the loader has mapped, contains the start of
+// each function.
 #include "cs_callees.h"
 #include "cs_platform.h"
 
@@ -13,9 +13,9 @@
 #define CALL_BYTES 5 // the byte E8, and the 32-bit distance from the end of the instruction
 #define CALL       0xE8
 #define VERSION    1
-#define POINTER    0x1B // encoding: four signed bytes, relative to their own address
-#define COUNT      0x03 // encoding: four bytes
-#define TABLE      0x3B // encoding: four signed bytes, relative to the start of the header
+#define POINTER    0x1B // encoding of a pointer: four signed bytes, relative to their own address
+#define COUNT      0x03 // encoding of a number: four bytes
+#define TABLE      0x3B // encoding of a table: four signed bytes, relative to the start of the header
 #define HEADER     12
 #define FDE_BEGIN  8
 #define FDE_LENGTH 12
@@ -32,7 +32,7 @@ static int32_t word_at(uint64_t address) SIGNAL_SAFE {
   return word;
 }
 
-// Returns false if no image contains `pc`, or if the image's tables have other encodings than those above.
+// Returns false if no image contains `pc`, or if the image's tables have other encodings than the three above.
 static bool find(uint64_t pc, function *ret_function) SIGNAL_SAFE {
   struct dl_find_object object;
   if (_dl_find_object((void *)(uintptr_t)pc, &object) != 0 || object.dlfo_eh_frame == NULL) return false;
@@ -40,7 +40,7 @@ static bool find(uint64_t pc, function *ret_function) SIGNAL_SAFE {
   const uint64_t header = (uint64_t)(uintptr_t)bytes;
   if (bytes[0] != VERSION || bytes[1] != POINTER || bytes[2] != COUNT || bytes[3] != TABLE) return false;
   uint32_t from = 0, to = (uint32_t)word_at(header + 8);
-  // Binary search for the last entry that begins at or before `pc`.
+  // A binary search finds the last table entry that begins at or before `pc`.
   while (from < to) {
     const uint32_t middle = from + (to - from) / 2;
     if (header + (uint64_t)(int64_t)word_at(header + HEADER + 8 * (uint64_t)middle) <= pc) {
@@ -53,13 +53,13 @@ static bool find(uint64_t pc, function *ret_function) SIGNAL_SAFE {
   const uint64_t entry = header + HEADER + 8 * (uint64_t)(from - 1);
   const uint64_t start = header + (uint64_t)(int64_t)word_at(entry);
   const uint64_t description = header + (uint64_t)(int64_t)word_at(entry + 4);
-  // The FDE contains the start of the function again, followed by its length.
+  // The FDE contains the start of the function a second time, followed by the length of the function.
   const uint64_t begin = description + FDE_BEGIN;
   if (begin + (uint64_t)(int64_t)word_at(begin) != start) return false;
   *ret_function = (function){
       .start = start,
       .end = start + (uint32_t)word_at(description + FDE_LENGTH),
-      // the loader's name of the executable is empty
+      // the loader's name of the executable is the empty string
       .is_in_executable = object.dlfo_link_map->l_name[0] == 0,
   };
   return pc < ret_function->end;
@@ -82,11 +82,11 @@ bool cs_prologue_is_async(const uint8_t bytes[CS_ASYNC_PROLOGUE_BYTES]) SIGNAL_S
   return memcmp(at, async_prologue, sizeof async_prologue) == 0;
 }
 
-// Finds the function that the call instruction before the return address calls. Returns false if the call goes through
-// a register or a stub.
+// Finds the function that the call instruction before the return address calls. Returns false if the instruction calls
+// through a register or a stub.
 static bool callee_before(uint64_t return_address, function *ret_callee) SIGNAL_SAFE {
   function caller;
-  // The bytes of the call can be read, because they are part of the code of a function.
+  // The bytes of the call instruction can be read, because they are part of the code of a function.
   if (!find(return_address - 1, &caller) || return_address - caller.start < CALL_BYTES) return false;
   const uint64_t call = return_address - CALL_BYTES;
   if (*(const uint8_t *)(uintptr_t)call != CALL) return false;
@@ -106,8 +106,8 @@ uint32_t cs_callees_add(const uint64_t *frames, uint32_t count, bool is_first_ex
   for (uint32_t index = 0; index < count && written < limit; index++) {
     function callee, inner = {0};
     const bool is_exact = is_first_exact && index == 1;
-    // A function of a library is added only if there is enough space for all further frames, because the program's
-    // frames may be among them.
+    // A function of a library is added only if there is enough space for all remaining frames, because these frames may
+    // belong to the program.
     if (index != 0 && callee_before(frames[index], &callee) &&
         (callee.is_in_executable || written + (count - index) < limit) &&
         (!find(frames[index - 1] - !is_exact, &inner) || inner.start != callee.start))

@@ -2,7 +2,7 @@
 #include "crc32c.h"
 #include "cs_ring_access.h"
 
-// Whether the processor has the crc32 instruction; 0: not yet determined. Concurrent threads store the same value.
+// Whether the processor has the crc32 instruction; 0: not determined yet. Concurrent threads store the same value.
 static uint32_t hardware_state;
 enum { HARDWARE_UNKNOWN = 0, HARDWARE_ABSENT = 1, HARDWARE_PRESENT = 2 };
 
@@ -53,7 +53,7 @@ uint32_t cs_crc32c_software(uint32_t crc, const void *bytes, size_t size) SIGNAL
 }
 
 uint32_t cs_ring_crc32c(uint32_t crc, const void *bytes, size_t size) SIGNAL_SAFE {
-  // relaxed: each thread stores the same value, and no other data depends on it.
+  // relaxed: all threads store the same value, and no other data depends on it.
   uint32_t state = __atomic_load_n(&hardware_state, __ATOMIC_RELAXED);
   if (state == HARDWARE_UNKNOWN) {
     state = cs_crc32c_hardware_is_present() ? HARDWARE_PRESENT : HARDWARE_ABSENT;

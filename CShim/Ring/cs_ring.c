@@ -1,4 +1,4 @@
-// Static assertions of the ring's layout. A change of an assertion requires a new CS_RING_VERSION.
+// Static assertions of the ring's layout. A change of one of these assertions requires a new CS_RING_VERSION.
 #include "cs_ring.h"
 #include "cs_attach.h"
 

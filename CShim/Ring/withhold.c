@@ -1,4 +1,4 @@
-// Removes the program's memory from records, for readers that store copies of rings. The handler does not call this
+// For readers that store copies of rings: removes the program's memory from the records. The handler does not call this
 // code.
 #include "cs_platform.h"
 
@@ -31,7 +31,8 @@ void cs_ring_header_withhold(cs_ring_header *header) {
 
 void cs_ring_slot_withhold(cs_ring_slot *slot) {
   cs_ring_record *record = &slot->record;
-  // An invalid length shows that the slot is damaged. Such a slot gets a wrong CRC below, so it stays damaged.
+  // An invalid length shows that the slot is damaged. The CRC that is computed below does not match a damaged slot, so
+  // the slot stays damaged.
   const bool is_whole = record->stack_bytes <= sizeof slot->stack && slot->crc == checksum(slot);
   // Clears the whole arrays, because the unused part of a reused slot may contain data of an earlier crash.
   memset(slot->stack, 0, sizeof slot->stack);

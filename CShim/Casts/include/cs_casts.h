@@ -18,8 +18,8 @@ typedef struct cs_casts_seen {
   uintptr_t flags; // 0: no forced cast
 } cs_casts_seen;
 
-// Begins a test on this thread. During the test, the hook calls CrashShieldCasts even for casts that CrashShieldCasts
-// makes. Returns whether a test was already running on this thread.
+// Begins a test on this thread. During the test, the hook also calls CrashShieldCasts for casts in the code of
+// CrashShieldCasts. Returns whether a test was already running on this thread.
 bool cs_casts_begin_test(void);
 // Ends the test; `goes_on` is the result of cs_casts_begin_test.
 cs_casts_seen cs_casts_end_test(bool goes_on);

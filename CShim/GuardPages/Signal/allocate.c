@@ -12,7 +12,8 @@
 #include "edges.h"
 
 // The maximum number of unusable slots that one allocation removes from the pool before it fails. A slot is unusable if
-// its page stays open after an access, or if its index is above the reduced number of slots.
+// its page or a guard page next to it was made accessible after an invalid access. It is also unusable if its index is
+// not below the configured number.
 #define TRIES 64
 
 // Takes a slot from the pool, and stores the slot's index and previous state. This thread then owns the slot. Returns
@@ -30,8 +31,8 @@ static bool claim(uint32_t *ret_index, uint32_t *ret_state) SIGNAL_SAFE {
       *ret_state = state;
       return true;
     }
-    // The slot was opened or condemned after it was put into the pool, or its index is above the configured number. The
-    // slot leaves the pool.
+    // The slot leaves the pool, because it became unusable after it was put there, or because its index is not below
+    // the configured number of slots.
     __atomic_store_n(&slot->is_pooled, 0, __ATOMIC_RELEASE);
   }
   return false;

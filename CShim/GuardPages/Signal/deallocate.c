@@ -11,19 +11,19 @@
 #include "cs_shim.h"
 #include "edges.h"
 
-// The number of times that a thread checks whether another thread still owns the slot, and the pause between two
-// checks: 500 × 20 µs.
+// If another thread owns a slot, a thread that frees the slot's object waits at most 10 ms: it checks the owner up to
+// 500 times, and sleeps 20 µs between two checks.
 #define WAIT_TRIES    500
 #define WAIT_SLEEP_NS 20000
 
-// Ends the process with a fault at an inaccessible address. If the program had installed a handler for this fault
-// before the shield, that handler may let the process continue.
+// Ends the process with a fault at an inaccessible address. If the program installed a handler for SIGSEGV before the
+// shield started, that handler may let the process continue.
 static void crash(uint64_t address) SIGNAL_SAFE {
   (void)cs_raw_byte(address);
 }
 
-// Returns an address in the trap page, which differs from slot to slot. The incident contains this address, too, so a
-// reader can relate the incident to the crash.
+// Returns an address in the trap page, at which an invalid free ends the process. The address differs from slot to
+// slot. The incident also contains the address, which relates the incident to the crash.
 static uint64_t trap_of(uint32_t index) SIGNAL_SAFE {
   return cs_pages_start + index % CS_PAGES_BYTES;
 }
@@ -103,7 +103,7 @@ static void refuse(uint64_t object, uint32_t index, uint64_t caller) SIGNAL_SAFE
 
 bool cs_page_deallocate(uint64_t object, uint64_t caller) SIGNAL_SAFE {
   const uint64_t offset = object - cs_pages_start;
-  // No slot contains an address in the trap page.
+  // The trap page does not belong to a slot.
   const uint32_t index = offset < CS_PAGES_FIRST_GUARD ? CS_PAGES_SLOT_LIMIT : cs_page_slot_index(object);
   cs_page_slot *slot = index < CS_PAGES_SLOT_LIMIT ? &cs_page_slots[index] : NULL;
   for (int attempt = 0; slot != NULL && attempt < WAIT_TRIES; attempt++) {
@@ -114,8 +114,9 @@ bool cs_page_deallocate(uint64_t object, uint64_t caller) SIGNAL_SAFE {
     }
     if (state != CS_PAGE_LIVE || slot->object != object) break;
     if (!cs_page_swap(&slot->state, CS_PAGE_LIVE, CS_PAGE_BUSY)) continue;
-    // The thread now owns the slot. It compares the address again, because the slot may have been freed and reused
-    // before the exchange of the state. A new object of another size has another address.
+    // The thread now owns the slot. It compares the address again, because another thread may have freed and reused the
+    // slot before this thread took ownership. An object with another size starts at another address, because objects
+    // are at the end of their page.
     if (slot->object == object) {
       release(index, slot, caller);
       return true;

@@ -1,5 +1,5 @@
-// Checks the bytes before and after an allocation in its page. This check is necessary because an invalid write to
-// these bytes does not reach a guard page.
+// Checks the bytes before and after an allocation in its page. The check is necessary because these bytes are in the
+// accessible page, so an invalid write to them causes no fault.
 #ifndef CS_EDGES_H
 #define CS_EDGES_H
 
@@ -15,7 +15,7 @@ static inline uint64_t cs_page_rounded(uint32_t bytes) SIGNAL_SAFE {
 }
 
 // Returns the chunk header that glibc's malloc would write in front of a block of `bytes` bytes. The quarantine reads
-// this header (cs_chunk_bytes).
+// the header to get the size of the block (cs_chunk_bytes).
 static inline uint64_t cs_page_header(uint32_t bytes) SIGNAL_SAFE {
   const uint64_t chunk = (bytes + 8 + CS_PAGE_ALIGNMENT - 1) & ~(CS_PAGE_ALIGNMENT - 1);
   return (chunk < 32 ? 32 : chunk) | 1;
@@ -30,7 +30,8 @@ static inline void cs_page_edges_fill(uint64_t object, uint32_t bytes) SIGNAL_SA
     memory[at] = CS_PAGE_EDGE_BYTE;
 }
 
-// Returns true if one of these bytes was changed, and stores the byte's offset from the start of the object.
+// Returns true if a byte before or after the allocation was changed, and stores the byte's offset from the start of the
+// object.
 static inline bool cs_page_edges_are_trampled(uint64_t object, uint32_t bytes, int64_t *ret_offset) SIGNAL_SAFE {
   const volatile uint64_t *const front = (const volatile uint64_t *)(uintptr_t)object;
   const volatile uint8_t *const memory = (const volatile uint8_t *)(uintptr_t)object;

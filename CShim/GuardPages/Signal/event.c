@@ -10,8 +10,8 @@
 #include "cs_callees.h"
 #include "cs_shim.h"
 
-// The maximum number of attempts to copy a slot while no other thread changes it, and the pause between two attempts:
-// 500 × 20 µs.
+// The limit for copying a slot that another thread is changing: at most 500 attempts with a pause of 20 µs between two
+// attempts.
 #define COPY_TRIES    500
 #define COPY_SLEEP_NS 20000
 
@@ -33,7 +33,7 @@ bool cs_page_copy(uint32_t index, cs_page_slot *ret_copy) SIGNAL_SAFE {
     const uint32_t generation = __atomic_load_n(&slot->generation, __ATOMIC_ACQUIRE);
     if (state != CS_PAGE_BUSY) {
       memcpy(ret_copy, slot, sizeof *ret_copy);
-      // acquire: the copy happens before the second read of the state.
+      // acquire: the copy ends before the second read of the state, which detects a change during the copy.
       __atomic_thread_fence(__ATOMIC_ACQUIRE);
       if (__atomic_load_n(&slot->state, __ATOMIC_RELAXED) == state &&
           __atomic_load_n(&slot->generation, __ATOMIC_RELAXED) == generation && ret_copy->state == state) {
@@ -109,8 +109,8 @@ void cs_page_record(const cs_page_event *event, const cs_page_slot *slot) SIGNAL
   incident.source = CS_RING_INCIDENT_PAGES;
   incident.kind = event->kind;
   incident.mode = event->is_fatal ? CS_MODE_CRASH : CS_MODE_ABSORB;
-  // The ring's key of an incident includes this word. A fatal access therefore gets its own incident, even if an equal
-  // access was absorbed before.
+  // The key by which the ring merges equal incidents includes this word. A fatal access therefore gets its own
+  // incident, even if an equal access that did not end the process was recorded before.
   incident.word = event->is_fatal;
   incident.method = event->is_fatal ? event->fatal_address : event->address;
   incident.address = event->address;

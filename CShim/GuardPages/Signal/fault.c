@@ -5,7 +5,7 @@
 // |--------------------------|---------------------------------------------------------------------------------------|
 // | freed                    | The access is recorded. By the class's policy, the page is opened and the access      |
 // |                          | retried, or the process ends.                                                         |
-// | owned by another thread  | The access is retried after a short pause.                                            |
+// | owned by another thread  | The access is retried after a pause of 0.1 ms.                                        |
 // | accessible meanwhile     | The access is retried at once.                                                        |
 // | guard page               | The access is recorded for the nearer slot, as an overflow or underflow. The policy   |
 // |                          | then applies as for a freed page.                                                     |
@@ -50,7 +50,8 @@ static bool wait_a_moment(void) SIGNAL_SAFE {
 static void make_immortal(const cs_page_slot *slot) SIGNAL_SAFE {
   if (slot->class == 0 || slot->object_bytes < 2 * sizeof(uint64_t)) return;
   volatile uint64_t *const words = (volatile uint64_t *)(uintptr_t)slot->object;
-  // If the page's memory was returned to the system, the words are 0.
+  // If the page's memory was returned to the system, the page contains only zeros, so the metadata pointer is written
+  // again.
   if (words[0] == 0) words[0] = cs_page_classes[slot->class - 1].metadata;
   words[1] = COUNTS_IMMORTAL;
 }
@@ -81,15 +82,15 @@ static bool fault_in_slot(uint32_t index, const fault *fault) SIGNAL_SAFE {
   case CS_PAGE_IDLE:
   case CS_PAGE_OPENED:
   case CS_PAGE_LOST:
-    // Another thread opened the page after the fault, or the program itself has made the page inaccessible.
+    // Either another thread made the page accessible after the fault, or the program itself made the page inaccessible.
     return !cs_access_is_fetch(fault->context) && cs_page_protect(cs_page_of_slot(index), true);
   default:
     return false;
   }
 }
 
-// Returns the slot that an access to the guard page in front of slot `index` probably missed. This is the slot nearer
-// to the address if it was ever used, else the slot on the other side of the guard page.
+// Returns the slot that an access to the guard page in front of slot `index` probably missed. The result is the nearer
+// slot if it was ever used, else the slot on the other side of the guard page.
 static bool neighbour(uint32_t index, const fault *fault, cs_page_slot *ret_copy, bool *ret_is_before) SIGNAL_SAFE {
   const bool is_lower_half = (fault->address & (CS_PAGES_BYTES - 1)) < CS_PAGES_BYTES / 2;
   for (int attempt = 0; attempt < 2; attempt++) {

@@ -31,7 +31,7 @@ typedef enum cs_page_state : uint32_t {
   CS_PAGE_IDLE = 4,      // freed, but not guarded: accessible
   CS_PAGE_OPENED = 5,    // accessed after the free, then made accessible: never used again
   CS_PAGE_CONDEMNED = 6, // a fatal access hit it: inaccessible, never used again
-  CS_PAGE_LOST = 7,      // owned at the fork by a thread that does not exist in this child
+  CS_PAGE_LOST = 7,      // in a forked child: at the fork, a thread of the parent owned the slot
 } cs_page_state;
 
 // The state of the guard page in front of a slot, and of the guard page after the last slot.
@@ -44,7 +44,7 @@ typedef enum cs_page_guard : uint32_t {
 typedef struct cs_page_slot {
   uint32_t state;        // atomic: cs_page_state
   uint32_t guard;        // atomic: cs_page_guard, of the guard page in front of the slot
-  uint32_t generation;   // atomic: grows with each allocation
+  uint32_t generation;   // atomic: incremented at each allocation
   uint32_t is_pooled;    // atomic: whether the slot is in the pool
   uint64_t object;       // the start of the allocation
   uint32_t object_bytes; // the requested size
@@ -72,8 +72,8 @@ typedef struct cs_page_class {
 #pragma GCC visibility push(hidden)
 
 // The values that malloc and free compare first (interpose_x86_64.c). Only sizes below cs_pages_limit may be sampled.
-// Only the cs_pages_bytes bytes from cs_pages_start belong to the slots. Until the next allocator is known, both ranges
-// include all values.
+// Only the cs_pages_bytes bytes from cs_pages_start belong to the slots. Until the allocator that malloc forwards to is
+// known, both ranges include all values, and every call takes the slow path.
 extern uint64_t cs_pages_limit; // atomic
 extern uint64_t cs_pages_start; // atomic
 extern uint64_t cs_pages_bytes; // atomic
@@ -81,11 +81,11 @@ extern uint64_t cs_pages_bytes; // atomic
 // state.c
 extern cs_page_slot *cs_page_slots; // CS_PAGES_SLOT_LIMIT entries, and one for the last guard page; NULL: not started
 extern cs_page_class cs_page_classes[CS_PAGES_CLASS_LIMIT];
-extern uint32_t cs_page_class_count;                     // atomic: release store; the entries below are complete
+extern uint32_t cs_page_class_count;                     // atomic: number of complete entries below; release store
 extern uint8_t cs_page_sizes[CS_PAGES_OBJECT_LIMIT + 1]; // atomic: number of listed classes with this size
 extern uint32_t cs_page_slot_target;    // atomic: slots with this index or a larger one are not in the pool
 extern uint32_t cs_page_one_in;         // atomic
-extern uint32_t cs_page_sampling_epoch; // atomic: grows with each change of one_in
+extern uint32_t cs_page_sampling_epoch; // atomic: incremented at each change of one_in
 extern cs_pages_counts cs_page_counts;  // atomic words
 
 #define CS_PAGES_COUNT(field) __atomic_fetch_add(&cs_page_counts.field, 1, __ATOMIC_RELAXED)
@@ -118,26 +118,26 @@ bool cs_page_protect(uint64_t page, bool is_open) SIGNAL_SAFE;
 // Returns the memory of an inaccessible page to the system.
 void cs_page_drop(uint64_t page) SIGNAL_SAFE;
 
-// Returns 1 + the index of the listed class that has this metadata and this object size, or 0 if there is no such
-// class.
+// Returns 1 + the index of the listed class that has this metadata and this object size, or 0 if no class matches.
 uint32_t cs_page_class_with(uint64_t metadata, uint32_t bytes) SIGNAL_SAFE;
 
 // pool.c: the queue of free slots, first in, first out.
 void cs_page_pool_clear(void) SIGNAL_SAFE;
-// Returns false if another thread is changing the entry. Also returns false if the queue is full. This cannot happen,
-// because the queue has more entries than there are slots.
+// Puts a slot into the pool. Returns false if another thread is changing the same queue entry. Also returns false if
+// the queue is full, which cannot happen, because the queue has more entries than there are slots.
 bool cs_page_pool_put(uint32_t index) SIGNAL_SAFE;
-// Returns false if the queue is empty, or if another thread is changing the entry.
+// Takes a slot from the pool. Returns false if the pool is empty, or if another thread is changing the same queue
+// entry.
 bool cs_page_pool_take(uint32_t *ret_index) SIGNAL_SAFE;
 
 // allocate.c: allocates `bytes` bytes in a slot. Returns the address, or 0 if there is no slot. `caller` is the return
 // address of malloc.
 uint64_t cs_page_allocate(uint32_t bytes, uint64_t caller) SIGNAL_SAFE;
 
-// deallocate.c: frees an address inside the slots. Records an invalid free and returns false. The process then
-// continues unless the policy is fatal.
+// deallocate.c: frees an address inside the slots. Records an invalid free and returns false. If the policy is fatal,
+// ends the process instead of returning.
 bool cs_page_deallocate(uint64_t object, uint64_t caller) SIGNAL_SAFE;
-// Returns whether a guard page next to the slot is accessible. If one is, the slot is not used again.
+// Returns whether a guard page next to the slot is accessible. A slot with an accessible guard page is not used again.
 bool cs_page_is_spent(uint32_t index) SIGNAL_SAFE;
 // Stores the size of the live allocation that starts at the address. Returns false if no live allocation starts there.
 bool cs_page_size(uint64_t object, uint32_t *ret_bytes) SIGNAL_SAFE;
@@ -149,9 +149,9 @@ typedef struct cs_page_event {
   const void *context;    // the signal's context; NULL: the stack of the calling thread is recorded
   uint64_t caller;        // return address of free
   bool is_fatal;          // whether the event ends the process
-  uint64_t fatal_address; // the fault address of the crash that then ends the process
+  uint64_t fatal_address; // if `is_fatal`: the fault address of the crash
 } cs_page_event;
-// Copies a slot in a consistent state. Returns false if other threads keep changing the slot.
+// Copies a slot in a consistent state. Returns false if another thread was changing the slot at every attempt.
 bool cs_page_copy(uint32_t index, cs_page_slot *ret_copy) SIGNAL_SAFE;
 // Records the event, an invalid access to the memory that `slot` describes. `slot` is a copy, or a slot that the caller
 // owns; NULL if the memory is unknown.
@@ -161,7 +161,7 @@ cs_mode cs_page_policy(const cs_page_slot *slot) SIGNAL_SAFE;
 extern cs_ring_incident cs_page_incidents[CS_PAGES_INCIDENT_LIMIT]; // sequence: atomic, 1 when complete
 extern uint64_t cs_page_incidents_lost;                             // atomic
 
-// fault.c: the first-chance handler.
+// fault.c: receives each fault before the crash handler treats it as a crash.
 bool cs_page_fault(int signal, const void *information, void *context) SIGNAL_SAFE;
 
 #pragma GCC visibility pop

@@ -1,6 +1,7 @@
-// The queue of free slots, implemented as Vyukov's bounded queue. The turn of each entry shows whether the entry is to
-// be filled or emptied next. A thread that stops in the middle of an operation does not block other threads. The other
-// threads then find no slot, and their allocations go to the next allocator.
+// The queue of free slots, implemented as Vyukov's bounded queue. Each queue entry has a number (`turn`), which shows
+// whether the entry is to be filled or emptied next. A thread that stops in the middle of an operation does not block
+// other threads. If its entry is the next one, the other threads find no slot, and their allocations go to the next
+// allocator.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -12,7 +13,7 @@
 _Static_assert(PLACES > CS_PAGES_SLOT_LIMIT, "each slot has an entry");
 
 typedef struct place {
-  // PLACES × the number of times that this entry was filled and emptied; plus 1 while the entry is filled.
+  // PLACES × the number of times that this queue entry was filled and emptied, plus 1 while the entry is filled.
   uint64_t turn; // atomic
   uint32_t index;
   uint32_t reserved;
@@ -28,8 +29,8 @@ void cs_page_pool_clear(void) SIGNAL_SAFE {
   head = tail = 0;
 }
 
-// Returns the turn at which the entry of `ticket` can be filled. The entry can be emptied at the next turn, which is
-// one more.
+// Returns the turn at which the entry of `ticket` can be filled. After it was filled, the entry can be emptied at the
+// turn with the next higher number.
 static uint64_t turn_of(uint64_t ticket) SIGNAL_SAFE {
   return ticket / PLACES * PLACES;
 }
@@ -48,7 +49,7 @@ bool cs_page_pool_put(uint32_t index) SIGNAL_SAFE {
     }
     if (turn < turn_of(ticket) || turn == turn_of(ticket) + 1) {
       const uint64_t now = __atomic_load_n(&tail, __ATOMIC_RELAXED);
-      if (now == ticket) return false; // full
+      if (now == ticket) return false; // the queue is full
       ticket = now;
       continue;
     }
@@ -69,7 +70,7 @@ bool cs_page_pool_take(uint32_t *ret_index) SIGNAL_SAFE {
       __atomic_store_n(&at->turn, turn_of(ticket) + PLACES, __ATOMIC_RELEASE);
       return true;
     }
-    if (turn <= turn_of(ticket)) return false; // empty, or being filled
+    if (turn <= turn_of(ticket)) return false; // the queue is empty, or another thread is filling the entry
     ticket = __atomic_load_n(&head, __ATOMIC_RELAXED);
   }
   return false;

@@ -9,7 +9,7 @@
 #include "../../Handler/Signal/Kernel/system_call.h"
 
 uint64_t cs_pages_start;
-// These maximum values send all calls to the slow path until the next allocator is known.
+// Until the next allocator is known, these maximum values send every call of malloc and free to the slow path.
 uint64_t cs_pages_limit = UINT64_MAX;
 uint64_t cs_pages_bytes = UINT64_MAX;
 

@@ -29,24 +29,24 @@ typedef enum cs_pages_error : uint32_t {
 // change from call to call.
 const char *cs_pages_unavailable(void);
 
-// Samples the objects of a class: objects of `bytes` bytes whose first word is `metadata`. Cuts `name` if it is too
-// long. The first call maps the slots. A second call for the same class changes its policy.
+// Samples the objects of a class: objects of `bytes` bytes whose first word is `metadata`. If `name` is too long, keeps
+// its end. The first call maps the slots. A second call for the same class changes its policy.
 cs_pages_error cs_pages_list(const void *metadata, uint32_t bytes, uint32_t alignment, const char *name,
                              uint32_t name_bytes, cs_mode policy);
 // Stops sampling the class. Returns false if the class was not listed. Live objects stay in their slots.
 bool cs_pages_unlist(const void *metadata);
 
-// Sets the number of slots, and the sample rate of allocations of a listed size. Reducing the number of slots returns
-// the memory of the removed slots at once, except that of live objects.
+// Sets the number of slots, and the sample rate of allocations of a listed size. If the number of slots is reduced, the
+// memory of the removed slots returns to the system at once, except the memory of live objects.
 void cs_pages_configure(uint32_t slots, uint32_t one_in);
 
 typedef struct cs_pages_counts {
   uint32_t slots; // the configured maximum
   uint32_t one_in;
   uint64_t allocated; // allocations that got a slot
-  uint64_t guarded;   // objects of listed classes whose page was made inaccessible when they were freed
-  uint64_t others;    // freed allocations in slots that were not objects of listed classes
-  uint64_t no_slot;   // allocations that were sampled, but found no free slot
+  uint64_t guarded;   // objects of listed classes whose pages became inaccessible at their deallocation
+  uint64_t others;    // freed allocations that had a slot, but were not objects of listed classes
+  uint64_t no_slot;   // sampled allocations that found no free slot
   uint64_t no_page;   // allocations or frees for which the system refused to change the page's protection
   uint64_t unarmed;   // freed objects that were not guarded, because SIGSEGV had another handler than the shield's
   uint64_t incidents;
@@ -56,7 +56,7 @@ typedef struct cs_pages_counts {
 void cs_pages_count(cs_pages_counts *ret_counts);
 
 // Copies the incident at an index. Returns false if the index is past the last incident. The ring contains the same
-// incidents.
+// incidents, which crashd reads from there.
 bool cs_pages_incident_at(uint32_t index, cs_ring_incident *ret_incident);
 uint64_t cs_pages_incidents_lost(void);
 

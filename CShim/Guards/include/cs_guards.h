@@ -13,7 +13,8 @@
 #define CS_GUARD_SITES      1024 // the maximum number of records
 #define CS_GUARD_FILE_BYTES 96   // maximum length of "Module/File.swift"; of a longer name, only the end is kept
 
-// The kind whose faults the ring contains as use-after-free incidents with the class, and not as guard incidents.
+// The kind of guard whose faults are recorded in the ring as use-after-free incidents with the class. The faults of all
+// other kinds are recorded as guard incidents.
 #define CS_GUARD_KIND_HANDLE 24
 
 // The source location of a guard. The file name is UTF-8 without a terminator. The functions read the file name only
@@ -29,7 +30,7 @@ typedef struct cs_guard_site {
 
 // The details of the first fault of a kind at a call site.
 typedef struct cs_guard_details {
-  const uint8_t *reason; // UTF-8 without a terminator; the ring stores it after the file name and cuts it to fit
+  const uint8_t *reason; // UTF-8 without a terminator; stored in the ring after the file name, and cut to fit
   uint32_t reason_bytes;
   cs_mode mode;
   int32_t thread;
@@ -67,14 +68,15 @@ void cs_guard_set_implicit_mode(uint32_t kind, cs_mode mode);
 // contains CS_GUARD_KINDS elements, one cs_control_guard for each kind. Returns the number of modes that the arrays
 // set. Only the shield's own thread calls this function.
 uint32_t cs_guard_set_operator_modes(const uint8_t *modes, const uint8_t *implicit_modes, uint32_t round);
-// Removes the overrides of all rounds other than `round`, because crashd did not send them again.
+// Removes the overrides that do not belong to `round` (the number of crashd's current set of controls, cs_attach.h),
+// because crashd did not send them again.
 void cs_guard_sweep(uint32_t round);
 
-// The number that the test of implicit guards on this thread uses as the source line; 0 outside of a test. Implicit
-// guards have no source line.
+// The number that a running test of implicit guards uses as the source line on this thread; 0 outside of a test.
+// Implicit guards have no source line.
 uint64_t cs_guard_probe_line(void);
 void cs_guard_set_probe_line(uint64_t line);
-// The call site of the last fault that this thread detected in a test.
+// The call site of the last fault that this thread detected during a test of the guards.
 uint64_t cs_guard_probe_pc(void);
 void cs_guard_set_probe_pc(uint64_t pc);
 
@@ -85,7 +87,7 @@ void cs_guard_describe(cs_guard_record *record, const cs_guard_details *details)
 // Returns the number of faults that were dropped because the table was full.
 uint64_t cs_guard_lost(void);
 
-// Takes the occurrences of a described record that are not yet published in the ring. Returns their number, and stores
+// Takes the occurrences of a complete record that are not yet published in the ring. Returns their number, and stores
 // the incident. If the number is above 0, the caller must publish the occurrences or give them back.
 uint64_t cs_guard_take_unpublished(cs_guard_record *record, const cs_ring_incident **ret_incident);
 void cs_guard_give_back(cs_guard_record *record, uint64_t times);
@@ -100,7 +102,8 @@ void cs_guard_read(const cs_guard_record *record, cs_guard_copy *ret_copy);
 bool cs_guard_enter_observer(void);
 void cs_guard_leave_observer(void);
 
-// Returns the innermost queue whose body this thread runs, as cs_guard_set_entered stored it, or NULL if there is none.
+// Returns the innermost dispatch queue whose guarded work this thread runs, as cs_guard_set_entered stored it, or NULL
+// if there is none.
 const void *cs_guard_entered(void);
 void cs_guard_set_entered(const void *entered);
 

@@ -52,9 +52,10 @@ bool cs_environment_asks_for_backtracer(void);
 // Sets the paths in cs_process. The name of the spool file contains the ring's ID.
 void cs_environment_apply(const cs_environment *environment);
 
-// Sets how much memory a record contains, as the program chose (cs_ring_memory_mode).
+// Sets how much memory of the program a crash record contains, as the program chose (cs_ring_memory_mode).
 void cs_memory_mode_choose(uint32_t mode);
-// Applies crashd's request to withhold memory: records contain no memory until crashd sends a sweep with another round.
+// Applies crashd's request to withhold memory. Records then contain no memory until crashd sends a CS_CONTROL_SWEEP
+// with another round. The round numbers the set of controls that crashd sends together.
 void cs_memory_mode_withhold(uint32_t round);
 void cs_memory_mode_sweep(uint32_t round);
 
@@ -74,14 +75,15 @@ void cs_images_inherit(const cs_ring *parent);
 // Finds the buffers in which the Swift runtime and libc store their error messages.
 void cs_texts_find(void);
 
-// Finds the current-task variable of the Swift runtime and the upper end of the first thread's stack.
+// Finds two addresses that the handler needs: the runtime's variable for the current task, and the upper end of the
+// first thread's stack.
 void cs_places_find(void);
 
 // Determines how a freed heap block differs from a block in use, and writes the result into the ring's header.
 void cs_heap_describe(cs_ring_header *header);
 
-// Unwinds once. As a result, the loader has bound the functions that the handler calls, and the pages that the handler
-// reads are in memory.
+// Unwinds once. This call makes the loader bind the functions that the handler calls, and brings the pages that the
+// handler reads into memory.
 void cs_warm_up(void);
 
 cs_shim_error cs_handlers_install(cs_shim_failure *ret_failure);
@@ -94,14 +96,14 @@ typedef struct cs_own_thread {
   const char *name;
   size_t stack_bytes; // 0: the default size
   cs_own_role role;
-  sigset_t starters; // the signals that were blocked in the thread that first started this one
+  sigset_t starters; // the signals that were blocked in the thread that called for the first start of this thread
   int starters_pid;  // the process in which this thread was first started; 0: none
   sigset_t mask;     // the signals that this thread blocks
   uint32_t is_ready; // atomic, a futex
 } cs_own_thread;
 
-// Starts the thread. The thread blocks all signals from its first instruction. It does not block SIGPROF if Swift's
-// backtracer needs this signal.
+// Starts the thread. The thread blocks all signals from its first instruction. However, SIGPROF is not blocked if
+// Swift's backtracer needs this signal.
 cs_shim_error cs_own_thread_start(cs_own_thread *thread, cs_shim_failure *ret_failure);
 // Returns true if no thread has this role, or if the thread with this role has left the process.
 bool cs_own_thread_has_ended(cs_own_role role);
@@ -111,41 +113,43 @@ void cs_own_wake(const uint32_t *word);
 
 // Starts the watchdog, a thread that sleeps until a thread crashes and then supervises the handler (watchdog.h).
 cs_shim_error cs_watchdog_start(cs_shim_failure *ret_failure);
-// Starts the watchdog again after a dismissal.
+// Starts the watchdog again after a dismissal (after the shield's threads were asked to end).
 cs_shim_error cs_watchdog_restart(cs_shim_failure *ret_failure);
-// Returns whether this process inherited the watchdog's state at a fork that did not run the fork handlers.
+// Returns whether this process inherited the watchdog's state at a fork that did not run the fork handlers, for example
+// a raw fork system call.
 bool cs_watchdog_is_inherited(void);
 // Resets the watchdog's state, which a forked child inherits.
 void cs_watchdog_forget(void);
 
-// Starts the thread that keeps the connection to crashd. While it is attached, the thread makes system calls only for
-// messages and incidents.
+// Starts the thread that keeps the connection to crashd. While the process is attached to crashd, the thread makes
+// system calls only for messages and incidents.
 cs_shim_error cs_attach_client_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure);
 // Starts the thread again after a dismissal. The thread continues with the existing connection.
 cs_shim_error cs_attach_client_restart(cs_shim_failure *ret_failure);
 
 // Ends the shield's threads before a call that fails in a process with several threads, or that libc makes in every
-// thread (privileges.c). cs_own_threads_return() restarts them. Returns false if there are no threads, or if they
-// cannot be ended now. In this case, cs_own_threads_return() must not be called. `waits`: whether to wait while another
-// thread makes a call of this kind. If `waits` is false and another thread makes such a call, the function returns
-// false. The kernel then refuses the caller's call.
+// thread (privileges.c). cs_own_threads_return() restarts them. Returns false if the shield has no threads, or if they
+// cannot be ended now. In this case, cs_own_threads_return() must not be called. `waits`: whether to wait, at most one
+// second, while another thread is making a call of this kind. If `waits` is false and another thread makes a call of
+// this kind, the function returns false. The shield's threads then keep running, and the kernel refuses the call that
+// the caller wants to make.
 bool cs_own_threads_step_aside(bool waits);
-// Waits until no thread makes a call of this kind, at most one second.
+// Waits at most one second until no other thread is making a call for which the shield's threads are ended.
 void cs_own_threads_await_return(void);
 void cs_own_threads_return(void);
-// In a forked child: resets the state of these functions.
+// In a forked child: resets the state of the functions that end and restart the threads.
 void cs_own_threads_forget(void);
 
-// Tries once to connect to crashd, and does not wait for an answer. If the process crashes soon after the start, it
-// then already has a connection.
+// Tries once to connect to crashd, and does not wait for an answer. If the process crashes soon after the start, the
+// crash handler can then use this connection.
 void cs_attach_client_connect(void);
 
 // Sleeps for the duration, even if signals arrive.
 void cs_attach_client_pause(uint64_t duration_ns);
 
 void cs_annotations_reset(void);
-// Sets an annotation at the start of the shield. Later, the program cannot change it. The string `key` must stay valid
-// forever.
+// Sets an annotation at the start of the shield. The program cannot change this annotation later. The string `key` must
+// stay valid forever.
 void cs_annotations_fix(const char *key, const char *value);
 // Copies the annotations of the parent's ring.
 void cs_annotations_inherit(const cs_ring *parent);

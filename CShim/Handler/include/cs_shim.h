@@ -1,5 +1,5 @@
 // The interface of the crash capture in the program's process: start, annotations, breadcrumbs. All other code of the
-// capture runs in signal handlers and in the shield's own threads.
+// capture runs in signal handlers or on the shield's own threads.
 #ifndef CS_SHIM_H
 #define CS_SHIM_H
 
@@ -22,7 +22,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_unwind_stop : uint32_t
 
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_status : uint32_t {
   CS_SHIM_STATUS_ATTACHED = 0,    // crashd has the ring
-  CS_SHIM_STATUS_UNREACHABLE = 1, // no crashd is reachable: crashes go to the spool; the idle thread retries
+  CS_SHIM_STATUS_UNREACHABLE = 1, // no crashd is reachable: crashes go to the spool; the shield retries
   CS_SHIM_STATUS_REFUSED = 2,     // crashd refused the process and there is no retry; `text` contains the reason
 } cs_shim_status;
 
@@ -35,11 +35,11 @@ typedef enum __attribute__((enum_extensibility(open))) cs_shim_error : uint32_t 
   CS_SHIM_UNSUPPORTED = 5,  // the platform is not Linux on x86-64 with glibc
 } cs_shim_error;
 
-// The program's status callback. It is called once for each change of the connection, on a thread of the shield. `text`
-// is valid only during the call.
+// The program's callback for changes of the connection to crashd. The shield calls it once for each change, on one of
+// its own threads. The string `text` is valid only during the call.
 typedef void (*cs_shim_status_function)(void *context, cs_shim_status status, const char *text);
 
-// The memory contents that a report includes: the stack, and the memory near the addresses in registers.
+// The contents of memory that a crash report includes: the stack, and the memory near the addresses in registers.
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_memory : uint32_t {
   CS_SHIM_MEMORY_DEFAULT = 0, // CRASHSHIELD_MEMORY (none, scrubbed, full) if it is set, else scrubbed
   CS_SHIM_MEMORY_NONE = 1,
@@ -63,21 +63,21 @@ typedef struct cs_shim_control {
   char name[CS_CONTROL_NAME_LIMIT_BYTES + 1];   // the class's name; for a last crash: its diagnosis
 } cs_shim_control;
 
-// The program's control callback. It is called on a thread of the shield for each message. If crashd accepts the
-// process and requests nothing, the callback is called once, with a sweep of round 0. Returns the result of the
-// message. Stores in `ret_count` the number of classes or guard kinds that the message changed.
+// The program's callback for control messages. The shield calls it for each message, on one of its own threads. If
+// crashd requests nothing, the callback gets one CS_CONTROL_SWEEP of round 0, which revokes earlier controls. Returns
+// the result to send to crashd. Stores in `ret_count` how many classes or guard kinds the message changed.
 typedef cs_control_result (*cs_shim_control_function)(const cs_shim_control *control, uint32_t *ret_count);
 
-// Determines whether crashd may change settings in the process.
+// Whether crashd may change settings in the process.
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_remote : uint32_t {
   CS_SHIM_REMOTE_DEFAULT = 0, // CRASHSHIELD_CONTROL=0 forbids changes; otherwise, they are allowed
   CS_SHIM_REMOTE_ALLOWED = 1,
   CS_SHIM_REMOTE_FORBIDDEN = 2,
 } cs_shim_remote;
 
-// If a field is NULL or empty, the environment variable determines the value. If this variable is not set, the default
-// applies. For `name`, the environment variable takes precedence, because a deployment sets it. CRASHSHIELD_DISABLE
-// also takes precedence. For all other settings, a value in this structure takes precedence over the environment.
+// If a field is NULL or empty, the environment variable determines the value, or the default if the variable is not
+// set. For `name`, the environment variable takes precedence, because a deployment sets it. CRASHSHIELD_DISABLE also
+// takes precedence. For all other settings, a value in this structure takes precedence over the environment.
 // CRASHSHIELD_RELEASE and CRASHSHIELD_ENVIRONMENT set annotations that the program cannot change later.
 typedef struct cs_shim_configuration {
   const char *socket_path;     // CRASHSHIELD_SOCKET, else /run/crashd/attach, else $XDG_RUNTIME_DIR/crashd/attach
@@ -96,21 +96,21 @@ typedef struct cs_shim_failure {
   char what[124]; // the argument or the system call that failed
 } cs_shim_failure;
 
-// Creates the ring, installs the handlers and starts the idle thread. Thread-safe. It takes effect once in a process.
+// Creates the ring, installs the handlers and starts the shield's threads. Thread-safe. Takes effect once in a process.
 cs_shim_error cs_shim_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure);
 
 // In a forked child: starts the shield with the parent's configuration and annotations, but without the parent's status
-// callback. It does not call the loader, because another thread of the parent may have held the loader's lock at the
-// fork.
+// callback. The function does not call the loader, because another thread of the parent may have held the loader's lock
+// at the fork.
 cs_shim_error cs_shim_start_in_forked_child(cs_shim_failure *ret_failure);
 
-// Sets an annotation, which is a value with a key. An empty value removes the key. Returns false if the table is full
-// or if the environment sets the key. A key or value that is too long is cut at a UTF-8 boundary and stored, and the
-// result is false in this case, too. Any thread may call this, but a signal handler may not.
+// Sets an annotation, which is a value with a key. An empty value removes the key. Returns false if the table is full,
+// or if an environment variable sets the key. A key or value that is too long is cut at a UTF-8 boundary and stored. In
+// this case, the result is also false. Any thread may call this function, but a signal handler may not.
 bool cs_shim_annotate(const char *key, size_t key_bytes, const char *value, size_t value_bytes);
 
-// Adds a line to the ring of breadcrumbs. The line replaces the oldest one if the ring is full. A line that is too long
-// is cut at a UTF-8 boundary. Lock-free. Any thread may call this.
+// Adds a line of text to the breadcrumbs in the ring. If there is no free entry, the line replaces the oldest one. A
+// line that is too long is cut at a UTF-8 boundary. Lock-free. Any thread may call this function.
 void cs_shim_breadcrumb(const char *text, size_t text_bytes);
 
 typedef struct cs_shim_text {
@@ -122,74 +122,74 @@ typedef struct cs_shim_text {
 // and a value. Each of these strings ends with a NUL. Pairs that do not fit are dropped.
 void cs_shim_breadcrumb_with(cs_shim_text message, cs_ring_level level, cs_shim_text category, cs_shim_text metadata);
 
-// Records an incident of a component of the shield. The fields of the incident from `address` on describe it. If an
-// equal incident was recorded before, only its count is increased. Incidents and repetitions wake crashd at most four
-// times a second. Lock-free. Any thread and any signal handler may call this. It has no effect before the start.
+// Records an incident of a component of the shield in the ring. The component fills the fields of `incident` from
+// `address` on. If an equal incident was recorded before, only its count is increased. Incidents and repetitions wake
+// crashd at most four times a second. Lock-free. Any thread and any signal handler may call this function. The function
+// has no effect before the start of the shield.
 void cs_shim_incident(const cs_ring_incident *incident) SIGNAL_SAFE;
 // Records `times` occurrences of an incident. Incidents that have the same key share one entry of the ring, unless the
-// key is 0. Returns false before the start, because nothing is recorded then.
+// key is 0. Returns false before the start of the shield, because nothing is recorded then.
 bool cs_shim_incident_times(const cs_ring_incident *incident, uint64_t times) SIGNAL_SAFE;
 
 // Copies the incident at an index of the ring, below CS_RING_INCIDENT_LIMIT. Returns false if the entry is unused. Also
-// returns false if the incident belongs to a crash, even if the process survived the crash. Any thread may call this.
+// returns false if the incident is part of a crash report, even if the process survived. Any thread may call this.
 bool cs_shim_incident_at(uint32_t index, cs_ring_incident *ret_incident);
 // Starts a thread that calls `deliver` after incidents were recorded, at most four times a second. Returns false if the
-// thread cannot be created. Call this only once in a process.
+// thread cannot be created. The function may be called only once in a process.
 bool cs_shim_incidents_follow(void (*deliver)(void));
-// Returns the number of occurrences that are lost because the ring had no free entry.
+// Returns the number of occurrences of incidents that are lost because the ring had no free entry.
 uint64_t cs_shim_incidents_lost(void);
 
-// A first-chance handler for faults. It receives the fault's `siginfo_t` and `ucontext_t`. Returns true if it repaired
-// the fault. The thread then continues.
+// A hook that receives faults before the shield treats them as crashes. The hook receives the fault's `siginfo_t` and
+// `ucontext_t`. Returns true if the hook repaired the fault. The thread then executes the faulting instruction again.
 typedef bool cs_shim_fault_function(int signal, const void *information, void *context) SIGNAL_SAFE;
 
-// Sets the first-chance handler. It also applies to forked children. Only one handler is set at a time. NULL removes
-// it.
+// Sets the hook for faults, which stays set in forked children. Only one hook is set at a time. NULL removes the hook.
 void cs_shim_set_fault_function(cs_shim_fault_function *function);
 
-// A hook that reads the record of a crash before the record is committed. It may add incidents.
+// A hook that reads the record of a crash before the handler commits the record. The hook may add incidents.
 typedef void cs_shim_record_function(const cs_ring_record *record) SIGNAL_SAFE;
 
-// Sets the hook that is called for each crash. Only one hook is set at a time. NULL removes it.
+// Sets the hook that is called for each crash record. Only one hook is set at a time. NULL removes the hook.
 void cs_shim_set_record_function(cs_shim_record_function *function);
 
-// Returns whether our handler is installed for SIGSEGV.
+// Returns whether the shield's handler is installed for SIGSEGV.
 bool cs_shim_handles_faults(void) SIGNAL_SAFE;
 
-// Stores the return addresses of the caller's stack, beginning with the innermost frame. The list begins with the
-// return address `first`. If no frame has this return address, it begins with the caller. Returns the number of stored
-// addresses, at most `limit` and CS_RING_INCIDENT_FRAME_LIMIT. Returns 0 if too many threads call this function at the
-// same time. Takes one or two microseconds and no lock.
+// Stores the return addresses on the stack of the calling thread, beginning with the innermost frame. The list begins
+// with the return address `first`. If no frame has this return address, the list begins with the caller. Returns the
+// number of stored addresses, at most `limit` and CS_RING_INCIDENT_FRAME_LIMIT. Returns 0 if too many threads call this
+// function at the same time. The function takes one or two microseconds, and takes no lock.
 size_t cs_shim_stack_here(uint64_t first, uint64_t *ret_pcs, size_t limit) SIGNAL_SAFE;
 
-// Stores the stack of the thread that a signal interrupted. `context` is the handler's `ucontext_t`. The first address
-// is that of the interrupted instruction.
+// Stores the stack of the thread that a signal interrupted. `context` is the handler's `ucontext_t`. The first stored
+// address is that of the interrupted instruction.
 size_t cs_shim_stack_of(const void *context, uint64_t *ret_pcs, size_t limit) SIGNAL_SAFE;
 
 // The way in which contained work ended.
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_contained_end : uint32_t {
-  CS_SHIM_CONTAINED_FINISHED = 1, // its thread has ended
-  CS_SHIM_CONTAINED_TRAPPED = 2,  // its thread has trapped; it is stopped forever and releases nothing
+  CS_SHIM_CONTAINED_FINISHED = 1, // the thread of the work has ended
+  CS_SHIM_CONTAINED_TRAPPED = 2,  // the thread of the work has trapped; it is stopped forever and releases nothing
   CS_SHIM_CONTAINED_NO_THREAD = 3,
 } cs_shim_contained_end;
 
-// The default maximum number of threads that are stopped forever.
+// The default budget: the maximum number of threads that contained traps may stop forever.
 #define CS_SHIM_CONTAINED_BUDGET 16
 
-// Runs the routine on a new thread, and waits until it ends. A Swift trap ends the routine, and is recorded as an
-// incident. Any other crash, and a trap beyond the budget, ends the process as usual. containment.c lists all cases.
-// Any thread may call this, but a signal handler may not.
+// Runs the routine as contained work on a new thread, and waits until the work ends. A Swift trap ends the work and not
+// the process, and is recorded as an incident. Any other crash, and a trap beyond the budget, ends the process as
+// usual. containment.c lists all cases. Any thread may call this function, but a signal handler may not.
 cs_shim_contained_end cs_shim_contained_run(void (*routine)(void *), void *argument);
 
 // Returns the reason why this process cannot contain traps, or NULL if it can.
 const char *cs_shim_contained_obstacle(void);
 
-// Call this function at the beginning of the task that the contained work of this thread runs. The call identifies the
-// functions of the Swift runtime that run the task on this stack. Without the call, a trap is not contained if one of
+// Contained work that runs a Swift task calls this function at the beginning of the task. The call identifies the
+// functions of the Swift runtime that run the task on this stack. Without the call, a trap ends the process if one of
 // these functions is on the stack.
 void cs_shim_contained_task_begins(void);
 
-// Set and return the maximum number of threads that are stopped forever, and return their current number.
+// Set and return the budget (the maximum number of threads that are stopped forever), and return their current number.
 void cs_shim_contained_set_budget(uint32_t threads);
 uint32_t cs_shim_contained_budget(void);
 uint32_t cs_shim_contained_parked(void);
@@ -199,21 +199,21 @@ uint32_t cs_shim_contained_parked(void);
 void *cs_shim_contained_keep(void);
 void cs_shim_contained_release(void *kept);
 
-// Suspends the containment of the work while it holds a lock for which other threads may wait. A trap then ends the
-// process. `kept` is a result of cs_shim_contained_keep(), or NULL for the work of the calling thread. Returns the
-// argument for cs_shim_contained_let_go(), or NULL if there is no contained work. The two calls may be made on
-// different threads.
+// Suspends the containment of the work while the work holds a lock for which other threads may wait. In this time, a
+// trap ends the process. `kept` is a result of cs_shim_contained_keep(), or NULL for the work of the calling thread.
+// Returns the argument for cs_shim_contained_let_go(), or NULL if there is no contained work. Different threads may
+// call the two functions.
 void *cs_shim_contained_hold(void *kept);
 void cs_shim_contained_let_go(void *hold);
 
-// Adds a protected class to the ring. Returns the address of the class's counters in the ring. The caller increments
-// the counters at this address, which stays valid. Returns NULL before the start, or if the table of classes is full.
-// Only one thread may call this at a time.
+// Adds a class to the ring's table of protected classes. Returns the address of the class's counters in the ring. The
+// caller increments the counters at this address, which stays valid. Returns NULL before the start, or if the table of
+// classes is full. Only one thread at a time may call this function.
 cs_ring_class *cs_shim_class(const cs_ring_class *class);
 
-// Publishes the result of a self-test of the guards. It replaces the previous result. Bit N of a mask represents the
-// guards of kind N. If two self-tests end at the same time, the ring contains the result of one of them. Lock-free. Any
-// thread may call this. It has no effect before the start.
+// Publishes the result of a self-test of the guards. The result replaces the previous one. Bit N of a mask represents
+// the guards of kind N. If two self-tests end at the same time, the ring contains the result of one of them. Lock-free.
+// Any thread may call this function. The function has no effect before the start of the shield.
 void cs_shim_self_test(uint64_t asked, uint64_t failing, uint32_t checks, uint32_t failures);
 
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_action : uint32_t {
@@ -232,15 +232,15 @@ typedef struct cs_shim_replaced_handler {
 
 #define CS_SHIM_HANDLER_LIMIT 8
 
-// Checks which of our handlers were replaced since the start, and also stores the result in the ring. Returns the
-// number of entries, at most CS_SHIM_HANDLER_LIMIT, or 0 before the start. Any thread may call this. It takes some
-// microseconds.
+// Checks which of the shield's handlers were replaced since the start, and also stores the result in the ring. Returns
+// the number of entries, at most CS_SHIM_HANDLER_LIMIT, or 0 before the start. Takes some microseconds. Any thread may
+// call this function.
 size_t cs_shim_replaced_handlers(cs_shim_replaced_handler *ret_handlers);
 
 #define CS_SHIM_STATUS_TEXT_BYTES 392
 
-// Returns the last reported state of the connection to crashd. If `ret_text` is not NULL, copies the text of the state
-// to it, at most CS_SHIM_STATUS_TEXT_BYTES. Returns false if no state was reported yet. Any thread may call this.
+// Returns the last reported state of the connection to crashd. If `ret_text` is not NULL, copies the string that
+// describes it, at most CS_SHIM_STATUS_TEXT_BYTES. Returns false before the first report. Any thread may call this.
 bool cs_shim_last_status(cs_shim_status *ret_status, char *ret_text);
 
 // Returns whether cs_shim_start succeeded in this process. In a forked child, the result is false until the child

@@ -1,4 +1,5 @@
-// The table of use-after-free incidents. Equal accesses share one entry, which counts them.
+// The table of use-after-free incidents. Accesses with the same kind, class, method and call stack share one entry,
+// which counts them.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -20,7 +21,7 @@ typedef struct entry {
   uint64_t ticks; // the age of the object at the access, in ticks of the clock
   uint32_t use_stack, use_thread;
   uint32_t free_stack, free_thread;
-  cs_quarantine_hit hit; // without the stacks, whose numbers are above
+  cs_quarantine_hit hit; // its stacks are empty, because their numbers are above
 } entry;
 
 static entry entries[CS_QUARANTINE_HITS];

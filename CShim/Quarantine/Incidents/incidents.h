@@ -24,7 +24,7 @@ void cs_hit(const cs_use *use);
 
 extern cs_quarantine_incident_sink *_Atomic cs_incident_sink; // NULL: not set
 
-// Precondition of both functions: the caller holds the lock of class_table.c.
+// Precondition of both functions: the caller holds the lock of the class table (class_table.c).
 void cs_publish_to(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sink *classes);
 void cs_publish_class(cs_class *class);
 

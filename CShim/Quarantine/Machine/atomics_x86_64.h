@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Increments the counter. The instruction is also a full barrier, because its lock prefix orders earlier stores before
-// later loads.
+// Increments the counter. The instruction is also a full barrier: because of its lock prefix, earlier stores become
+// visible before later loads.
 static inline void cs_count_and_fence(uint64_t *counter) {
   __asm__ volatile("lock incq %0" : "+m"(*counter) : : "memory", "cc");
 }

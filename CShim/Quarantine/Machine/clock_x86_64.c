@@ -1,5 +1,5 @@
 // Converts ticks of the clock into nanoseconds. The tick rate is measured over the whole time since the first class was
-// listed.
+// listed (put under quarantine).
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

@@ -1,5 +1,5 @@
-// Reads the processor's time-stamp counter, because this clock needs only one instruction (rdtsc). The tick rate is
-// measured over the time since the first class was listed.
+// Reads the processor's time-stamp counter as the clock, because this takes only one instruction (rdtsc). The tick rate
+// is measured over the time since the first class was listed (put under quarantine).
 #ifndef CS_CLOCK_X86_64_H
 #define CS_CLOCK_X86_64_H
 

@@ -11,14 +11,14 @@
 extern bool cs_heap_is_glibc; // whether Swift allocates objects with glibc's malloc
 extern bool cs_libc_is_glibc; // whether the thread ID is at the offset that cs_libc_thread() reads
 
-// Sets cs_heap_is_glibc and cs_libc_is_glibc. If the thread ID is not at the expected offset, each object takes the
-// slow path. On the slow path, each thread gets its ID once from the kernel.
+// Sets cs_heap_is_glibc and cs_libc_is_glibc. If the thread ID is not at the expected offset, each last release takes
+// the slow path. On the slow path, each thread gets its ID once from the kernel.
 void cs_libc_check(void);
 
 #pragma GCC visibility pop
 
-// Returns the size of an object's chunk: the word in front of the object, in which malloc also stores three flags.
-// Precondition: cs_heap_is_glibc.
+// Returns the size of an object's chunk. The word in front of the object contains this size, and three flags of malloc
+// in the lowest bits. Precondition: cs_heap_is_glibc.
 static inline uint64_t cs_chunk_bytes(const void *object) {
   return ((const uint64_t *)object)[-1] & ~UINT64_C(7);
 }

@@ -1,5 +1,5 @@
 // Operations on an array of words, which process two words at a time. Most objects have only few words. For these
-// objects, the loops that a compiler would generate take more time to enter than they save.
+// objects, the entry of a loop that a compiler generates takes more time than the loop saves.
 #ifndef CS_WORDS_X86_64_H
 #define CS_WORDS_X86_64_H
 

@@ -1,9 +1,9 @@
 // The functions that the assembly stubs call. They handle the last release of an object of a listed class, and accesses
-// to an object in quarantine.
+// to an object in quarantine. A class is listed while its objects go to the quarantine.
 //
-// A last release first claims the object: it increases the unowned count by a number that no program reaches with its
-// own references. If a second release also finds that it is the last one, it detects the claim and is recorded as an
-// excess release. The claim detects concurrent releases, and all later ones until the object's memory is freed.
+// A last release first claims the object: it increases the unowned count by a number (CS_CLAIM) that a program's own
+// references never reach. A second release that also finds that it is the last one detects the claim. It is recorded as
+// an excess release. The claim detects concurrent releases, and all later ones until the object's memory is freed.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -19,9 +19,9 @@ _Static_assert(CS_COUNTS_LAST == 0x100000003 && CS_COUNTS_LAST + CS_COUNTS_CLAIM
                "stubs_x86_64.S has the same numbers");
 _Static_assert(offsetof(cs_class, turn) == 64, "the fields before `turn` are in one cache line");
 
-// Variants of the function that puts an object with the policy zero or diagnose into the queue. They differ in whether
-// they record the stack of the release, and in whether the fields are exactly two words. The two simplest variants are
-// in assembly.
+// Variants of the function that puts an object into the queue, under the policies zero and diagnose (cs_mode). They
+// differ in whether they record the stack of the release, and in whether the fields are exactly two words. The two
+// simplest variants are in assembly.
 #define KEEP(name, policy, takes_stack, is_pair)                                                                       \
   static SWIFTCC void name(uint64_t u0, uint64_t u1, uint64_t u2, cs_class *class, SWIFTSELF void *object) {           \
     (void)u0, (void)u1, (void)u2;                                                                                      \
@@ -45,12 +45,13 @@ cs_keep_function *cs_keep_of(const cs_class *class, cs_mode policy) {
   return ways[policy == CS_MODE_DIAGNOSE][atomic_load(&cs_stacks_are_on) != 0][is_pair];
 }
 
-// Returns whether the deinit of a claimed object has finished. A finished deinit has released the unowned reference
-// that the object holds to itself, which other threads cannot release. An object with further unowned references is not
-// claimed. A thread that retains the object during the deinit later releases only its own reference.
+// Returns whether the deinit of an object has finished. Precondition: the object is claimed. A finished deinit has
+// released the unowned reference that the object holds to itself, which other threads cannot release. An object with
+// further unowned references is not claimed. A thread that retains the object during the deinit later releases only its
+// own reference.
 static bool has_ended(cs_class *class, cs_object *object) {
   if (cs_counts_unowned(__atomic_load_n(cs_object_counts(object), __ATOMIC_ACQUIRE)) == CS_CLAIM) return true;
-  // The deinit either continues on an actor, or has stored a new reference to the object.
+  // In this case, the deinit either continues on an actor, or has stored a new reference to the object.
   CS_COUNT(class, skipped_isolated);
   return false;
 }
@@ -64,9 +65,10 @@ static void put(cs_class *class, cs_object *object, cs_mode policy, const void *
   cs_queue_put_slowly(class, object, policy, frame);
 }
 
-// Finds the release record of an object. The object may also be the previous object of a slot, whose memory is about to
-// be freed. If the object has no slot yet, a freed-object record with the same address belongs to an earlier object.
-// The comparison of the metadata with the zombie excludes such a record.
+// Finds the release record of an object (its slot's data about the last release). The object may also be the previous
+// object of a slot, whose memory another thread is about to free. If the object has no slot yet, a freed-object record
+// (the record of a slot's previous object) with the same address belongs to an earlier object. In this case, the
+// object's metadata is not yet the zombie (the metadata copy of objects in quarantine), so the record is not used.
 static bool find_record(const cs_class *class, const cs_object *object, cs_slot *ret_slot) {
   return cs_table_find(class, object, ret_slot) || cs_reaper_find(object, ret_slot) ||
          (__atomic_load_n(&object->metadata, __ATOMIC_ACQUIRE) == class->zombie &&
@@ -92,8 +94,9 @@ __attribute__((cold, noinline)) static void destroy_slowly(cs_class *class, cs_o
     }
     const bool is_listed = atomic_load_explicit(&class->is_listed, memory_order_relaxed) == 1;
     const bool is_last = (counts & CS_COUNTS_DEINITING) != 0;
-    // An object with further unowned references is not admitted, because another thread may use one of them until the
-    // deinit ends. An object on the stack has the same reference counts as an object with a further unowned reference.
+    // An object with further unowned references is not put into the quarantine, because another thread may use one of
+    // these references until the deinit ends. An object on the stack has the same reference counts as an object with a
+    // further unowned reference.
     if (!is_listed || !is_last || cs_counts_unowned(counts) != 1) {
       if (is_listed) CS_COUNT(class, skipped_unowned);
       class->destroy(object);
@@ -131,7 +134,8 @@ SWIFTCC void cs_quarantine_referred(uint64_t u0, uint64_t u1, uint64_t u2, cs_cl
   put(class, pointer, policy == CS_MODE_ABSORB ? CS_MODE_ZERO : policy, __builtin_frame_address(0));
 }
 
-// Handles the last release of a zombie.
+// Handles the last release of an object whose metadata is a zombie: the copy of the class's metadata to which objects
+// in quarantine point.
 SWIFTCC void cs_quarantine_again(cs_class *class, SWIFTSELF void *pointer) {
   cs_object *const object = pointer;
   if (cs_counts_unowned(__atomic_load_n(cs_object_counts(object), __ATOMIC_ACQUIRE)) >= CS_CLAIM) {
@@ -152,13 +156,13 @@ static const void *async_code(uint64_t word) {
   return (const uint8_t *)pointer + *pointer;
 }
 
-// Returns the code at which the call continues, or NULL if the call returns zero. `context` is the context of an async
-// call.
+// Returns the code at which the call continues, or NULL if the call must return zero. `context` is the context of an
+// async call.
 const void *cs_quarantine_call(cs_object *object, uint32_t word, uint32_t is_async, const void *frame,
                                uint64_t context) {
   const cs_metadata *const metadata = __atomic_load_n(&object->metadata, __ATOMIC_ACQUIRE);
-  // If the object left the quarantine after the call began, another object may be at this address. That object may not
-  // have the called method.
+  // The object may have left the quarantine after the call began. Another object may then be at this address. That
+  // object may not have the called method.
   if (!cs_is_zombie(metadata)) return NULL;
   cs_class *const class = cs_class_of_zombie(metadata);
   const uint64_t original = cs_metadata_words(class->metadata)[word];

@@ -15,8 +15,8 @@ static void report(cs_class *class, const cs_slot *slot, cs_object *object, cs_q
   cs_hit(&use);
 }
 
-// Clears the strong count. Otherwise, the Swift runtime would end the process when the object is deallocated
-// ("deallocated with non-zero retain count").
+// Clears the strong count. Otherwise, the Swift runtime would end the process at the deallocation ("deallocated with
+// non-zero retain count").
 static void clear_strong(uint64_t *counts) {
   uint64_t present = __atomic_load_n(counts, __ATOMIC_ACQUIRE);
   while (!__atomic_compare_exchange_n(counts, &present, present & ~CS_COUNTS_STRONG_MASK, false, __ATOMIC_ACQ_REL,
@@ -24,13 +24,14 @@ static void clear_strong(uint64_t *counts) {
   }
 }
 
-// Checks an object before its eviction. Returns false if the object stays in quarantine for a second round.
+// Checks an object before its eviction. Returns false if the object stays in quarantine until its slot is evicted the
+// next time (a second round).
 static bool audit(cs_class *class, cs_slot *slot, cs_object *object, bool is_written, bool is_last) {
   uint64_t *const counts = cs_object_counts(object);
   const uint64_t drift = cs_counts_strong(__atomic_load_n(counts, __ATOMIC_ACQUIRE));
   if (drift != 0) {
-    // The object stays for a second round, because the thread that has retained it may be about to call it and to
-    // release it.
+    // The thread that has retained the object may be about to call it and to release it. The object therefore stays for
+    // a second round.
     if (!is_last && (slot->label & CS_LABEL_STAYED) == 0) {
       slot->label |= CS_LABEL_STAYED;
       return false;
@@ -50,8 +51,8 @@ static void leave(cs_class *class, cs_object *object) {
 void cs_claim_end(const cs_class *class, cs_object *object) {
   uint64_t *const word = cs_object_counts(object);
   uint64_t counts = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-  // The deinit has ended and no other reference exists. The memory is freed directly, with the same result as
-  // swift_unownedRelease.
+  // The deinit has ended and no references to the object exist. This code frees the memory directly, with the same
+  // result as swift_unownedRelease.
   if (word == &object->counts && (counts & ~UINT64_C(1)) == (CS_COUNTS_DONE & ~UINT64_C(1))) {
     cs_object_free(class, object);
     return;
@@ -78,7 +79,7 @@ bool cs_evict_deferred(cs_class *class, cs_slot *slot, bool is_last) {
   cs_freed_object_put(slot, object);
   leave(class, object);
   class->destroy(object);
-  // The claim is released last, because it detects excess releases until the memory is freed.
+  // The claim is released last, because it serves to detect excess releases until the memory is freed.
   cs_claim_end(class, object);
   return true;
 }

@@ -9,14 +9,15 @@
 
 #pragma GCC visibility push(hidden)
 
-// Checks the object for writes and retains, writes its freed-object record, and frees its memory.
-// Precondition: the object's deinit has run. Returns false if the object was retained and may be in use. The object
-// then stays in quarantine for a second round. If `is_last` is true, the object is evicted in any case.
+// Checks the object for writes and retains, writes its freed-object record, and frees its memory. Precondition: the
+// object's deinit has run (policies zero and diagnose). Returns false if the object was retained and may therefore
+// still be in use. The object then stays in quarantine until its slot is evicted the next time (a second round). If
+// `is_last` is true, there is no second round, and the object is evicted in any case.
 bool cs_evict(cs_class *class, cs_slot *slot, cs_object *object, bool is_last) __attribute__((cold));
-// Like cs_evict(), but for an object whose deinit has not run: also runs the deinit.
+// Like cs_evict(), but for an object whose deinit has not run (policy absorb): also runs the deinit.
 bool cs_evict_deferred(cs_class *class, cs_slot *slot, bool is_last);
 
-// Releases the claim on the object. If no other reference exists, this frees the object's memory.
+// Releases the claim on the object. If no other reference exists, the object's memory is freed.
 void cs_claim_end(const cs_class *class, cs_object *object);
 
 #pragma GCC visibility pop

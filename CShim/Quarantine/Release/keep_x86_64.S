@@ -1,7 +1,7 @@
 // Puts an object into a slot of its class. This code handles only the most frequent case. In this case, the class has
 // the policy zero or diagnose, no stack is recorded, and the fields are two words. The code does the same as
 // cs_queue_put (queue.h), but writes the fields last. The code needs no stack frame and saves no register. In all other
-// cases, it opens a frame and calls a C function.
+// cases, the code opens a stack frame and calls a C function.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -35,8 +35,8 @@
   .set POLICY_ZERO, 1
   .set POLICY_DIAGNOSE, 2
 
-// Opens a stack frame before a call of a C function. With this frame, unwinders that use frame pointers find the caller
-// of the release. The recorded stack of the release starts at the address of this frame.
+// Opens a stack frame before the call of a C function. With this frame, unwinders that use frame pointers find the
+// caller of the last release. The recorded stack of the release starts at the address of this frame.
   .macro open_frame
   pushq %rbp
   .cfi_def_cfa_offset 16
@@ -51,8 +51,8 @@
   .cfi_restore %rbp
   .endm
 
-// deinit_and_keep jumps here. Register rcx contains the class. Register r13 contains the object, which is claimed and
-// whose deinit has run. Register rax contains COUNTS_DONE.
+// The function deinit_and_keep (stubs_x86_64.S) jumps here. Register rcx contains the class. Register r13 contains the
+// object, which is claimed and whose deinit has run. Register rax contains COUNTS_DONE.
   .macro keep name, policy
   .p2align 4
   .globl \name
@@ -60,7 +60,7 @@
   .type \name, @function
 \name:
   .cfi_startproc
-  // Register rsi contains the next slot in turn.
+  // Register rsi contains the slot that is next in turn.
   movl $SLOT_BYTES, %esi
   lock xaddq %rsi, CLASS_TURN(%rcx)
   cmpq CLASS_BOUND(%rcx), %rsi
@@ -70,9 +70,9 @@
   xchgq %rdi, (%rsi)
   cmpq %rax, OBJECT_COUNTS(%rdi)
   jne 5f
-  // Check that the old object has the same policy and unchanged fields. All objects of the class have one size, so
-  // their chunks count as equally large. A chunk may include a remainder that was too small for another chunk. The
-  // charge to the budget ignores this remainder.
+  // Check that the old object (the one in the slot) has the same policy and unchanged fields. All objects of the class
+  // have one size, so this code treats their chunks as equally large. A chunk may include a remainder that was too
+  // small for another chunk. The charge to the budget ignores this remainder.
   .if \policy == POLICY_ZERO
   cmpw $MARK_ZERO, SLOT_LABEL + LABEL_MARK(%rsi)
   jne 5f
@@ -86,26 +86,26 @@
   cmpq %r8, OBJECT_SECOND(%rdi)
   jne 5f
   .endif
-  // The old object becomes the previous object of the slot.
+  // The old object's data moves to the second half of the slot, which describes the slot's previous object.
   movq %rdi, SLOT_PAST(%rsi)
   movq SLOT_TICKS(%rsi), %r8
   movq %r8, SLOT_PAST_TICKS(%rsi)
   movups SLOT_LABEL(%rsi), %xmm0
   movups %xmm0, SLOT_PAST_LABEL(%rsi)
-  // Write the data of the new object, beginning with the ticks. The record's number is incremented as a separate 32-bit
-  // number, so it wraps around without changing other bits of the label.
+  // Write the data of the new object, beginning with the ticks (the time of its last release). The record's number is
+  // incremented as a separate 32-bit number. An overflow therefore changes no other bits of the label.
   rdtsc
   movl %eax, SLOT_TICKS(%rsi)
   movl %edx, SLOT_TICKS + 4(%rsi)
   addl $NUMBER_STRIDE, SLOT_LABEL + LABEL_NUMBER(%rsi)
   movl %fs:THREAD_NUMBER, %eax
   movq %rax, SLOT_WHO(%rsi) // 0: no stack
-  // Make the object a zombie before the slot is unlocked. As soon as the slot is unlocked, another thread may evict the
-  // object and free it.
+  // Make the object a zombie (let it point to the metadata copy of its class) before the slot is unlocked. As soon as
+  // the slot is unlocked, another thread may evict the object and free it.
   movq CLASS_ZOMBIE(%rcx), %rax
   movq %rax, OBJECT_ISA(%r13)
-  // Write the fields. The label is read as late as possible, because a load waits for an earlier store to a part of the
-  // same word.
+  // Write the fields. The label is read as late as possible, because the processor delays a load that follows a store
+  // to a part of the same word.
   .if \policy == POLICY_ZERO
   xorps %xmm0, %xmm0
   movups %xmm0, OBJECT_FIRST(%r13)
@@ -116,7 +116,7 @@
   .endif
   movq %r13, (%rsi)
   // The locked increment is also a fence between the store to the slot and the load of is_listed. The fence pairs with
-  // cs_quarantine_unlist, which may already have visited this slot.
+  // the fence in cs_quarantine_unlist, which may already have visited this slot before the store.
   movq CLASS_COUNTS(%rcx), %rax
   lock incq COUNTS_ADMITTED(%rax)
   lock incq COUNTS_EVICTED(%rax)

@@ -1,4 +1,5 @@
-// Answers the program's queries about an address: returns the data that the quarantine has about it.
+// Answers the program's queries about an address: returns the data that the quarantine has about the object at this
+// address.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

@@ -35,7 +35,8 @@ _Static_assert(offsetof(cs_object, metadata) == 0 && offsetof(cs_object, counts)
                "the offsets in an object");
 _Static_assert(CS_LIBC_THREAD_OFFSET == 0x2d0, "glibc's offset");
 
-// Returns the size of an object, for any allocator. glibc's chunks are multiples of 16 bytes.
+// Returns the encoded size of an object's memory (CS_LABEL_SIZE in slot.h), for any allocator. glibc's chunks are
+// multiples of 16 bytes.
 static uint64_t size_of(cs_object *object) {
   return cs_label_size_of(cs_heap_is_glibc ? cs_chunk_bytes(object) : malloc_usable_size(object) + 23);
 }
@@ -55,7 +56,7 @@ typedef struct place {
   cs_object *old; // the object that was in the slot when the caller locked it
 } place;
 
-// Locks a slot. If no slot can be locked, counts the reason.
+// Locks a slot. If no slot can be locked, increments the counter for the reason.
 static place take(cs_class *class, uint32_t bytes, bool is_for_explorer) {
   for (uint32_t tries = 0; tries < QUEUE_TRIES; tries++) {
     cs_slot *const slot = cs_queue_place(class, bytes, is_for_explorer);
@@ -75,7 +76,7 @@ static bool make_room(cs_class *class, cs_slot *slot, cs_object *old, bool is_la
   if (old == CS_SLOT_EMPTY) return true;
   if (cs_slot_policy(slot) != CS_MODE_ABSORB) return cs_evict(class, slot, old, is_last);
   if (!cs_reaper_give(slot, old)) return false;
-  // The object is now charged as waiting for the reaper, and no longer to the slot.
+  // The object's bytes now count as waiting for the reaper (reaper.h), and no longer as those of the slot.
   cs_budget_charge(-(int64_t)cs_slot_bytes(slot));
   return true;
 }
@@ -97,15 +98,15 @@ static bool put_into(cs_class *class, place place, cs_object *object, cs_mode po
     CS_COUNT(class, skipped_busy);
     return false;
   }
-  // The budget has no space for the new object, for example because the budget was reduced. The old object leaves the
-  // slot, and the new object is not admitted.
+  // The budget may have no space for the new object, for example because the budget was reduced. In this case, the old
+  // object leaves the slot, and the new object gets no slot.
   if (!fits) {
     cs_slot_leave(slot, CS_SLOT_EMPTY);
     CS_COUNT(class, skipped_budget);
     return false;
   }
   cs_budget_charge(bytes);
-  // Under the policy absorb, the slot contains a checksum in place of the previous object.
+  // Under the policy absorb, the second half of the slot contains a checksum instead of the previous object's record.
   if (policy == CS_MODE_ABSORB) slot->past = NULL;
   const uint32_t number = slot->ticks == 0 ? first_number(class, slot) : cs_label_number(slot->label);
   slot->label = cs_label_with_number(cs_label_mark_of(policy) | size_of(object), number);
@@ -131,7 +132,7 @@ void cs_queue_put_into(cs_class *class, cs_slot *slot, cs_object *old, cs_object
 void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_mode policy, const void *frame) {
   cs_thread_known();
   const bool is_for_explorer = cs_sample_is_chosen((uint32_t)cs_thread_random());
-  // In a forked child, `is_listed` is false for every class.
+  // In a forked child, `is_listed` is false for every class, so no object gets a slot.
   const bool is_listed = atomic_load_explicit(&class->is_listed, memory_order_relaxed) == 1;
   put(class, is_listed ? take(class, bytes_of(object), is_for_explorer) : (place){0}, object, policy, frame);
 }
@@ -155,7 +156,7 @@ void cs_queue_resize(cs_class *class, uint32_t limit) {
 // Returns false if the reaper's queue is full.
 static bool clear(cs_class *class, cs_slot *slot) {
   cs_object *old = cs_slot_enter(slot);
-  // The thread that has locked the slot soon unlocks it, because it runs no code of the program while the slot is
+  // Another thread that has locked the slot soon unlocks it, because it runs no code of the program while the slot is
   // locked.
   while (old == CS_SLOT_BUSY) {
     sched_yield();
@@ -169,7 +170,8 @@ static bool clear(cs_class *class, cs_slot *slot) {
 void cs_queue_empty(cs_class *class) {
   const cs_slot *const end = cs_slots_end(class);
   for (cs_slot *slot = cs_slots_begin(class); slot < end; slot++) {
-    // The slot is not locked during this wait, because a deinit that the reaper runs may need the slot.
+    // The slot is not locked while this thread waits for the reaper, because a deinit that the reaper runs may need the
+    // slot.
     while (!clear(class, slot)) {
       if (!cs_reaper_wait()) break;
     }
@@ -178,7 +180,8 @@ void cs_queue_empty(cs_class *class) {
 }
 
 void cs_queue_sweep(cs_class *class) {
-  // If a signal handler interrupted a release and forked, a slot of the child may stay locked forever.
+  // If a signal handler interrupted a last release and forked, a slot of the child may stay locked forever, and clear()
+  // would never return.
   if (cs_quarantine_is_forked()) return;
   const cs_slot *const end = cs_slots_end(class);
   for (cs_slot *slot = cs_slots_begin(class); slot < end; slot++) {

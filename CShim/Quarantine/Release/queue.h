@@ -1,7 +1,7 @@
 // The fast path of a last release, which puts the object into a slot of its class. The functions are inlined. The code
-// is optimized for the most frequent case: all slots are in use, and the next slot contains an object of equal size and
-// policy. In this case, the code calls only one function: the allocator's, at the end. It therefore need not save
-// registers.
+// is optimized for the most frequent case: all slots are in use, and the next slot contains an object of the same size
+// and policy. In this case, the code calls only one function: the allocator's, at the end. The code therefore need not
+// save registers.
 #ifndef CS_QUARANTINE_QUEUE_H
 #define CS_QUARANTINE_QUEUE_H
 
@@ -18,30 +18,33 @@
 #include "reaper.h"
 #include "turn.h"
 
-// Marks a function of a slow path. Its caller makes no tail call, because `frame` must still be on the stack.
+// Marks a function of a slow path. The caller of a slow path makes no tail call, because the stack frame at `frame`
+// must still exist.
 #define CS_LAST_RESORT __attribute__((cold, noinline, not_tail_called))
 
 #pragma GCC visibility push(hidden)
 
 // Sets the maximum number of objects of a class.
 void cs_queue_resize(cs_class *class, uint32_t limit);
-// Evicts all objects of the class. If the reaper's queue is full, waits for the reaper.
+// Evicts all objects of the class. If the reaper's queue is full, waits without a time limit until the reaper has
+// emptied it.
 void cs_queue_empty(cs_class *class);
-// Evicts the objects of the class without waiting. Objects that cannot be evicted now stay.
+// Evicts the objects of the class without waiting. Objects that cannot be evicted now stay in quarantine.
 void cs_queue_sweep(cs_class *class);
 
 // Returns whether the chunks of the slot's object and of the new object have the same size, in glibc's heap.
 CS_SELDOM bool cs_slot_is_as_large(const cs_slot *slot, const cs_object *object);
 
-// The slow path for a claimed object. Except under the policy absorb, the object's deinit has run. The object gets a
-// slot, or its memory is freed. This function also decides whether the object is sampled.
+// The slow path for a claimed object. The object's deinit has run, except under the policy absorb. The object gets a
+// slot, or its memory is freed. This function also decides by sampling whether the object goes to the explorer, the
+// part that evicts at random (turn.h).
 CS_LAST_RESORT void cs_queue_put_slowly(cs_class *class, cs_object *object, cs_mode policy, const void *frame);
 // The slow path for a slot that the caller has already locked. If `old` is CS_SLOT_BUSY, another thread has locked the
 // slot, and this function selects another slot.
 CS_LAST_RESORT void cs_queue_put_into(cs_class *class, cs_slot *slot, cs_object *old, cs_object *object, cs_mode policy,
                                       const void *frame);
-// Evicts the objects of a class that was unlisted or drained while this thread put an object into a slot. Frees `old`
-// at once.
+// Evicts the objects of a class that was unlisted or drained while this thread put an object into a slot. Frees `old`,
+// the object that this thread took from the slot, at once.
 CS_LAST_RESORT void cs_queue_take_back(cs_class *class, cs_object *old);
 
 #pragma GCC visibility pop
@@ -52,8 +55,8 @@ static inline bool cs_slot_has_object(const cs_object *object) {
 }
 
 // Returns whether the slot's object has the same policy as the new object and a chunk of the same size. Precondition:
-// the heap is glibc's. If all objects of the class have one size, their chunks count as equally large. A chunk may
-// include a remainder that was too small for another chunk. The charge to the budget ignores this remainder.
+// the heap is glibc's. If all objects of the class have one size, this code treats their chunks as equally large. A
+// chunk may include a remainder that was too small for another chunk. The charge to the budget ignores this remainder.
 static inline __attribute__((always_inline)) bool cs_slot_is_like(const cs_class *class, const cs_slot *slot,
                                                                   const cs_object *object, cs_mode policy) {
   uint16_t mark;
@@ -62,8 +65,8 @@ static inline __attribute__((always_inline)) bool cs_slot_is_like(const cs_class
          (CS_USUALLY(class->has_one_size) || cs_slot_is_as_large(slot, object));
 }
 
-// Increments the record's number in the label. The 32-bit addition is one instruction, and the number wraps around
-// without changing other bits of the label.
+// Increments the number of the record in the slot's label. The 32-bit addition takes one instruction, and an overflow
+// changes no other bits of the label.
 static inline void cs_slot_renumber(cs_slot *slot) {
   uint32_t number;
   uint8_t *const at = (uint8_t *)&slot->label + CS_LABEL_SIZE_BITS / 8;
@@ -77,7 +80,7 @@ static inline void cs_slot_renumber(cs_slot *slot) {
 static inline void cs_slot_fill_in(cs_class *class, cs_slot *slot, cs_object *object, cs_mode policy, uint32_t thread,
                                    uint32_t stack, bool is_pair) {
   cs_ticks_put(&slot->ticks);
-  // The processor keeps the order of stores. The fence prevents the compiler from reordering them.
+  // The processor executes stores in their order. The fence keeps the compiler from reordering them.
   atomic_signal_fence(memory_order_seq_cst);
   cs_slot_renumber(slot);
   const uint64_t who = thread | (uint64_t)stack << 32;
@@ -95,15 +98,15 @@ static inline void cs_slot_fill_in(cs_class *class, cs_slot *slot, cs_object *ob
   }
 }
 
-// Publishes the object in its slot. Returns false if the object must be evicted again, because its class was unlisted.
+// Publishes the object in its slot. Returns false if the class was unlisted, so that the object must be evicted again.
 static inline bool cs_queue_publish(cs_class *class, cs_slot *slot, cs_object *object, bool has_replaced) {
-  // Makes the object a zombie before the slot is unlocked. As soon as the slot is unlocked, another thread may evict
-  // the object and free it.
+  // Makes the object a zombie (lets it point to the metadata copy of its class) before the slot is unlocked. As soon as
+  // the slot is unlocked, another thread may evict the object and free it.
   __atomic_store_n(&object->metadata, class->zombie, __ATOMIC_RELEASE);
   cs_slot_leave(slot, object);
   cs_ring_class *const counts = atomic_load_explicit(&class->counts, memory_order_relaxed);
-  // The increment is also a fence, which pairs with the fence in cs_quarantine_unlist. That function may already have
-  // visited this slot.
+  // The increment is also a fence, which pairs with the fence in cs_quarantine_unlist. cs_quarantine_unlist may already
+  // have visited this slot before the store.
   cs_count_and_fence(&counts->admitted);
   if (has_replaced) __atomic_fetch_add(&counts->evicted, 1, __ATOMIC_RELAXED);
   return CS_USUALLY(cs_is_one(&class->is_listed));
@@ -135,7 +138,7 @@ static inline __attribute__((always_inline)) void cs_queue_put(cs_class *class, 
                                  : cs_slot_is_untouched(class, slot, old, policy, is_pair)))
     return cs_queue_put_into(class, slot, old, object, policy, frame);
   if (policy != CS_MODE_ABSORB) cs_slot_pass(slot, old);
-  // The charge to the budget does not change, because the new object has the same size as the old one.
+  // The charge to the budget does not change, because the new object has the same size as the old object.
   cs_slot_fill_in(class, slot, object, policy, cs_libc_thread(), stack, is_pair);
   const bool stays = cs_queue_publish(class, slot, object, policy != CS_MODE_ABSORB);
   if (!stays) return cs_queue_take_back(class, policy == CS_MODE_ABSORB ? NULL : old);

@@ -1,10 +1,10 @@
-// The reaper is a thread that runs deferred deinits. A thread of the program cannot run them, because it may hold a
-// lock that the deinit takes, and its stack may be nearly full. The reaper holds no lock of the program and has its own
-// stack.
+// The reaper is a thread that runs deferred deinits. A thread of the program cannot run a deferred deinit. The thread
+// may hold a lock that the deinit takes, and its stack may be nearly full. The reaper holds no lock of the program and
+// has its own stack.
 //
-// The reaper reads its queue periodically. A release does not wake it. If a release woke the reaper, the scheduler
-// might run the reaper in place of the releasing thread. If that thread holds a lock of the program, all other threads
-// would wait for this lock.
+// The reaper reads its queue of objects periodically. A release does not wake it. If a release woke the reaper, the
+// scheduler might suspend the releasing thread to run the reaper. If the suspended thread holds a lock of the program,
+// other threads would wait for this lock.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -23,15 +23,15 @@
 #define PLACES       1024          // the maximum number of entries, a power of two
 #define SHARE        UINT64_C(128) // bytes of waiting objects for each entry of the queue
 #define PLACES_LEAST 128
-// The pause between two reads of the queue. The pause becomes shorter while the queue fills, and longer while few
-// objects arrive.
+// The pause between two reads of the queue. The pause becomes shorter while the queue fills quickly, and longer while
+// few objects arrive.
 #define PAUSE_LEAST_NS INT64_C(250000)
 #define PAUSE_MOST_NS  INT64_C(100000000)
-#define REST_NS        INT64_C(10000000000) // after this time without an object, the reaper sleeps without a timer
-#define ASK_NS         INT64_C(10000000)    // the interval at which a waiting thread checks again
+#define REST_NS        INT64_C(10000000000) // after this time without an object, the reaper sleeps until it is woken
+#define ASK_NS         INT64_C(10000000)    // the interval at which a thread that waits for the reaper checks again
 
 // An entry of Dmitry Vyukov's bounded queue. `turn` shows whether a producer or the reaper owns the entry. The entry is
-// small, because under a small budget the queue needs most of the memory.
+// small, because the budget also pays for the queue's memory.
 typedef struct waiting {
   _Atomic uint64_t turn;
   // The first half of the slot's data about the object, and the checksum.
@@ -44,20 +44,20 @@ typedef struct waiting {
 } waiting;
 
 static waiting queue[PLACES];
-static uint64_t mask; // number of used entries - 1; depends on the budget, because used entries occupy memory
+static uint64_t mask; // number of used entries - 1; depends on the budget, because the budget includes used entries
 static _Atomic uint64_t given, taken, done;
 _Atomic uint64_t cs_reaper_bytes;
 _Atomic uint64_t cs_reaper_most = (1 << 20) / CS_WAITING_SHARE;
 static _Atomic uint32_t call;       // the futex on which the reaper sleeps
 static _Atomic uint32_t has_done;   // the futex on which threads sleep that wait for the reaper
-static _Atomic uint32_t is_resting; // the reaper sleeps until a thread wakes it
-static _Atomic uint32_t is_pressed; // the queue was full when an object arrived
+static _Atomic uint32_t is_resting; // whether the reaper sleeps until a thread wakes it
+static _Atomic uint32_t is_pressed; // whether the queue was full when an object arrived
 _Atomic uint32_t cs_reaper_is_running;
 _Atomic uint32_t cs_reaper_is_parked;
 static _Atomic uint32_t waiters; // the number of threads that wait for the reaper
 static __thread bool is_reaper;
 
-// Sleeps until another thread changes the word, at most `ns` nanoseconds. If `ns` is 0, there is no limit.
+// Sleeps until another thread changes the word, at most `ns` nanoseconds. If `ns` is 0, there is no time limit.
 static void sleep_on(_Atomic uint32_t *word, uint32_t value, int64_t ns) {
   const struct timespec time = {.tv_nsec = ns};
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, ns == 0 ? NULL : &time, NULL, 0);
@@ -77,7 +77,7 @@ static void fill_in(waiting *place, const cs_slot *slot, cs_object *object) {
   place->thread = slot->thread;
   place->stack = slot->stack;
   place->checksum = slot->checksum;
-  // The accesses are atomic, because cs_reaper_find reads an entry while it changes.
+  // The accesses are atomic, because cs_reaper_find may read an entry while the entry changes.
   atomic_store_explicit(&place->object, object, memory_order_relaxed);
 }
 
@@ -96,7 +96,7 @@ void cs_reaper_prepare(void) {
   const uint64_t most = atomic_load(&cs_reaper_most);
   uint64_t places = PLACES;
   // If the budget is below the default, the queue has one entry for each 2 × SHARE bytes instead of one for each SHARE
-  // bytes. This leaves more of the budget for objects.
+  // bytes. A smaller queue leaves more of the budget for objects.
   while (places > PLACES_LEAST && most < PLACES * SHARE && most < SHARE * places * 2)
     places /= 2;
   mask = places - 1;
@@ -113,7 +113,8 @@ static outcome reap_one(void) {
   if (atomic_load_explicit(&place->turn, memory_order_acquire) != number + 1) return NONE;
   cs_slot slot = record_of(place);
   cs_class *const class = cs_classes[cs_number_class(cs_label_number(slot.label))];
-  // If threads wait for the reaper, the object must leave now and cannot stay for a second round.
+  // If threads wait for the reaper, the object must leave the quarantine now. It cannot stay until the reaper reaches
+  // it a second time.
   bool is_gone = cs_evict_deferred(class, &slot, atomic_load(&waiters) != 0);
   atomic_fetch_sub_explicit(&cs_reaper_bytes, cs_slot_bytes(&slot), memory_order_relaxed);
   if (!is_gone && !cs_reaper_give(&slot, slot.object)) is_gone = cs_evict_deferred(class, &slot, true);
@@ -124,13 +125,13 @@ static outcome reap_one(void) {
   return is_gone ? REAPED : STAYS;
 }
 
-// During exit, other threads still run. During that time, the reaper runs only deinits for which a thread waits.
+// During the exit of the process, other threads still run. The reaper then runs only deinits for which a thread waits.
 static bool may_reap(void) {
   return atomic_load(&cs_reaper_is_parked) == 0 || atomic_load(&waiters) != 0;
 }
 
-// Returns the length of the next pause. The pause is divided by four if the queue was full, or if a quarter of it was
-// filled during the last pause.
+// Returns the length of the next pause. The pause becomes a quarter of its length if the queue was full, or if a
+// quarter of the queue was filled during the last pause.
 static int64_t pause_after(int64_t pause_ns, uint64_t reaped) {
   const uint64_t places = mask + 1;
   const bool is_full = atomic_exchange(&is_pressed, 0) != 0;
@@ -144,8 +145,8 @@ static int64_t pause_after(int64_t pause_ns, uint64_t reaped) {
 void *cs_reaper_run(void *context) {
   (void)context;
   is_reaper = true;
-  // The crash handler recognizes the thread by this name. The handler passes signals that were sent to the process on
-  // to other threads.
+  // The crash handler recognizes the thread by this name. If the reaper receives a signal that was sent to the process,
+  // the handler passes the signal on to a thread of the program.
   pthread_setname_np(pthread_self(), "crashshield-q");
   int64_t pause_ns = PAUSE_LEAST_NS, quiet_ns = 0;
   for (;;) {
@@ -155,14 +156,15 @@ void *cs_reaper_run(void *context) {
     while (may_reap() && (last = reap_one()) == REAPED)
       reaped++;
     if (atomic_load(&waiters) != 0) wake(&has_done);
-    // If the last object stays for a second round, the thread that has retained it can release it during this pause.
+    // If the last object stays in the queue, a thread has retained it, which can release the object during the pause.
     pause_ns = last == STAYS ? PAUSE_MOST_NS : pause_after(pause_ns, reaped);
     quiet_ns = reaped != 0 || last == STAYS ? 0 : quiet_ns + pause_ns;
     if (quiet_ns < REST_NS) {
       sleep_on(&call, before, pause_ns);
       continue;
     }
-    // seq_cst: pairs with cs_reaper_give, which increases `given` and then reads is_resting.
+    // seq_cst: pairs with cs_reaper_give, which increases `given` and then reads is_resting. One of the two threads
+    // therefore reads the other's write.
     atomic_store(&is_resting, 1);
     if (atomic_load(&given) == atomic_load(&taken) || !may_reap()) sleep_on(&call, before, 0);
     atomic_store(&is_resting, 0);
@@ -171,7 +173,7 @@ void *cs_reaper_run(void *context) {
   }
 }
 
-// Threads call this function at most once in ten seconds, because the reaper rests only after ten seconds without an
+// Threads call this function at most once in ten seconds, because the reaper rests only after ten seconds without a new
 // object.
 __attribute__((cold, noinline)) static void end_rest(void) {
   if (atomic_exchange(&is_resting, 0) != 0) wake(&call);
@@ -185,7 +187,7 @@ __attribute__((cold, noinline)) static bool refuse(uint64_t bytes) {
 
 bool cs_reaper_give(const cs_slot *slot, cs_object *object) {
   const uint64_t bytes = cs_slot_bytes(slot);
-  // An object that is larger than the limit is accepted only if no other object waits.
+  // An object that alone is larger than the limit is accepted only if no other object waits.
   const uint64_t before = atomic_fetch_add_explicit(&cs_reaper_bytes, bytes, memory_order_relaxed);
   if (__builtin_expect(before > atomic_load_explicit(&cs_reaper_most, memory_order_relaxed), false))
     return refuse(bytes);
@@ -205,8 +207,8 @@ bool cs_reaper_give(const cs_slot *slot, cs_object *object) {
   fill_in(place, slot, object);
   // release: pairs with the acquire load in reap_one().
   atomic_store_explicit(&place->turn, number + 1, memory_order_release);
-  // seq_cst: `given` was increased before is_resting is read. This order pairs with the opposite order in
-  // cs_reaper_run.
+  // seq_cst: `given` is increased before is_resting is read. cs_reaper_run makes its two accesses in the opposite
+  // order, so one of the two threads reads the other's write.
   if (__builtin_expect(atomic_load(&is_resting) != 0, false)) end_rest();
   return true;
 }

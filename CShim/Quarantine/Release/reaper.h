@@ -1,5 +1,5 @@
-// The interface of the reaper, a thread that runs deferred deinits. The reaper can run deinits that take locks, because
-// it holds no lock of the program.
+// The interface of the reaper, a thread that runs deferred deinits. The reaper can run deinits that take locks of the
+// program, because the reaper itself holds none of these locks.
 #ifndef CS_QUARANTINE_REAPER_H
 #define CS_QUARANTINE_REAPER_H
 
@@ -9,22 +9,22 @@
 
 bool cs_reaper_start(void);
 
-// Objects that wait for the reaper may use this fraction of the budget (1/8) in addition to the budget. The second
-// constant (1/10) applies if the budget is below the default.
+// Objects that wait for the reaper may use this fraction of the budget (1/8), in addition to the objects in slots. The
+// second constant (1/10) applies if the budget is below the default.
 #define CS_WAITING_SHARE       8
 #define CS_WAITING_SHARE_SMALL 10
 extern _Atomic uint64_t cs_reaper_most;
 extern _Atomic uint64_t cs_reaper_bytes; // the size of all waiting objects
 
-// Passes an object to the reaper. Returns false if the reaper's queue is full. The object stays unchanged until the
-// reaper handles it.
+// Passes an object, whose deinit is deferred, to the reaper. Returns false if the reaper's queue is full. The object
+// stays unchanged until the reaper handles it.
 bool cs_reaper_give(const cs_slot *slot, cs_object *object);
 
-// Waits until the reaper has handled all objects that it has received before this call. Returns false if no reaper runs
-// in this process, or if the reaper itself is the caller.
+// Waits without a time limit until the reaper has handled all objects that it has received before this call. Returns
+// false if no reaper runs in this process, or if the reaper itself is the caller.
 bool cs_reaper_wait(void);
 
-// Wakes the reaper.
+// Wakes the reaper from its sleep.
 void cs_reaper_call(void);
 
 // Finds the data about an object whose deinit is deferred or running. Returns false if there is no such object.
@@ -32,8 +32,8 @@ bool cs_reaper_find(const cs_object *object, cs_slot *ret_slot) SIGNAL_SAFE;
 
 // These variables are shared with reaper_start.c.
 extern _Atomic uint32_t cs_reaper_is_running;
-extern _Atomic uint32_t cs_reaper_is_parked; // the process is exiting
-// Sets the number of entries of the queue. Called once, before the reaper starts.
+extern _Atomic uint32_t cs_reaper_is_parked; // whether the process is exiting
+// Sets the number of entries of the queue, which depends on the budget. Called once, before the reaper starts.
 void cs_reaper_prepare(void);
 void *cs_reaper_run(void *context);
 

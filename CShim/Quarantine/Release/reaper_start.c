@@ -17,15 +17,15 @@ static void park(void) {
 }
 
 static void forget(void) {
-  // A forked child has no reaper. Objects in its queue stay there, and when the queue is full, no further objects are
-  // admitted.
+  // A forked child has no reaper. Objects in the child's queue stay there. When the queue is full, no further objects
+  // are admitted to the quarantine.
   atomic_store(&cs_reaper_is_running, 0);
 }
 
 static bool start_thread(void) {
-  // The thread does not block the fault signals, because a deinit may fault, and SIGPROF, because the crash handler
-  // samples threads with it. The thread blocks all other signals, so that the program's threads receive them, for
-  // example a thread that waits for them with sigwait().
+  // The thread does not block the fault signals, because a deinit may fault. It does not block SIGPROF, because the
+  // crash handler samples the stacks of threads with it. The thread blocks all other signals. They then reach the
+  // program's threads, for example a thread that waits for them with sigwait().
   static const int wanted[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
   sigset_t blocked, here;
   pthread_t thread;
@@ -48,8 +48,8 @@ bool cs_reaper_start(void) {
   if (!is_prepared) {
     cs_reaper_prepare();
     pthread_atfork(NULL, NULL, forget);
-    // The atexit handler is registered late, because it must run before those of the program. atexit handlers run in
-    // the reverse order of their registration.
+    // This atexit handler must run before those of the program. It is therefore registered late, because atexit
+    // handlers run in the reverse order of their registration.
     (void)atexit(park);
     is_prepared = true;
   }

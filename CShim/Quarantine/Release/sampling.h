@@ -1,7 +1,8 @@
-// Geometric sampling: on average, 1 of 20 objects is sampled. As with the SampleRate of GWP-ASan, the selection does
-// not depend on the program's allocation pattern. One random number determines the distance to the next sampled object.
-// This method costs less than generating a random number for each object. A distance may be replaced by a new random
-// distance at any time, because the rest of a distance has the same distribution as a new one.
+// Geometric sampling: on average, 1 of 20 objects is sampled and goes to the explorer (turn.h). As with the SampleRate
+// of GWP-ASan, the selection does not depend on the program's allocation pattern. One random number determines the
+// distance (the number of objects) to the next sampled object. This method costs less than generating a random number
+// for each object. A distance may be replaced by a new random distance at any time. The rest of a distance has the same
+// distribution as a new one.
 #ifndef CS_QUARANTINE_SAMPLING_H
 #define CS_QUARANTINE_SAMPLING_H
 
@@ -19,7 +20,7 @@
 // The probability, multiplied by 2^32, that the distance to the next sampled object is larger than the index.
 extern uint32_t cs_sample_probability[CS_SAMPLE_DISTANCES + 1]; // the last element is 0
 // The index in cs_sample_probability at which the search for a random number starts. The highest eight bits of the
-// random number select the entry.
+// random number are the index of the entry.
 extern uint8_t cs_sample_guide[CS_SAMPLE_GUIDES];
 
 #pragma GCC visibility pop

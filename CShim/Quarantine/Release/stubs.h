@@ -1,4 +1,5 @@
-// The functions to which class metadata and zombies point, and the C functions that the assembly code calls.
+// The functions to which class metadata and zombies (the metadata copies of objects in quarantine) point, and the C
+// functions that the assembly code calls.
 #ifndef CS_QUARANTINE_STUBS_H
 #define CS_QUARANTINE_STUBS_H
 
@@ -9,9 +10,9 @@
 #pragma GCC visibility push(hidden)
 
 // stubs_x86_64.S: arrays of stubs, one for each class or for each word of a vtable.
-extern const uint8_t cs_stubs_absorb[]; // a listed class's destroy function under the policy absorb
-extern const uint8_t cs_stubs_now[];    // a listed class's destroy function under the policies zero and diagnose
-extern const uint8_t cs_stubs_again[];  // a zombie's destroy function
+extern const uint8_t cs_stubs_absorb[]; // the destroy function of a listed class under the policy absorb
+extern const uint8_t cs_stubs_now[];    // the destroy function of a listed class under the policies zero and diagnose
+extern const uint8_t cs_stubs_again[];  // the destroy function of zombies
 extern const uint8_t cs_stubs_call[];
 extern const uint8_t cs_stubs_async[];
 
@@ -19,7 +20,7 @@ extern const uint8_t cs_stubs_async[];
 cs_keep_function cs_keep_zero_pair;
 cs_keep_function cs_keep_diagnose_pair;
 
-// destroy.c: returns the function that puts objects of the class into the queue under this policy.
+// destroy.c: returns the function that puts objects of the class into the queue under the policy `policy`.
 cs_keep_function *cs_keep_of(const cs_class *class, cs_mode policy);
 
 // destroy.c: the C functions that stubs_x86_64.S calls. cs_quarantine_absorb handles the last release under the policy
@@ -28,10 +29,10 @@ cs_keep_function *cs_keep_of(const cs_class *class, cs_mode policy);
 SWIFTCC void cs_quarantine_absorb(cs_class *class, SWIFTSELF void *pointer);
 SWIFTCC void cs_quarantine_unclaimed(cs_class *class, SWIFTSELF void *pointer);
 cs_keep_function cs_quarantine_referred;
-// Called for the last release of a zombie.
+// The runtime calls this function for the last release of an object whose metadata is a zombie.
 SWIFTCC void cs_quarantine_again(cs_class *class, SWIFTSELF void *pointer);
-// Returns the code at which a call of a zombie's method continues, or NULL if the call returns zero. `context` is the
-// context of an async call.
+// Returns the code at which a call of a method of an object in quarantine continues, or NULL if the call must return
+// zero. `context` is the context of an async call.
 const void *cs_quarantine_call(cs_object *object, uint32_t word, uint32_t is_async, const void *frame,
                                uint64_t context);
 

@@ -1,8 +1,8 @@
-// The stubs to which the words of class metadata, and of their zombie copies, point. Each stub loads its index and
-// jumps to the code that all stubs share.
+// The stubs to which the words of class metadata, and of the zombies (the metadata copies of objects in quarantine),
+// point. Each stub loads its index and jumps to the code that all stubs of its kind share.
 //
 // There are CS_STUB_WORDS (1024) stubs for methods, the same number for async methods, and CS_QUARANTINE_CLASSES (2048)
-// for each kind of destroy function. Each stub is CS_STUB_BYTES (16) long.
+// stubs for each kind of destroy function. Each stub is CS_STUB_BYTES (16) long.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -19,7 +19,7 @@
   .globl cs_stubs_call
   .globl cs_stubs_async
 
-// With the calling convention swiftcall, the object is in r13, which each function preserves. No other register
+// With Swift's calling convention (swiftcall), the object is in r13, which each function preserves. No other register
 // contains an argument. The stub passes the class as the first argument.
   .macro destroy_stubs target
   .set index, 0
@@ -48,10 +48,10 @@ cs_stubs_again:
   .set COUNTS_CLAIMED, 0x102000003
   .set COUNTS_DONE, 0x102000001
 
-// For the policies zero and diagnose: claims the object, runs its deinit and puts it into the queue. This is assembly
-// code, because a C function would save registers around the call of the deinit, although only the class is needed
-// after it. The class is passed as the fourth argument. The registers of the first three arguments are then free: the
-// first one for the object that leaves the slot.
+// For the policies zero and diagnose: claims the object, runs its deinit and puts it into the queue. This function is
+// in assembly, because a C function would save several registers around the call of the deinit. Only the class is
+// needed after the call. The class is passed as the fourth argument. The registers of the first three arguments are
+// then free. The first of them later holds the object that leaves the slot.
   .p2align 4
   .type deinit_and_keep, @function
 deinit_and_keep:
@@ -94,9 +94,9 @@ cs_stubs_async:
   .set index, index + 1
   .endr
 
-// The second word of a result that represents zero. This word is the second word of the empty string, because a String
-// with two zero words is invalid. The same word is also valid as the second word of an optional, a Double, a Data or a
-// reference. If the result consists of two integers, the caller receives this number as the second one.
+// The second word of a result of two words that represents zero. The value is the second word of the empty string,
+// because a String of two zero words is invalid. The value is also valid as the second word of an optional, a Double, a
+// Data or a reference. If the result consists of two integers, the caller receives this value as the second integer.
   .set EMPTY_STRING, 0xE000000000000000
 
 // Calls cs_quarantine_call(object, word, is_async, frame, context), and jumps to the code that it returns. All

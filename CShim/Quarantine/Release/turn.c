@@ -14,7 +14,7 @@ static inline cs_slot *explorer_slot(const cs_class *class, uint32_t index) {
   return class->slots - 1 - index;
 }
 
-// Adds a slot after the last one. Does nothing if another thread has already added the slot. The slot is marked as
+// Adds a slot after the last used slot. Does nothing if another thread has already added it. The slot is marked as
 // empty before `used` counts it, so no counted slot contains NULL.
 static cs_slot *grow(_Atomic uint32_t *used, uint32_t present, cs_slot *slot) {
   cs_object *nothing = NULL;
@@ -22,7 +22,8 @@ static cs_slot *grow(_Atomic uint32_t *used, uint32_t present, cs_slot *slot) {
   return atomic_compare_exchange_strong(used, &present, present + 1) ? slot : NULL;
 }
 
-// Returns a random slot of the explorer, or adds a slot to it. Returns NULL if the explorer has no slot.
+// Adds a slot to the explorer (the part of the quarantine that evicts at random), or returns one of its slots at
+// random. Returns NULL if the explorer has no slot.
 CS_SELDOM static cs_slot *explore_or_grow(cs_class *class, uint32_t bytes, uint32_t number) {
   const uint32_t most = atomic_load_explicit(&class->explorer_most, memory_order_relaxed);
   uint32_t present = atomic_load_explicit(&class->explorer_used, memory_order_relaxed);
@@ -36,21 +37,23 @@ CS_SELDOM static cs_slot *explore_or_grow(cs_class *class, uint32_t bytes, uint3
 
 // Enables the fast path (cs_queue_put), because the queue has all its slots.
 static void set_full(cs_class *class, uint32_t places) {
-  // The fast path reads chunk sizes and the thread ID at the offsets of glibc.
+  // The fast path reads chunk sizes and the thread ID at the offsets that glibc uses.
   if (!cs_heap_is_glibc || !cs_libc_is_glibc) return;
   atomic_store(&class->full, places);
-  // The number of slots serves as the first bound: it is not 0, and it is lower than the address of any slot. Because
-  // it differs for each number of slots, a thread that has read an outdated bound cannot exchange it.
+  // The number of slots serves as the first bound. It is not 0, and it is lower than any turn (the address of a slot),
+  // so the first release samples a new bound. The value differs for each number of slots, so a thread that has read an
+  // outdated bound cannot exchange it.
   atomic_store(&class->bound, places);
-  // Checks the limit, the listing and the budget again. Another thread may have changed one of them and called
-  // cs_class_close before the stores above.
+  // Checks the limit, the listing and the budget again after the two stores. Another thread may have changed one of
+  // these values and called cs_class_close before the stores.
   if (atomic_load(&class->limit) < places || atomic_load(&class->is_listed) != 1 || atomic_load(&cs_budget_left) < 0)
     cs_class_close(class);
 }
 
-// Sets the class's turn back to `instead` if no other thread has taken the next turn. This is necessary because the
-// slow path takes a turn of its own. Otherwise, every second slot would be skipped while the fast path is disabled. If
-// another thread has taken the next turn, one slot is skipped.
+// A turn is the address of the slot that an object gets next. This function sets the class's turn back to `instead` if
+// no other thread has taken the next turn. It must be set back, because the slow path takes a turn of its own.
+// Otherwise, every second slot would be skipped while the fast path is disabled. If another thread has taken the next
+// turn, one slot is skipped.
 static void give_back_turn(cs_class *class, uintptr_t turn, uintptr_t instead) {
   uintptr_t next = turn + sizeof(cs_slot);
   atomic_compare_exchange_strong(&class->turn, &next, instead);
@@ -67,8 +70,8 @@ static bool stays_full(const cs_class *class, uint32_t full) {
   return left >= 0 && (full >= atomic_load_explicit(&class->limit, memory_order_relaxed) || left <= usual_bytes(class));
 }
 
-// Returns the slot of the explorer that the random number selects. If the explorer does not have all its slots yet, may
-// add one.
+// Returns the slot of the explorer that the random number `number` selects. If the explorer does not have all its slots
+// yet, may add a slot.
 static inline cs_slot *explore(cs_class *class, uint32_t number) {
   const uint32_t most = atomic_load_explicit(&class->explorer_most, memory_order_relaxed);
   if (CS_USUALLY(atomic_load_explicit(&class->explorer_used, memory_order_relaxed) == most && most != 0))
@@ -76,18 +79,19 @@ static inline cs_slot *explore(cs_class *class, uint32_t number) {
   return explore_or_grow(class, usual_bytes(class), number);
 }
 
-// Samples the distance to the next object that goes to the explorer, and sets the bound to the turn of this object.
-// `next` is the first turn that may be sampled. `bound` is the value that the caller has read. If another thread has
-// changed the bound since then, the bound stays unchanged.
+// Samples the distance to the next object that goes to the explorer, and stores the turn of that object in the class's
+// `bound`. `next` is the first turn that may be sampled. `bound` is the value that the caller has read. If another
+// thread has changed the bound since then, the bound stays as it is.
 static inline void sample_bound(cs_class *class, uintptr_t bound, uintptr_t next, uintptr_t end, uint32_t number) {
   const uintptr_t sampled = next + (cs_sample_distance(number) - 1) * sizeof(cs_slot);
   atomic_compare_exchange_strong(&class->bound, &bound, sampled < end ? sampled : end);
 }
 
-// Handles a turn that is not at a sampled bound. This may be the first turn after the last slot, or the turn of a
-// thread that other threads overtook. A random number for this turn alone determines whether its object is sampled.
+// Handles a turn that is not equal to the sampled bound. It may be the first turn after the last slot, or the turn of a
+// thread that other threads overtook. A separate random number determines whether the object of this turn is sampled.
 __attribute__((noinline)) static cs_slot *turn_behind(cs_class *class, uintptr_t turn) {
-  // Reads `bound` before `full`. If another thread changes both between the two reads, the exchange of the bound fails.
+  // Reads `bound` before `full`. If another thread changes both variables between the two reads, the exchange of the
+  // bound fails.
   const uintptr_t bound = atomic_load(&class->bound);
   const uint32_t full = atomic_load(&class->full);
   const uintptr_t start = (uintptr_t)class->slots, bytes = full * sizeof(cs_slot), end = start + bytes;
@@ -105,7 +109,8 @@ __attribute__((noinline)) static cs_slot *turn_behind(cs_class *class, uintptr_t
   const uint64_t random = cs_thread_random();
   const uint32_t number = (uint32_t)random;
   const uintptr_t at = turn < end ? turn : start + (turn - start) % bytes;
-  // A chosen number is below 2^32 / CS_SAMPLE_RATE, so its product with the rate is again a random 32-bit number.
+  // A number that chooses an object is below 2^32 / CS_SAMPLE_RATE. Its product with the rate is therefore again a
+  // random 32-bit number.
   cs_slot *const slot = turn == bound && turn < end   ? explore(class, number)
                         : cs_sample_is_chosen(number) ? explore(class, number * CS_SAMPLE_RATE)
                                                       : NULL;
@@ -117,8 +122,8 @@ __attribute__((noinline)) static cs_slot *turn_behind(cs_class *class, uintptr_t
     return slot;
   }
   if (turn != at) {
-    // The turn modulo the number of slots stays the same, so several threads may wrap the turns around at the same
-    // time.
+    // The difference between the turn and the first slot, modulo the size of the queue, stays the same. Several threads
+    // may therefore wrap the turn around at the same time.
     uintptr_t present = atomic_load_explicit(&class->turn, memory_order_relaxed);
     if (present >= end) atomic_compare_exchange_strong(&class->turn, &present, start + (present - start) % bytes);
   }
@@ -126,8 +131,8 @@ __attribute__((noinline)) static cs_slot *turn_behind(cs_class *class, uintptr_t
 }
 
 // Samples the distance to the next object that goes to the explorer. An object whose turn is at the bound was sampled
-// when the bound was set. An object whose turn is above the bound is sampled with its own random number. Each object is
-// therefore sampled once, or approximately once if threads overtake each other.
+// when the bound was set. An object whose turn is above the bound is sampled with a separate random number. Each object
+// is therefore considered once, or approximately once if threads overtake each other.
 cs_slot *cs_queue_turn(cs_class *class, uintptr_t turn) {
   const uintptr_t bound = atomic_load(&class->bound);
   const uintptr_t end = (uintptr_t)(class->slots + atomic_load(&class->full));
@@ -138,7 +143,7 @@ cs_slot *cs_queue_turn(cs_class *class, uintptr_t turn) {
   cs_slot *const slot = explore(class, (uint32_t)random);
   if (!CS_USUALLY(slot != NULL)) return turn_behind(class, turn);
   sample_bound(class, bound, turn, end, (uint32_t)(random >> 32));
-  // The object goes to the explorer, so the next object gets this turn's slot of the queue.
+  // The object goes to the explorer. The next object therefore gets the slot of the queue that belongs to this turn.
   give_back_turn(class, turn, turn);
   return slot;
 }

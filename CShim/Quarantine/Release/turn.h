@@ -1,5 +1,6 @@
-// Selects the slot for an object. Usually this is the next slot of the class's queue. One of twenty objects gets a
-// random slot of the explorer, the part of the quarantine that evicts at random.
+// Selects the slot for an object. In most cases, the object gets the next slot of the class's queue. A turn is the
+// address of that slot. One of twenty objects gets a random slot of the explorer, the part of the quarantine that
+// evicts at random.
 #ifndef CS_QUARANTINE_TURN_H
 #define CS_QUARANTINE_TURN_H
 
@@ -7,10 +8,10 @@
 
 #pragma GCC visibility push(hidden)
 
-// Returns the slot for a turn that is not below the bound. This is a slot of the explorer, or the slot after a
-// wrap-around from the last slot to the first. Returns NULL if the fast path is disabled.
+// Returns the slot for a turn that is not below the class's bound (class.h). The result is a slot of the explorer, or
+// the slot after a wrap-around from the last slot to the first. Returns NULL if the fast path is disabled.
 cs_slot *cs_queue_turn(cs_class *class, uintptr_t turn) __attribute__((noinline));
-CS_SELDOM cs_slot *cs_queue_seldom_turn(cs_class *class, uintptr_t turn); // the same; preserves most registers
+CS_SELDOM cs_slot *cs_queue_seldom_turn(cs_class *class, uintptr_t turn); // the same function; preserves most registers
 
 // Returns the slot for an object of this size on the slow path, or NULL if there is no slot.
 cs_slot *cs_queue_place(cs_class *class, uint32_t bytes, bool is_for_explorer);

@@ -1,4 +1,4 @@
-// Finds the vtable of a class, with the descriptors of the class and of its superclasses.
+// Finds the methods of a class in its vtable, with the descriptors of the class and of its superclasses.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
-// The value witness table that each native class has. cs_quarantine_check also checks that native classes have this
-// table.
+// The value witness table that each native Swift class has. cs_quarantine_check also checks that native classes have
+// this table.
 extern const char value_witnesses_of_native_objects[] __asm__("$sBoWV");
 
 #define DESCRIPTOR_KIND_MASK      UINT32_C(0x1F)
@@ -16,14 +16,14 @@ extern const char value_witnesses_of_native_objects[] __asm__("$sBoWV");
 #define DESCRIPTOR_IS_GENERIC     (UINT32_C(1) << 7)
 #define DESCRIPTOR_INITIALIZATION (UINT32_C(3) << 16) // 0: none, 1: singleton, 2: foreign
 #define DESCRIPTOR_MEMBERS_BELOW  (UINT32_C(1) << 28)
-#define DESCRIPTOR_RESILIENT      (UINT32_C(1) << 29) // has a resilient superclass
+#define DESCRIPTOR_RESILIENT      (UINT32_C(1) << 29) // has a superclass whose size is unknown at compile time
 #define DESCRIPTOR_HAS_VTABLE     (UINT32_C(1) << 31)
 
 #define METHOD_KIND_MASK UINT32_C(0x0F) // 0: method, 1: init, 2: getter, 3: setter, 4: modify, 5: read
 #define METHOD_INSTANCE  UINT32_C(0x10)
 #define METHOD_ASYNC     UINT32_C(0x40)
-// The method is a callee-allocated coroutine, which has its own calling convention. The vtable word points to data and
-// not to code.
+// The method is a callee-allocated coroutine, which has a calling convention of its own. The vtable word of a coroutine
+// points to data and not to code.
 #define METHOD_CALLEE_ALLOCATES UINT32_C(0x100)
 
 #define CLASS_DESCRIPTOR_BYTES 44
@@ -32,7 +32,7 @@ extern const char value_witnesses_of_native_objects[] __asm__("$sBoWV");
 
 typedef struct method_descriptor {
   uint32_t flags;
-  int32_t implementation; // offset relative to this field; 0: the optimizer removed the method
+  int32_t implementation; // offset of the method's code relative to this field; 0: the optimizer removed the method
 } method_descriptor;
 
 typedef struct vtable {
@@ -75,7 +75,7 @@ static bool skip_to_vtable(const uint8_t *descriptor, uint32_t *ret_offset) {
   if ((flags & DESCRIPTOR_IS_GENERIC) != 0) {
     const uint16_t *const header = (const uint16_t *)((uintptr_t)descriptor + offset + 8);
     const uint32_t parameters = header[0], requirements = header[1];
-    if (header[3] != 0) return false; // unknown layout, for example parameter packs
+    if (header[3] != 0) return false; // the layout is unknown, for example with parameter packs
     offset += 16 + ((parameters + 3) & ~UINT32_C(3)) + requirements * 12;
   }
   if ((flags & DESCRIPTOR_RESILIENT) != 0) offset += 4;
@@ -92,7 +92,8 @@ static bool skip_to_vtable(const uint8_t *descriptor, uint32_t *ret_offset) {
   return true;
 }
 
-// Returns false if the layout of the descriptor is unknown. If the class has no methods, the count is 0.
+// Finds the vtable descriptor of a class. Returns false if the layout of the class descriptor is unknown. If the class
+// has no methods, the count is 0.
 static bool find_vtable(const uint8_t *descriptor, vtable *ret_vtable) {
   const uint32_t flags = at(descriptor, 0);
   *ret_vtable = (vtable){0};
@@ -118,7 +119,7 @@ static uint64_t implementation(const method_descriptor *method) {
 }
 
 // Visits the methods that the class `owner` introduced, and returns how many were skipped. Each vtable word of the
-// owner's metadata must match the descriptor of its method. Otherwise, the layout is unknown.
+// owner's metadata must match the descriptor of the word's method. If a word does not match, the layout is unknown.
 static uint32_t visit_own(const cs_metadata *owner, uint32_t words, cs_method_visitor *visitor, void *context) {
   vtable table;
   if (owner->descriptor == NULL || !find_vtable(owner->descriptor, &table)) return 1;

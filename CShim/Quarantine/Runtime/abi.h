@@ -17,9 +17,9 @@ extern void *swift_slowAlloc(size_t size, size_t align_mask);
 extern void swift_slowDealloc(void *object, size_t size, size_t align_mask);
 
 // The words of class metadata, from the address to which an object points. The two words before this address are the
-// destroy function and the value witnesses.
+// destroy function and the address of the value witness table.
 typedef struct cs_metadata {
-  uint64_t kind; // 0: a class
+  uint64_t kind; // 0: the metadata is that of a class
   const struct cs_metadata *superclass;
   uint32_t flags;
   uint32_t instance_address_point;
@@ -49,20 +49,20 @@ typedef struct cs_object {
 #define CS_COUNTS_STRONG_MASK   (UINT64_C(0x3FFFFFFF) << CS_COUNTS_STRONG_SHIFT)
 #define CS_COUNTS_SIDE_TABLE    (UINT64_C(3) << 62)
 #define CS_COUNTS_IMMORTAL      UINT64_C(0xFFFFFFFF)
-// The counts at the last release of an object that has no weak and no unowned references. They contain the flag
-// "deiniting", the object's unowned reference to itself, and the flag PureSwiftDealloc.
+// The value of the counts at the last release of an object that has no weak and no unowned references. The counts then
+// contain the flag "deiniting", the object's unowned reference to itself, and the flag PureSwiftDealloc.
 #define CS_COUNTS_LAST (CS_COUNTS_DEINITING | UINT64_C(1) << CS_COUNTS_UNOWNED_SHIFT | 1)
 
-// Returns the address of an object's counts. This is word 1 of the object, or a word in the side table that the first
-// weak reference creates.
+// Returns the address of an object's counts. The counts are in word 1 of the object, or in the side table that the
+// first weak reference creates.
 static inline uint64_t *cs_object_counts(cs_object *object) {
   const uint64_t counts = __atomic_load_n(&object->counts, __ATOMIC_ACQUIRE);
   if ((counts & CS_COUNTS_SIDE_TABLE) != CS_COUNTS_SIDE_TABLE) return &object->counts;
   return (uint64_t *)(uintptr_t)(((counts & ~CS_COUNTS_SIDE_TABLE) << 3) + 16);
 }
 
-// The number by which the quarantine increases the unowned count of an object. Programs never have this many unowned
-// references to one object.
+// The number that the quarantine adds to the unowned count of an object to claim the object. Programs never have this
+// many unowned references to one object.
 #define CS_CLAIM        (UINT64_C(1) << 24)
 #define CS_COUNTS_CLAIM (CS_CLAIM << CS_COUNTS_UNOWNED_SHIFT)
 
@@ -85,24 +85,26 @@ static inline const uint64_t *cs_metadata_words(const cs_metadata *metadata) {
   return (const uint64_t *)metadata;
 }
 
-// Returns whether this is the metadata of a native class. Checks its words and the first word of its descriptor.
-// `metadata` may point into a copy of the metadata, if the copy includes the two words before the address point.
+// Returns whether this is the metadata of a native class. Checks the words of the metadata and the first word of its
+// descriptor. `metadata` may point into a copy of the metadata. The copy must include the two words before the address
+// point (the address to which objects point).
 bool cs_metadata_is_class(const cs_metadata *metadata, uint32_t descriptor_flags);
 
 // A method in the vtable. Its descriptor was compared with the metadata of the class that introduced the method.
 typedef struct cs_method {
   uint32_t word; // index of the word in the metadata
-  bool is_async; // the word points to an async function pointer, not to code
-  bool yields;   // a coroutine: its result includes a continuation, so the call cannot return zero
+  bool is_async; // whether the word points to an async function pointer, and not to code
+  bool yields;   // whether it is a coroutine, which also returns a continuation, so that the call cannot return zero
 } cs_method;
 
 typedef void cs_method_visitor(cs_method method, void *context);
 
-// Returns the number of words at the start of an object's fields that the runtime uses. Only actors have such words.
+// Returns the number of words at the start of an object's fields that the runtime uses. Only actors have words that the
+// runtime uses.
 uint32_t cs_metadata_own_words(const cs_metadata *metadata);
 
-// Visits each instance method that the class has or inherits. Returns the number of vtable words that were skipped
-// because the form of their descriptors is unknown.
+// Visits each instance method that the class has or inherits. Returns the number of vtable words that were skipped,
+// because their descriptors have an unknown form.
 uint32_t cs_metadata_visit_methods(const cs_metadata *metadata, cs_method_visitor *visitor, void *context);
 
 // types.c: stores the name "Module.Outer.Inner" of the class with this descriptor. Returns false if the class has no

@@ -21,7 +21,7 @@ bool cs_metadata_is_readable_class(const cs_metadata *metadata) {
   return copy->kind == 0 && cs_read_at(copy->descriptor, &flags, sizeof flags) && cs_metadata_is_class(copy, flags);
 }
 
-// The kernel writes to the word the value that the word already has.
+// The system call writes the word's present value to the word. It fails if the memory is read-only.
 bool cs_is_writable(void *word) {
   uint64_t value = __atomic_load_n((uint64_t *)word, __ATOMIC_RELAXED);
   const struct iovec from = {&value, sizeof value}, to = {word, sizeof value};

@@ -28,7 +28,7 @@ typedef struct section {
   uintptr_t length;
 } section;
 
-// The runtime's structure with the sections of an image. Later versions of the runtime have more fields at the end.
+// The runtime's structure with the sections of an image. Later versions of the runtime may add fields at the end.
 typedef struct image_sections {
   uintptr_t version;
   const void *base;
@@ -58,8 +58,8 @@ static int32_t relative(uintptr_t at) {
   return *(const int32_t *)at;
 }
 
-// Returns the address to which a relative reference refers, or 0 if there is none. If the lowest bit of the reference
-// is set, the reference leads to a pointer to this address.
+// Returns the address to which a relative reference refers, or 0 if the reference is 0. If the lowest bit of the
+// reference is set, the reference refers to a pointer that contains this address.
 static uintptr_t follow(uintptr_t at) {
   const int32_t offset = relative(at);
   if (offset == 0) return 0;
@@ -105,7 +105,7 @@ static void visit_class(const visit *visit, uintptr_t descriptor, bool is_in_exe
   const uintptr_t maker = descriptor + OFFSET_OF_MAKER;
   if ((*(const uint32_t *)descriptor & IS_GENERIC) == 0 && relative(maker) != 0) {
     metadata_maker *const make = (metadata_maker *)(maker + (uintptr_t)(intptr_t)relative(maker));
-    // The argument 0 requests complete metadata. The call waits until the metadata is complete.
+    // The argument 0 requests complete metadata, and lets the call wait until the metadata is complete.
     type.metadata = make(0).metadata;
   }
   visit->visitor(&type, visit->context);
@@ -118,7 +118,8 @@ static bool visit_image(const image_sections *sections, void *context) {
   const void *const start = (const void *)sections->types.start;
   const bool is_in_executable = dladdr(start, &image) != 0 && image.dli_fbase == visit->executable;
   for (uintptr_t at = sections->types.start; at + 4 <= sections->types.start + sections->types.length; at += 4) {
-    // The two lowest bits show the kind of reference: 0 refers to the descriptor, 1 to a pointer to it.
+    // The two lowest bits contain the kind of reference: 0 means that it refers to the descriptor, and 1 that it refers
+    // to a pointer to the descriptor.
     const int32_t offset = relative(at);
     const uintptr_t target = at + (uintptr_t)(intptr_t)(offset & ~3);
     const uintptr_t descriptor = (offset & 3) == 1 ? *(const uintptr_t *)target : target;

@@ -1,6 +1,7 @@
-// Finds the objects to which the registers of a crash point. Searches the objects in quarantine and the freed-object
-// records. The code runs in the signal handler, and calls only functions that trusted.h declares as signal-safe. Other
-// threads may write the slots while this code reads them.
+// Finds the objects to which the registers of a crash point. Searches for these objects in the slots of the quarantine,
+// in the reaper's queue, and in the freed-object records (records of objects that have left the quarantine). The code
+// runs in the signal handler, and calls only functions that trusted.h declares as signal-safe. Other threads may write
+// the slots while this code reads them.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -14,37 +15,38 @@
 #include "../Table/freed_objects.h"
 #include "../Table/places.h"
 
-#define POINTERS    40 // the maximum number of addresses for which the search is made
+#define POINTERS    40 // the maximum number of addresses that registers provide for the search
 #define FREED_LIMIT 4  // maximum number of freed objects for one crash
 #define HELD_LIMIT  4  // maximum number of objects in quarantine for one crash
-// The maximum number of crashes that are examined. A process may survive its crashes, and the ring has only few entries
-// for incidents.
+// The maximum number of crashes for which the search is made. A process may survive many crashes, and the ring has only
+// few entries for incidents.
 #define CRASH_LIMIT 8
-// The maximum number of slots that are searched, in all classes together. Without this limit, there might be half a
-// million slots (32 MiB), and reading them takes too long during a crash.
+// The maximum number of slots that are searched, in all classes together. Without this limit, the search might read
+// half a million slots (32 MiB), which takes too long during a crash.
 #define PLACE_LIMIT (1 << 17)
-// The maximum number of attempts to read a slot. If a slot keeps changing, its object is leaving the slot. If a slot
-// stays locked, the thread that locked it was stopped.
+// The maximum number of attempts to read a slot. If a slot keeps changing, its object is leaving the quarantine at this
+// time. If a slot stays locked, the thread that locked it was stopped, for example by the halt.
 #define READS        3
 #define MARKS        256
 #define ADDRESS_BITS 47
 #define ALIGNMENT    UINT64_C(16)
 
-// An address, and the data of the latest release record with this address.
+// An address from a register, and the data of the latest release record of an object with this address.
 typedef struct pointer {
   uint64_t address;
   uint64_t ticks;
   uint64_t label;
   uint32_t thread;
   uint32_t stack;
-  bool is_held; // the object is in quarantine
+  bool is_held; // whether the object is in quarantine
   bool is_freed;
 } pointer;
 
 typedef struct pointers {
   uint32_t count;
   pointer list[POINTERS];
-  // A set of bits, one of which each address selects. Testing one bit of the set excludes most records from the search.
+  // A set of bits (a Bloom filter): each searched address sets one bit. For most records, one test of a bit shows that
+  // the record's address is not searched for.
   uint64_t marks[MARKS / 64];
 } pointers;
 
@@ -79,9 +81,9 @@ static pointer *find(pointers *pointers, uint64_t address) SIGNAL_SAFE {
   return NULL;
 }
 
-// Stores a record if it takes precedence over the record that is already stored for the address. An object in
-// quarantine takes precedence, because its address is in use. Among freed-object records, the latest one takes
-// precedence.
+// Stores a record for an address, unless the stored record for this address takes precedence. The record of an object
+// in quarantine takes precedence, because this object still occupies the address. Among freed-object records, the
+// latest one takes precedence.
 static void keep(pointer *pointer, const cs_slot *record, bool is_held) SIGNAL_SAFE {
   if (!is_held && (pointer->is_held || (pointer->is_freed && record->ticks <= pointer->ticks))) return;
   pointer->ticks = record->ticks;
@@ -110,7 +112,8 @@ static void search_places(const cs_class *class, pointers *pointers, uint32_t *l
   }
 }
 
-// Searches the reaper's queue. Under the policy absorb, the queue also contains the object whose deinit is running.
+// Searches the queue of the reaper (the thread that runs deferred deinits). Under the policy absorb, the queue also
+// contains the object whose deinit is running.
 static void search_waiting(pointers *pointers) SIGNAL_SAFE {
   cs_slot record;
   for (uint32_t index = 0; index < pointers->count; index++) {
@@ -129,7 +132,7 @@ static void search_freed_objects(pointers *pointers) SIGNAL_SAFE {
   }
 }
 
-// This function is not inlined, because its incident would enlarge the stack frame of the caller.
+// This function is not inlined, because its local incident would enlarge the stack frame of the caller.
 __attribute__((noinline)) static bool show(const pointer *pointer, const cs_ring_record *record,
                                            cs_quarantine_incident_sink *sink) SIGNAL_SAFE {
   cs_quarantine_stack stack;
@@ -139,7 +142,7 @@ __attribute__((noinline)) static bool show(const pointer *pointer, const cs_ring
   const uint32_t kind = pointer->is_held ? CS_RING_DANGLING_HELD : CS_RING_DANGLING_FREED;
   const cs_ring_class *const counts = atomic_load_explicit(&class->counts, memory_order_relaxed);
   cs_ring_incident incident = {
-      // The incident's key differs for each crash. It is odd, so it is never 0.
+      // The key of the incident differs for each crash. The key is odd, so it is never 0.
       .key =
           ((pointer->address ^ (record->sequence + 1) << 48 ^ (uint64_t)kind << 60) * UINT64_C(0x9E3779B97F4A7C15)) | 1,
       .address = pointer->address,

@@ -1,6 +1,6 @@
 // A cache of the stacks that a thread has recently unwound. The result of an unwind depends only on the first frame and
-// on two words of each visited frame. If these words have not changed since the last unwind, its result is still valid.
-// Comparing the words takes a third of the instructions of an unwind.
+// on two words of each visited frame. If these words have not changed since the last unwind, the result of that unwind
+// is still valid. Comparing the words takes a third of the instructions that an unwind takes.
 #ifndef CS_MEMOS_X86_64_H
 #define CS_MEMOS_X86_64_H
 
@@ -10,13 +10,13 @@
 #include "cs_quarantine.h"
 
 #define CS_MEMOS 8 // entries for each thread; a power of two
-// Two additional entries: one for the stack word that refers to an async function's context, and one for a repetition
+// Two additional elements: one for the stack word that refers to an async function's context, and one for a repetition
 // of the last frame.
 #define CS_MEMO_FRAMES (CS_QUARANTINE_FRAMES + 2)
 
 typedef struct cs_memo_frame {
-  // An address on this thread's stack, near or above the start of the unwind, where the stack is still mapped. It may
-  // also be the address of an async context.
+  // An address on this thread's stack, near or above the start of the unwind. The stack is still mapped there. The
+  // address may also be that of an async context.
   const __m128i *at;
   uint64_t reserved;
   __m128i words; // the address of the next frame, and the return address
@@ -24,9 +24,9 @@ typedef struct cs_memo_frame {
 
 typedef struct cs_memo {
   uintptr_t frame;          // 0: the entry is free
-  const cs_memo_frame *end; // the end of the frames; if their number is odd, the last one is stored twice
-  uint32_t number;          // the number of the stack
-  uint32_t contexts;        // number of contexts of async functions, which follow at `end`
+  const cs_memo_frame *end; // the end of the frames; if the number of frames is odd, the last frame is stored twice
+  uint32_t number;          // the number of the stack in the table of stacks
+  uint32_t contexts;        // the number of contexts of async functions, which are stored from `end` on
   cs_memo_frame frames[CS_MEMO_FRAMES];
 } cs_memo;
 
@@ -38,8 +38,8 @@ static inline cs_memo *cs_memo_of(cs_memos *memos, uintptr_t frame) {
   return &memos->memos[frame / 16 % CS_MEMOS];
 }
 
-// Reading the contexts is safe: the first context is still allocated because the stack still refers to it, and each
-// further context because the context before it still refers to it.
+// Reading the contexts is safe, because all of them are still allocated. The stack still refers to the first context,
+// and each context still refers to the next one.
 READS_FRAMES static inline bool cs_memo_contexts_hold(const cs_memo *memo) {
   const cs_memo_frame *const contexts = memo->end;
 #pragma clang loop unroll(disable)

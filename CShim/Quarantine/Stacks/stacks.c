@@ -10,7 +10,8 @@
 
 #define STACKS        8192 // a power of two
 #define STACKS_PROBES 16
-// The maximum number of stacks of releases. The other entries are for the stacks of accesses, which are rare.
+// The maximum number of entries for the stacks of releases. The other entries are for the stacks of use-after-free
+// accesses, which are rare.
 #define STACKS_OF_RELEASES (STACKS / 8 * 7)
 
 typedef struct kept_stack {
@@ -49,17 +50,17 @@ __attribute__((noinline)) static uint32_t keep(uint64_t hash, uint32_t count, co
       atomic_fetch_add_explicit(&kept_count, 1, memory_order_relaxed);
       return index + 1;
     }
-    // While another thread writes the same stack, this thread uses another entry, or no entry if all are in use.
+    // If another thread is writing the same stack now, this thread uses another entry, or no entry if all are in use.
     if (found == hash && is_same(kept, count, frames)) return index + 1;
   }
   return 0;
 }
 
-// Swift may set this bit in the frame pointer that an async function saves.
+// Swift may set this bit in the frame pointer that an async function saves on the stack.
 #define ASYNC_FRAME (UINT64_C(1) << 60)
 
-// A cache that shows whether the function at a return address is async. An entry contains the address, and the answer
-// in the highest bit. 0: the entry is free.
+// A cache that shows whether the function at a return address is async. An entry contains the return address, and the
+// answer in the highest bit. 0: the entry is free.
 #define ANSWERS    512 // a power of two
 #define ANSWER_YES (UINT64_C(1) << 63)
 static _Atomic uint64_t answers[ANSWERS];
@@ -81,7 +82,7 @@ typedef struct walk {
   uint64_t hash;
   uint32_t count;
   uint32_t stack_count;       // number of frames on the stack; the other frames are contexts of async functions
-  const uint64_t *context_at; // the stack word that refers to the first context; NULL: there is none
+  const uint64_t *context_at; // the stack word that refers to the first context; NULL: there are no contexts
   const uint64_t *at[CS_QUARANTINE_FRAMES];
   uint64_t addresses[CS_QUARANTINE_FRAMES];
 } walk;
@@ -97,9 +98,9 @@ static void add(walk *walk, const uint64_t *at, uint64_t address) {
 }
 
 // Follows the contexts of an async function to its async callers. A context starts with two words: the address of the
-// caller's context, and the address at which the caller continues. The contexts stay allocated while the function runs.
-// The second address is the first instruction of a function and not a return address. The walk stores this address plus
-// 1.
+// caller's context, and the address at which the caller continues. The contexts stay allocated while the async function
+// runs. The second word is the address of a function's first instruction, and not a return address. This code stores
+// the address plus 1, because readers of a stack subtract 1 from each address.
 READS_FRAMES static void walk_contexts(uint64_t context, walk *walk) {
   while (walk->count < CS_QUARANTINE_FRAMES && context >= 4096 && context % 8 == 0 && context >> 47 == 0) {
     const uint64_t *const pair = (const uint64_t *)(uintptr_t)context;
@@ -110,14 +111,14 @@ READS_FRAMES static void walk_contexts(uint64_t context, walk *walk) {
   }
 }
 
-// Stores the return addresses, beginning with the frame at `at`. Each frame must be above the previous one and on this
-// thread's stack. The async callers of an async function are not on the stack. After its frame, the stack contains the
-// functions that run its task.
+// Stores the return addresses, beginning with the frame at `at`. Each frame must be above the previous frame and on
+// this thread's stack. The async callers of an async function are not on the stack. After the frame of an async
+// function, the stack contains the functions that run the function's task. They are not stored.
 READS_FRAMES static void walk_from(uintptr_t at, walk *ret_walk) {
   const cs_thread *const thread = cs_thread_known();
   const uintptr_t end = thread->stack_end - 2 * sizeof(uint64_t);
   *ret_walk = empty_walk();
-  // Fibers and alternate signal stacks are outside of the thread's bounds, so no frame is read on them.
+  // The stacks of fibers and alternate signal stacks are outside of the thread's bounds, so no frame on them is read.
   if (at < thread->stack_start || at >= end || at % 8 != 0) return;
   while (ret_walk->count < CS_QUARANTINE_FRAMES) {
     const uint64_t *const pair = (const uint64_t *)at;
@@ -134,7 +135,7 @@ READS_FRAMES static void walk_from(uintptr_t at, walk *ret_walk) {
   }
 }
 
-// Stores the result of an unwind in the cache. Precondition: the result has at least one frame.
+// Stores the result of an unwind in the thread's cache. Precondition: the result has at least one frame.
 READS_FRAMES static void remember(cs_memo *memo, const walk *walk, uint32_t number) {
   const uint64_t *words[CS_MEMO_FRAMES];
   uint32_t count = 0;
@@ -184,8 +185,8 @@ void cs_stack_read(uint32_t number, cs_quarantine_stack *ret_stack) SIGNAL_SAFE 
   if (number == 0 || number > STACKS) return;
   const kept_stack *const kept = &stacks[number - 1];
   const uint32_t found = atomic_load_explicit(&kept->count, memory_order_acquire);
-  // The count exceeds CS_QUARANTINE_FRAMES only if other code has overwritten the table. Even then, the signal handler
-  // must not read past the array.
+  // The count exceeds CS_QUARANTINE_FRAMES only if other code has overwritten the table. Even with an overwritten
+  // count, the signal handler must not read past the array.
   const uint32_t count = found < CS_QUARANTINE_FRAMES ? found : CS_QUARANTINE_FRAMES;
   for (uint32_t index = 0; index < count; index++)
     ret_stack->frames[index] = kept->frames[index];

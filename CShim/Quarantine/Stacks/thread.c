@@ -15,7 +15,7 @@
 
 __thread cs_thread cs_this_thread __attribute__((tls_model("initial-exec")));
 
-// The key's destructor runs when a thread ends.
+// The destructor of this key runs when a thread ends.
 static pthread_key_t key;
 static bool has_key;
 
@@ -27,12 +27,12 @@ void cs_thread_learn(void) {
   cs_thread *const thread = &cs_this_thread;
   const uint32_t number = (uint32_t)syscall(SYS_gettid);
   thread->random = cs_ticks() ^ (uint64_t)number << 32;
-  // These bounds include no address. They stay in force if the query of the stack below fails. On the main thread, for
-  // example, the query fails if no file descriptor is free.
+  // These bounds include no address, so no frame is read. They stay in force if the query of the thread's stack below
+  // fails. On the main thread, for example, the query fails if no file descriptor is free.
   thread->stack_start = UINTPTR_MAX;
   thread->stack_end = UINTPTR_MAX;
   thread->number = number;
-  // A forked child keeps the cache of the thread that forked.
+  // In a forked child, the only thread keeps the cache of the parent's thread that forked.
   if (thread->memos == NULL && has_key) {
     thread->memos = calloc(1, sizeof(cs_memos));
     pthread_setspecific(key, thread->memos);
@@ -47,8 +47,8 @@ void cs_thread_learn(void) {
   errno = error;
 }
 
-// When a thread ends, its cache is freed. If the thread releases further objects after that, each release unwinds the
-// stack.
+// When a thread ends, its cache is freed. If the thread releases further objects after that, it has no cache, so each
+// release unwinds the stack.
 static void free_memos(void *memos) {
   cs_this_thread.memos = NULL;
   free(memos);
@@ -58,7 +58,7 @@ static void forget_thread(void) {
   cs_this_thread.number = 0;
 }
 
-// A forked child has one thread, whose ID differs from the ID in the parent.
+// A forked child has one thread. The thread's ID differs from the ID of the parent's thread that forked.
 __attribute__((constructor)) static void prepare(void) {
   pthread_atfork(NULL, NULL, forget_thread);
   has_key = pthread_key_create(&key, free_memos) == 0;

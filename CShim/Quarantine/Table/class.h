@@ -5,17 +5,18 @@
 #include "cs_ring.h"
 #include "slot.h"
 
-// The number of vtable words that can be replaced. stubs_x86_64.S contains a stub for each.
+// The number of vtable words that can be replaced. stubs_x86_64.S contains a stub for each of them.
 #define CS_STUB_WORDS 1024
 
-// A word with which the policy zero fills an object. It consists of the empty value, and of a mask of the bits that
-// keep the value that the deinit left.
+// A word with which the policy zero fills an object. It consists of the empty value of the field, and of a mask. The
+// mask selects the bits that keep the value from the deinit.
 typedef struct cs_empty_word {
   uint64_t value;
   uint64_t kept;
 } cs_empty_word;
 
-// A class that is or was listed. It is never freed, because zombies refer to it.
+// A class that is or was listed. The structure is never freed, because zombies (metadata copies of the class) refer to
+// it.
 typedef struct cs_class cs_class;
 // stubs_x86_64.S explains why the class is the fourth argument. The first three arguments are unused.
 typedef SWIFTCC void cs_keep_function(uint64_t u0, uint64_t u1, uint64_t u2, cs_class *class, SWIFTSELF void *object);
@@ -27,28 +28,28 @@ struct cs_class {
   // The function that puts an object into the queue after its deinit has ended, under the policies zero and diagnose.
   cs_keep_function *_Atomic keep;
   const cs_metadata *metadata;
-  const cs_metadata *zombie; // the copy of the metadata to which objects in quarantine point
-  // The first slot of the queue. The queue's slots follow at ascending addresses. The slots of the explorer, which
-  // evicts at random (turn.h), lie before it, at descending addresses. For the default limit, all these slots are in
-  // one page.
+  const cs_metadata *zombie; // the zombie: the copy of the metadata to which objects in quarantine point
+  // The first slot of the class's queue. The queue's slots follow at ascending addresses. The slots of the explorer,
+  // which evicts at random (turn.h), are before the first slot of the queue, at descending addresses. For the default
+  // limit, the slots of the queue and of the explorer are in one page.
   cs_slot *slots;
   // The counters of the class. They are in the ring, where crashd reads them, or in `own` if there is no ring.
   cs_ring_class *_Atomic counts;
-  // If a turn is below this bound, its object gets the next slot of the queue. The bound is the turn of the next object
-  // that goes to the explorer, or the end of the queue. If the bound is 0, the fast path is disabled. If the fast path
-  // was just enabled, the bound is the number of slots, which is lower than the address of any slot.
+  // A turn is the address of the slot that an object gets next. If the turn is below this bound, its object gets that
+  // slot of the queue. The bound is the turn of the next object that goes to the explorer, or the end of the queue. If
+  // the bound is 0, the fast path is disabled. When the fast path is enabled, the bound is first the number of slots,
+  // which is lower than any turn.
   _Atomic uintptr_t bound;
-  _Atomic uint32_t is_listed; // bit 0: listed; bit 1: the quarantine is being drained
+  _Atomic uint32_t is_listed; // bit 0: the class is listed; bit 1: the quarantine is being drained
   uint32_t index;
-  _Alignas(64) _Atomic uintptr_t turn; // the next slot's address; wraps around after the last slot
+  _Alignas(64) _Atomic uintptr_t turn; // the address of the next slot; wraps around after the last slot
   // The bounds of the fields, in words from the start of an object. The fields start after the words that the runtime
-  // uses.
-  // A partial word at the end is filled through a mask, because a guard slot has its edge bytes directly after the
-  // object.
+  // uses. If the last word belongs only partly to the object, it is filled through a mask. A guard page slot has its
+  // edge bytes directly after the object.
   _Alignas(64) uint32_t first_field;
   uint32_t filled_end;
   uint32_t audited_end;
-  _Atomic uint32_t full; // number of slots if the queue has all its slots and the fast path is enabled; else 0
+  _Atomic uint32_t full; // if the queue has all its slots and the fast path is enabled: their number; else 0
   _Atomic uint32_t policy;
   _Atomic uint32_t limit;
   _Atomic uint32_t queue_used;
@@ -57,15 +58,15 @@ struct cs_class {
   uint32_t hooked;
   uint32_t unhooked;
   bool has_one_size;                   // no object of the class has tail-allocated elements
-  const cs_empty_word *empties;        // one for each word from first_field on; NULL: all words become zero
-  uint64_t tail_mask;                  // mask of the word at filled_end; 0: there is no partial word
-  uint64_t yields[CS_STUB_WORDS / 64]; // vtable words whose stubs call the original code even under the policy zero
+  const cs_empty_word *empties;        // an empty value for each word from first_field on; NULL: all words become zero
+  uint64_t tail_mask;                  // mask of the word at filled_end; 0: the object has no partial word
+  uint64_t yields[CS_STUB_WORDS / 64]; // vtable words whose stubs call the original method even under the policy zero
   cs_ring_class own;
 };
 
-// The explorer is an additional part of the quarantine. It evicts at random, so some of its objects reach a greater age
-// than in the queue.
-#define CS_EXPLORER_SHARE 5 // the explorer's limit is the queue's limit divided by this
+// The explorer is an additional part of the quarantine. It evicts objects at random. Some of its objects therefore stay
+// longer than they would in the queue.
+#define CS_EXPLORER_SHARE 5 // the explorer has the queue's limit divided by this number
 #define CS_SLOTS_A_PAGE   (4096 / sizeof(cs_slot))
 // The number of the explorer's slots that share a page with the start of the queue. The explorer's other slots fill
 // whole pages.
@@ -77,10 +78,10 @@ _Static_assert(CS_EXPLORER_SLOTS >= CS_QUARANTINE_LIMIT_MAX / CS_EXPLORER_SHARE,
 _Static_assert(CS_EXPLORER_FIRST >= 50 / CS_EXPLORER_SHARE && CS_EXPLORER_FIRST + 50 <= CS_SLOTS_A_PAGE,
                "one page for the default limit");
 
-// A condition that is true in the most frequent case.
+// Marks a condition that is true in the most frequent case.
 #define CS_USUALLY(condition) __builtin_expect(!!(condition), true)
 
-// Marks a rarely called function that preserves all registers except one, so its caller need not save registers.
+// Marks a rarely called function that preserves all registers except one. Its caller therefore need not save registers.
 #define CS_SELDOM __attribute__((preserve_most, noinline, cold))
 
 // Adds one to a counter of a class.
@@ -89,14 +90,14 @@ _Static_assert(CS_EXPLORER_FIRST >= 50 / CS_EXPLORER_SHARE && CS_EXPLORER_FIRST 
 
 #pragma GCC visibility push(hidden)
 
-// zombie.c: creates the copy of the class's metadata to which the objects in quarantine point. Precondition: the caller
-// holds the lock of class_table.c. Returns false if there is no memory.
+// zombie.c: creates the zombie of the class, the copy of the metadata to which the objects in quarantine point.
+// Precondition: the caller holds the lock of class_table.c. Returns false if there is no memory.
 bool cs_zombie_make(cs_class *class);
 
-// Returns the class for which a zombie was created. Precondition: cs_is_zombie() returns true.
+// Returns the class to which a zombie belongs. Precondition: cs_is_zombie() returns true.
 cs_class *cs_class_of_zombie(const cs_metadata *zombie);
 
-// empties.c: the empty values with which the policy zero fills the fields of an object.
+// empties.c: determines the empty values with which the policy zero fills the fields of an object.
 bool cs_empties_make(cs_class *class); // returns false if there is no memory
 void cs_empties_fill(const cs_class *class, cs_object *object);
 bool cs_empties_are(const cs_class *class, const cs_object *object);

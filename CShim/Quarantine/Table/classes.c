@@ -30,8 +30,9 @@ bool cs_quarantine_is_forked(void) {
   return atomic_load_explicit(&is_forked, memory_order_relaxed) != 0;
 }
 
-// Marks this process as a forked child. In a forked child, slots that other threads had locked stay locked, and the
-// reaper's work may be half finished. Objects are therefore deallocated as usual, and objects in quarantine stay there.
+// Marks this process as a forked child. In a forked child, slots that other threads had locked at the fork stay locked,
+// and the reaper's work may be half finished. New objects are therefore deallocated as usual, and objects in quarantine
+// stay there.
 void cs_classes_forget(void) {
   if (cs_class_count() == 0) return;
   atomic_store(&is_forked, 1);

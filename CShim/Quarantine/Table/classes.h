@@ -16,8 +16,8 @@ bool cs_is_zombie(const void *metadata);
 // Precondition: the caller holds the lock of class_table.c, and the table has a free entry.
 void cs_classes_add(cs_class *class);
 
-// Disables the fast path. The next release then checks how many slots the class may have, because the budget or the
-// class has changed.
+// Disables the fast path of last releases of the class. The next last release then checks how many slots the class may
+// have, because the budget or the class has changed.
 void cs_class_close(cs_class *class);
 
 // Returns whether this is a forked child of a process that had listed classes.

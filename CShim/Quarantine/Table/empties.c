@@ -2,7 +2,7 @@
 // For numbers, optionals and most enums, the empty value consists of zero bytes. The empty value of an array, a set, a
 // dictionary or a string is not zero. The empty value of a collection points to a singleton of the standard library. A
 // reference, a closure and an existential have no empty value. A field of such a type keeps the value that the deinit
-// left. A thread that reads this field finds the same value as without the quarantine.
+// left. A thread that reads such a field finds the same value as without the quarantine.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -13,7 +13,7 @@
 #include "class.h"
 
 #define DEPTH_LIMIT 8   // the maximum depth of nested structs
-#define WORDS_LIMIT 512 // the maximum number of words of an object; larger objects are filled with zeros
+#define WORDS_LIMIT 512 // the maximum number of words of an object; the fields of larger objects are filled with zeros
 
 // The kinds of Swift metadata that this code handles.
 #define KIND_STRUCT   0x200
@@ -22,7 +22,7 @@
 #define KIND_OPAQUE   0x300
 #define KIND_TUPLE    0x301
 
-// Indices of 32-bit words in a type's descriptor.
+// Indices of 32-bit words in the descriptor of a type.
 #define DESCRIPTOR_FIELDS 4
 #define DESCRIPTOR_CASES  5 // for an enum; the lower three bytes contain the number of cases with a payload
 
@@ -30,8 +30,8 @@
 #define WITNESS_SIZE     8
 #define WITNESS_FLAGS    10
 #define WITNESS_ENUM_TAG 11
-#define FLAG_NOT_PLAIN   UINT64_C(0x10000)  // copying a value requires more than copying its bytes
-#define FLAG_ENUM        UINT64_C(0x200000) // the table contains WITNESS_ENUM_TAG
+#define FLAG_NOT_PLAIN   UINT64_C(0x10000)  // a copy of a value requires more than copying the bytes of the value
+#define FLAG_ENUM        UINT64_C(0x200000) // the witness table contains WITNESS_ENUM_TAG
 
 typedef uint32_t enum_tag_function(const void *value, const void *type);
 typedef struct child {
@@ -50,7 +50,7 @@ extern SWIFTCC const void *swift_reflectionMirror_recursiveChildMetadata(const v
 extern SWIFTCC const void *swift_getTypeByMangledNameInContext(const void *name, size_t bytes, const void *context,
                                                                const void *arguments);
 
-// The descriptors of the types whose empty value is not zero, and the singletons to which their empty values point.
+// The descriptors of the types whose empty value is not zero, and the singletons to which these empty values point.
 extern const uint8_t array_descriptor[] __asm__("$sSaMn");
 extern const uint8_t contiguous_descriptor[] __asm__("$ss15ContiguousArrayVMn");
 extern const uint8_t dictionary_descriptor[] __asm__("$sSDMn");
@@ -62,7 +62,7 @@ extern const uint8_t _swiftEmptyArrayStorage[], _swiftEmptyDictionarySingleton[]
 
 typedef struct planning {
   const cs_class *class;
-  cs_empty_word *words; // the words of an object from the class's first field on
+  cs_empty_word *words; // the words of an object, from the first field of the class on
   uint32_t count;
 } planning;
 
@@ -90,7 +90,7 @@ static void leave(planning *planning, uint64_t offset, uint64_t bytes) {
 // The description of a type's fields or of an enum's cases. Cases with a payload come first.
 typedef struct field_record {
   uint32_t flags;
-  int32_t type_name; // offset relative to this field; 0: none
+  int32_t type_name; // offset relative to this field; 0: there is no such string
   int32_t name;
 } field_record;
 
@@ -121,12 +121,12 @@ static const void *payload_type(const void *type, const int32_t *descriptor, uin
   const int32_t *const name_at = &fields->records[number].type_name;
   if (*name_at == 0) return NULL;
   const uint8_t *const name = (const uint8_t *)name_at + *name_at;
-  // The arguments of a generic type follow the first two words of its metadata.
+  // The arguments of a generic type are stored after the first two words of the type's metadata.
   return swift_getTypeByMangledNameInContext(name, name_bytes(name), descriptor, (const uint64_t *)type + 2);
 }
 
-// Returns whether zero bytes are a valid value of an enum. They must represent a case without a payload, or a case
-// whose payload is trivial.
+// Returns whether zero bytes are a valid value of an enum. Zero bytes must represent a case without a payload, or a
+// case whose payload is trivial (has no references).
 static bool is_zero_a_value(const void *type) {
   if (is_plain(type)) return true;
   static const uint64_t zeros[32];
@@ -140,8 +140,8 @@ static bool is_zero_a_value(const void *type) {
   return payload != NULL && is_plain(payload);
 }
 
-// Returns whether the descriptor refers to field descriptions. A compiler option omits them. The runtime's functions
-// would then print a warning.
+// Returns whether the type's descriptor refers to field descriptions. A compiler option (-disable-reflection-metadata)
+// omits the field descriptions. Without them, the runtime's functions would print a warning.
 static bool has_fields(const void *descriptor) {
   return ((const int32_t *)descriptor)[DESCRIPTOR_FIELDS] != 0;
 }

@@ -5,10 +5,10 @@
 #include "../Machine/words_x86_64.h"
 #include "class.h"
 
-#define CS_FIELDS_AUDITED 16 // the maximum number of words that are checked for changes
+#define CS_FIELDS_AUDITED 16 // the maximum number of words of an object that are checked for changes
 
-// The checksum takes two instructions for each word. The factor is odd, so a change of a single word always changes the
-// checksum.
+// The checksum takes only two instructions for each word. The factor is odd. A change of a single word therefore always
+// changes the checksum.
 static inline uint64_t cs_fields_checksum(const cs_class *class, const cs_object *object) {
   const uint64_t *word = (const uint64_t *)object + class->first_field;
   const uint64_t *const end = (const uint64_t *)object + class->audited_end;
@@ -23,7 +23,7 @@ static inline uint64_t cs_fields_filling(cs_mode policy, uint64_t label) {
   return policy == CS_MODE_DIAGNOSE ? label & ~CS_LABEL_STAYED : 0;
 }
 
-// The filling 0 means that each field gets the empty value of its type.
+// The filling 0 means that each field contains the empty value of its type.
 static inline void cs_fields_fill(const cs_class *class, cs_object *object, uint64_t filling) {
   if (class->empties != NULL && filling == 0) return cs_empties_fill(class, object);
   uint64_t *const end = (uint64_t *)object + class->filled_end;
@@ -31,7 +31,7 @@ static inline void cs_fields_fill(const cs_class *class, cs_object *object, uint
   if (class->tail_mask != 0) *end = (*end & ~class->tail_mask) | (filling & class->tail_mask);
 }
 
-// Returns whether the fields have not changed since they were filled.
+// Returns whether the fields of the object have not changed since they were filled.
 static inline bool cs_fields_are(const cs_class *class, const cs_object *object, uint64_t filling) {
   if (class->empties != NULL && filling == 0) return cs_empties_are(class, object);
   return cs_words_are((const uint64_t *)object + class->first_field, (const uint64_t *)object + class->audited_end,

@@ -25,8 +25,8 @@ static uint64_t in_use(void) {
 void cs_freed_object_put(const cs_slot *slot, const cs_object *object) {
   cs_freed_object *const record =
       &cs_freed_objects[atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) % in_use()];
-  // The table has wrapped around, and another thread is still writing this record. That thread's record is the later
-  // one, so this thread drops its own.
+  // If the table has wrapped around, another thread may still be writing this record. The record of that thread is the
+  // later one, so this thread drops its own record.
   if (atomic_exchange(&record->object, (const cs_object *)CS_SLOT_BUSY) == CS_SLOT_BUSY) return;
   record->ticks = slot->ticks;
   atomic_signal_fence(memory_order_seq_cst);

@@ -16,8 +16,8 @@ const uint64_t cs_slot_marks[2][2];
 // Finds the latest release record of the object in the slots of a class.
 static bool find(const cs_class *class, const cs_object *object, bool is_past, cs_slot *ret_slot) {
   const cs_slot *const end = cs_slots_end(class);
-  // The search for a freed object uses fewer rounds, because it visits every class if no object in quarantine was
-  // found.
+  // The search is repeated while another thread changes a slot. For a freed object, it is repeated less often, because
+  // the caller searches every class.
   for (uint32_t round = 0; round < (is_past ? PAST_ROUNDS : FIND_ROUNDS); round++) {
     bool is_busy = false, is_found = false;
     for (cs_slot *slot = cs_slots_begin(class); slot < end; slot++) {

@@ -1,5 +1,5 @@
 // Functions that lock and unlock the slots of a class, and read them without locking. While a thread reads a slot
-// without locking, other threads may write the slot. If a thread was stopped forever while it wrote a slot, the slot
+// without locking, other threads may write the slot. If a thread is stopped forever while it writes a slot, the slot
 // stays half written.
 #ifndef CS_QUARANTINE_PLACES_H
 #define CS_QUARANTINE_PLACES_H
@@ -11,14 +11,15 @@
 #pragma GCC visibility push(hidden)
 
 // The budget of all classes together, and its unused part. The unused part becomes negative if the budget is reduced
-// below the used part.
+// below the part that is in use.
 extern _Atomic uint64_t cs_budget;
 extern _Atomic int64_t cs_budget_left;
 
-// Copies the release record of an object in quarantine. Returns false if there is none, or if other threads keep
-// changing it.
+// Copies the release record of an object in quarantine. Returns false if the object has no release record, or if other
+// threads keep changing the record.
 bool cs_table_find(const cs_class *class, const cs_object *object, cs_slot *ret_slot);
-// Copies the latest freed-object record of an object in the slots of a class. Returns false if there is none.
+// Copies the latest freed-object record of an object in the slots of a class. Returns false if the object has no
+// freed-object record.
 bool cs_table_find_past(const cs_class *class, const cs_object *object, cs_slot *ret_slot);
 
 #pragma GCC visibility pop
@@ -31,8 +32,8 @@ static inline bool cs_budget_has_room(uint32_t bytes, uint32_t instead_of) {
   return atomic_load_explicit(&cs_budget_left, memory_order_relaxed) + instead_of >= (int64_t)bytes;
 }
 
-// Locks a slot, and returns the object that was in it. Returns CS_SLOT_BUSY if another thread has locked the slot.
-// acquire: pairs with cs_slot_leave().
+// Locks a slot, and returns the object that the slot contained. Returns CS_SLOT_BUSY if another thread has locked the
+// slot. acquire: pairs with cs_slot_leave().
 static inline cs_object *cs_slot_enter(cs_slot *slot) {
   return atomic_exchange(&slot->object, CS_SLOT_BUSY);
 }
@@ -41,7 +42,8 @@ static inline void cs_slot_leave(cs_slot *slot, cs_object *object) {
   atomic_store_explicit(&slot->object, object, memory_order_release);
 }
 
-// Copies the release record of the object that leaves the slot to the slot's freed-object record.
+// Copies the first half of the slot (the release record of the object that leaves it) to the second half, which is the
+// slot's freed-object record.
 static inline void cs_slot_pass(cs_slot *slot, const cs_object *old) {
   slot->past = old;
   slot->past_ticks = slot->ticks;
@@ -60,9 +62,9 @@ static inline cs_slot *cs_slots_end(const cs_class *class) {
   return class->slots + atomic_load(&((cs_class *)(uintptr_t)class)->queue_used);
 }
 
-// Reads a slot without locking it. Returns 1 if the slot contains the object, and 0 if the slot does not contain it.
-// Returns -1 if another thread has locked or changed the slot. If `is_past` is true, searches for the slot's previous
-// object, and returns the freed-object record in the fields of a release record.
+// Reads a slot without locking it. Returns 1 if the slot contains the object, and 0 if it does not. Returns -1 if
+// another thread has locked or changed the slot. If `is_past` is true, compares the slot's previous object instead.
+// Returns the freed-object record in the same fields as a release record.
 static inline int cs_slot_read(const cs_slot *slot, const cs_object *object, bool is_past, cs_slot *ret_slot) {
   const cs_object *const before = atomic_load_explicit(&slot->object, memory_order_acquire);
   if (before == CS_SLOT_BUSY) return -1;
@@ -72,7 +74,7 @@ static inline int cs_slot_read(const cs_slot *slot, const cs_object *object, boo
   atomic_thread_fence(memory_order_acquire);
   const cs_slot copy = *slot;
   atomic_thread_fence(memory_order_acquire);
-  // The address may be the same but belong to a new object, so the ticks and the label are compared, too.
+  // A new object may have the same address. The ticks and the label are therefore compared as well.
   if (__atomic_load_n(&slot->ticks, __ATOMIC_RELAXED) != ticks ||
       __atomic_load_n(&slot->label, __ATOMIC_RELAXED) != label || copy.ticks != ticks || copy.label != label ||
       atomic_load_explicit(&slot->object, memory_order_relaxed) != before)

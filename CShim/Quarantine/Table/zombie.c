@@ -1,5 +1,6 @@
-// Creates the copy of a class's metadata to which the objects in quarantine point. The vtable words of the copy point
-// to stubs. Its superclass is the class itself, so casts still work.
+// Creates the zombie of a class: the copy of the class's metadata to which the objects in quarantine point. The vtable
+// words of the copy point to stubs, which record calls. The superclass of the copy is the class itself, so casts of
+// objects in quarantine still work.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -10,8 +11,8 @@
 #include "../Release/stubs.h"
 #include "class.h"
 
-// An async method's vtable word points to this structure. It contains the relative address of the code, and the size of
-// the async context that the code needs.
+// An async method's vtable word points to this structure. The structure contains the relative address of the method's
+// code, and the size of the async context that the code needs.
 typedef struct async_pointer {
   int32_t code;
   uint32_t context_bytes;
@@ -19,8 +20,8 @@ typedef struct async_pointer {
 
 #define ASYNC_POINTERS 16384
 
-// The array is in this image, because its 32-bit offsets must reach the stubs. The lock of the class table protects it.
-// Its entries are never freed.
+// The array is a static variable of this image, because its 32-bit offsets must reach the stubs. The lock of the class
+// table protects it. Entries of the array are never freed.
 static async_pointer async_pointers[ASYNC_POINTERS];
 static uint32_t async_pointers_used;
 
@@ -55,7 +56,7 @@ static void hook(cs_method method, void *context) {
 
 bool cs_zombie_make(cs_class *class) {
   const cs_metadata *const metadata = class->metadata;
-  // The word before a zombie contains the address of its cs_class.
+  // The word before a zombie contains the address of the zombie's cs_class.
   uint64_t *const memory = malloc(sizeof(uint64_t) + metadata->class_size);
   if (memory == NULL) return false;
   memory[0] = (uintptr_t)class;

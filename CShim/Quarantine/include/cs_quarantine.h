@@ -25,46 +25,47 @@ typedef enum cs_quarantine_error : uint32_t {
 } __attribute__((enum_extensibility(open))) cs_quarantine_error;
 
 typedef enum cs_quarantine_kind : uint32_t {
-  CS_QUARANTINE_CALL = 1,         // a call of a virtual method
-  CS_QUARANTINE_ASYNC_CALL = 2,   // a call of a virtual async method
+  CS_QUARANTINE_CALL = 1,         // a call of a virtual method of a deallocated object
+  CS_QUARANTINE_ASYNC_CALL = 2,   // a call of a virtual async method of a deallocated object
   CS_QUARANTINE_OVER_RELEASE = 3, // a release of an object that had no references any more
-  CS_QUARANTINE_DRIFT = 4,        // detected at eviction: there were more retains than releases
-  CS_QUARANTINE_WRITE = 5,        // detected at eviction: a field was written
+  CS_QUARANTINE_DRIFT = 4,        // detected at eviction: the object had more retains than releases
+  CS_QUARANTINE_WRITE = 5,        // detected at eviction: a field of the object was written
 } __attribute__((enum_extensibility(open))) cs_quarantine_kind;
 
 // Checks whether Swift's metadata and reference counts have the expected layout in the runtime of this process. `probe`
 // is the metadata of a final class whose objects have a size of `probe_size` bytes. `instance` is a new object of this
-// class. Later calls return the first result.
+// class. Only the first call makes the check. Later calls return its result.
 bool cs_quarantine_check(const void *probe, const void *instance, uint64_t probe_size);
 // Returns the reason why the quarantine cannot be used, or an empty string if it can.
 const char *cs_quarantine_unavailable(void);
 
 // Lists a class: its objects then go to the quarantine at their last release. Under the policy CS_MODE_ABSORB, the
 // deinit runs at eviction, and the object stays intact until then. Under CS_MODE_ZERO and CS_MODE_DIAGNOSE, the deinit
-// runs at the last release. After the deinit, the fields are filled with empty values (zero) or with the label of the
-// record (diagnose).
+// runs at the last release. After the deinit, the fields are filled with empty values (CS_MODE_ZERO), or with a label
+// that identifies the release record (CS_MODE_DIAGNOSE).
 cs_quarantine_error cs_quarantine_list(const void *metadata, cs_mode policy, uint32_t limit);
-// Unlists a class. Its objects leave the quarantine, and the class's other objects are deallocated as usual at their
+// Unlists a class. The objects of the class leave the quarantine. Its other objects are deallocated as usual at their
 // last release. Returns false if the class was not listed.
 bool cs_quarantine_unlist(const void *metadata);
-// Sets the budget in bytes for the objects of all classes and their slots.
+// Sets the budget in bytes for the objects in quarantine of all classes, and for their slots.
 void cs_quarantine_set_budget(uint64_t bytes);
-// Sets whether each last release records a stack. By default, each last release records its stack.
+// Sets whether each last release records its stack. The default is true.
 void cs_quarantine_set_stacks(bool is_on);
-// Evicts all objects of all classes. Returns after the last deinit has ended. Precondition: the caller is not the
-// deinit of a listed class.
+// Evicts all objects of all classes from the quarantine. Returns after the last deinit has ended. Precondition: the
+// caller is not the deinit of a listed class.
 void cs_quarantine_drain(void);
 
-// The callbacks that receive incidents and counters. They are cs_shim_incident and cs_shim_class. They are passed as
-// pointers because this library is not linked to them.
+// The callbacks that receive incidents and counters. These callbacks are the functions cs_shim_incident and
+// cs_shim_class. They are passed as pointers because this library is not linked to them.
 typedef void cs_quarantine_incident_sink(const cs_ring_incident *incident) SIGNAL_SAFE;
 typedef cs_ring_class *cs_quarantine_class_sink(const cs_ring_class *class);
-// Sets the callbacks. Classes that are already listed are published, too. Only the first call has an effect.
+// Sets the callbacks. Classes that are already listed are also published to the new callbacks. Only the first call has
+// an effect.
 void cs_quarantine_show(cs_quarantine_incident_sink *incidents, cs_quarantine_class_sink *classes);
 
-// Publishes the objects to which the registers of a crash point, both objects in quarantine and evicted objects.
-// Publishes their class, policy, age and last release. Signal safety: signal handlers may call this function before
-// they commit the record.
+// Publishes data about the objects to which the registers of a crash point. The objects may be in quarantine, or may
+// have left it. The data are the class, the policy, the age and the last release of each object. Signal safety: signal
+// handlers may call this function before they commit the record.
 void cs_quarantine_crashed(const cs_ring_record *record) SIGNAL_SAFE;
 
 // The counters of one class since it was first listed.
@@ -79,10 +80,10 @@ typedef struct cs_quarantine_counts {
   uint64_t admitted;
   uint64_t evicted;
   uint64_t hits;
-  uint64_t skipped_budget;   // the budget was used up, and no object could be evicted
+  uint64_t skipped_budget;   // the budget was used up, and no object could be evicted from the class's slots
   uint64_t skipped_busy;     // no slot could be locked, or the reaper's queue was full
-  uint64_t skipped_unowned;  // unowned references existed, or the object was on the stack
-  uint64_t skipped_isolated; // the deinit runs later, on an actor
+  uint64_t skipped_unowned;  // the object had unowned references or was on the stack
+  uint64_t skipped_isolated; // the deinit had not finished when it returned, for example on an actor
 } cs_quarantine_counts;
 
 // Copies the counters of the class at an index. Returns false if the index is past the last class.
@@ -97,12 +98,13 @@ typedef struct cs_quarantine_stack {
 
 // Returns the stack of the caller.
 void cs_quarantine_here(cs_quarantine_stack *ret_stack);
-// Returns the return address in the caller's caller, which is in the caller's frame. Returns 0 on a foreign stack.
+// Returns the return address in the frame of the caller, which is an address in the caller's caller. Returns 0 if the
+// caller runs on a foreign stack, such as a fiber's.
 uint64_t cs_quarantine_caller(void);
 // Returns the address range of this thread's own stack. The range is empty if it is unknown.
 void cs_quarantine_stack_bounds(uintptr_t *ret_start, uintptr_t *ret_end);
-// Publishes that the program used a handle after the handle's object was deallocated. `name` is the name of the
-// object's class: `bytes` bytes of UTF-8.
+// Publishes that the program used the handle of a C callback after the handle's object was deallocated. `name` is the
+// name of the object's class: `bytes` bytes of UTF-8.
 void cs_quarantine_missed(const char *name, uint64_t bytes, const cs_quarantine_stack *use);
 
 // A use-after-free incident. The class, the kind, the method and the access stack are the same for all `count`
@@ -110,24 +112,24 @@ void cs_quarantine_missed(const char *name, uint64_t bytes, const cs_quarantine_
 typedef struct cs_quarantine_hit {
   const void *metadata;
   const void *object;
-  const void *method; // the method that was called; NULL: none
+  const void *method; // the method that was called; NULL: the access was not a call
   uint64_t count;
-  uint64_t age_ns; // the time from the last release to the access
+  uint64_t age_ns; // the time from the last release of the object to the access
   int64_t drift;   // for CS_QUARANTINE_DRIFT: the number of excess retains; otherwise unused
   uint32_t id;     // the number of the object's release record
-  uint32_t word;   // index of the vtable word in the metadata
+  uint32_t word;   // the index of the called method's vtable word in the metadata
   cs_quarantine_kind kind;
   cs_mode policy;
-  uint32_t is_explorer; // the object was in the explorer, the part that evicts at random
-  uint32_t has_record;  // whether the object, its age and its free stack are known
+  uint32_t is_explorer; // whether the object was in the explorer, the part that evicts at random
+  uint32_t has_record;  // whether the object, its age and the stack of its last release are known
   cs_quarantine_stack use;
   cs_quarantine_stack free;
 } cs_quarantine_hit;
 
 // Copies the incident at an index. Returns false if the index is past the last incident.
 bool cs_quarantine_hit_at(uint32_t index, cs_quarantine_hit *ret_hit);
-// The number of incidents that were dropped because the table was full. The counters of the classes include these
-// incidents.
+// The number of incidents that were dropped because the table of incidents was full. The counters of the classes
+// include these dropped incidents.
 uint64_t cs_quarantine_hits_lost(void);
 
 // A class in an image of this process. The structure is valid only during the call of the visitor.
@@ -155,8 +157,8 @@ typedef struct cs_quarantine_liveness {
   cs_quarantine_stack free;
 } cs_quarantine_liveness;
 
-// Returns the state of the object at an address. The address may have any value, because a system call reads the
-// memory.
+// Returns the state of the object at an address. The address may have any value, because this function reads the memory
+// with a system call.
 void cs_quarantine_ask(const void *pointer, cs_quarantine_liveness *ret_liveness);
 
 #endif

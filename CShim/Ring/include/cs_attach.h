@@ -19,8 +19,8 @@
 #define CS_ATTACH_MAGIC   UINT64_C(0x0048435454415343)
 #define CS_ATTACH_VERSION 2u
 
-// The kernel passes at most 253 descriptors in one message (SCM_MAX_FD). The first descriptor is the ring, which leaves
-// 252.
+// The kernel passes at most 253 descriptors in one message (SCM_MAX_FD). The first descriptor is that of the ring,
+// which leaves 252 for images.
 #define CS_ATTACH_IMAGE_LIMIT      252
 #define CS_ATTACH_TEXT_LIMIT_BYTES 232
 
@@ -31,23 +31,23 @@
 #define CS_CONTROL_LIMIT_BYTES      1024 // maximum size of a message
 #define CS_CONTROL_NAME_LIMIT_BYTES 512
 #define CS_CONTROL_ID_LIMIT_BYTES   64 // maximum size of a report's ID
-// The maximum number of control messages on one connection that the process has not answered yet. The buffer of any
-// socket has space for this number of messages.
+// The maximum number of control messages on one connection for which crashd has not received an answer yet. Even the
+// smallest possible buffer of a socket has space for this number of messages.
 #define CS_CONTROL_UNANSWERED_LIMIT 32u
 
-// The wake-up bytes.
+// The bytes that the process sends to wake crashd.
 #define CS_ATTACH_CRASHED   0x43u
 #define CS_ATTACH_INCIDENTS 0x49u
 
 // The bits of cs_attach_reply.flags.
-#define CS_ATTACH_TAKES_INCIDENTS 1u // if unset, crashd closes the connection when it receives CS_ATTACH_INCIDENTS
+#define CS_ATTACH_TAKES_INCIDENTS 1u // if unset, crashd closes the connection for a CS_ATTACH_INCIDENTS byte
 
 // The last component of the attach socket's path, and the name of the spool directory next to the socket.
 #define CS_ATTACH_SOCKET_NAME      "attach"
 #define CS_ATTACH_SPOOL_NAME       "spool"
 #define CS_ATTACH_SYSTEM_DIRECTORY "/run/crashd"
-// The name of a spool file ends with the first suffix. While the handler writes the file, the name also has the second
-// suffix.
+// The name of a spool file ends with the first suffix. While the handler writes the file, the file's name also has the
+// second suffix.
 #define CS_ATTACH_SPOOL_SUFFIX   ".ring"
 #define CS_ATTACH_PARTIAL_SUFFIX ".partial"
 
@@ -62,12 +62,12 @@ typedef enum __attribute__((enum_extensibility(open))) cs_attach_status : uint32
 typedef enum __attribute__((enum_extensibility(open))) cs_control_kind : uint32_t {
   CS_CONTROL_PROTECT = 1,  // quarantine deallocated objects of this class
   CS_CONTROL_RELEASE = 2,  // never quarantine objects of this class: overrides the program's request
-  CS_CONTROL_SWEEP = 3,    // cancel the requests of earlier rounds that this round does not repeat
+  CS_CONTROL_SWEEP = 3,    // cancel the requests of other rounds; a round is all requests that crashd sends together
   CS_CONTROL_SETTINGS = 4, // settings for all classes
   CS_CONTROL_GUARDS = 5,   // guard modes
   CS_CONTROL_WITHHOLD = 6, // records contain no memory: overrides the program's setting
-  // The program's last crash that crashd has stored. It is sent only if the process has set takes_last_crash in its
-  // ring. The message changes no setting and belongs to no round.
+  // The last crash of the program for which crashd has stored a report. The message is sent only if the process has set
+  // takes_last_crash in its ring. The message changes no setting and belongs to no round.
   CS_CONTROL_LAST_CRASH = 7,
 } cs_control_kind;
 
@@ -135,7 +135,7 @@ typedef struct cs_control_header {
 // The payload of CS_CONTROL_PROTECT and CS_CONTROL_RELEASE. The class's name follows.
 typedef struct cs_control_class {
   uint32_t flags;
-  uint32_t round;  // the round to which the request belongs; a sweep of another round cancels it
+  uint32_t round;  // the round to which the request belongs; the sweep of another round cancels it
   uint32_t policy; // cs_mode: absorb, zero, diagnose
   uint32_t limit;  // the maximum number of the class's objects in quarantine
   uint32_t name_bytes;
@@ -160,7 +160,7 @@ typedef struct cs_control_settings {
 // The payload of CS_CONTROL_GUARDS: a cs_control_guard for each kind of guard, indexed by the kind's number in the
 // ring. Each element is an operator's override, which takes precedence over the program's mode.
 typedef struct cs_control_guards {
-  uint32_t round; // a sweep of another round cancels the overrides
+  uint32_t round; // a CS_CONTROL_SWEEP of another round cancels the overrides
   uint32_t reserved;
   uint8_t modes[CS_CONTROL_GUARD_KINDS];          // for guards that are calls in the source
   uint8_t implicit_modes[CS_CONTROL_GUARD_KINDS]; // for implicit guards
@@ -168,7 +168,7 @@ typedef struct cs_control_guards {
 
 // The payload of CS_CONTROL_WITHHOLD.
 typedef struct cs_control_withhold {
-  uint32_t round; // a sweep of another round cancels the request
+  uint32_t round; // a CS_CONTROL_SWEEP of another round cancels the request
   uint32_t reserved;
 } cs_control_withhold;
 

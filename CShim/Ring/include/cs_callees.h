@@ -9,10 +9,11 @@
 #include "cs_signal_safe.h"
 
 // Copies return addresses, beginning with the innermost one. Adds functions that have no frame because they ended with
-// a tail call. The call instruction before a return address shows which function was called. If the inner frame belongs
-// to another function, the called function has jumped to it. The called function is added with the address of its first
-// instruction plus 1, like an async caller. `is_first_exact`: whether the first address is an exact pc, and not a
-// return address. Returns the number of stored addresses, at most `limit`.
+// a tail call. The call instruction before a return address shows which function the calling code called. If the inner
+// frame belongs to another function, the called function has ended with a jump (a tail call) to it. Like an async
+// caller, the called function is added with the address of its first instruction plus 1. `is_first_exact`: whether the
+// first address is that of an instruction, and not a return address. Returns the number of stored addresses, at most
+// `limit`.
 uint32_t cs_callees_add(const uint64_t *frames, uint32_t count, bool is_first_exact, uint64_t *ret_frames,
                         uint32_t limit) SIGNAL_SAFE;
 
@@ -23,8 +24,8 @@ bool cs_function_is_async(uint64_t address) SIGNAL_SAFE;
 bool cs_prologue_is_async(const uint8_t bytes[CS_ASYNC_PROLOGUE_BYTES]) SIGNAL_SAFE;
 
 // READS_FRAMES marks functions that unwind a thread's stack and therefore read words in the frames of other functions.
-// These words are mapped, but a sanitizer may treat them as inaccessible. For example, the red zone of an array may be
-// where another function had its frame.
+// The process may read these words, but a sanitizer may report the read. For example, a sanitizer may place the red
+// zone of an array where another function had its frame.
 #define READS_FRAMES __attribute__((no_sanitize("address", "thread")))
 
 #endif

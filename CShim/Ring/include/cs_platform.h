@@ -4,10 +4,10 @@
 #ifndef CS_PLATFORM_H
 #define CS_PLATFORM_H
 
-// scripts/check/unsupported defines CRASHSHIELD_UNSUPPORTED to build the code for other platforms on this one. The
-// presence of the header <gnu/libc-version.h> distinguishes glibc from musl, the libc of Swift's static Linux SDK. The
-// macro __GLIBC__ is not used, because the header that defines it contains declarations, which assembly files cannot
-// include.
+// scripts/check/unsupported defines CRASHSHIELD_UNSUPPORTED to build the code for other platforms on this one. If the
+// header <gnu/libc-version.h> exists, the libc is glibc, and not musl, the libc of Swift's static Linux SDK. The macro
+// __GLIBC__ is not used, because the header that defines it also contains declarations. Assembly files cannot include
+// them.
 #if defined(__linux__) && defined(__x86_64__) && !defined(CRASHSHIELD_UNSUPPORTED)
 #if __has_include(<gnu/libc-version.h>)
 #define CS_SUPPORTED 1
@@ -18,7 +18,7 @@
 #define CS_SUPPORTED 0
 #endif
 
-// The error message on an unsupported platform.
+// The error message of the shield's functions on an unsupported platform.
 #define CS_UNSUPPORTED_TEXT "the shield works on Linux on x86-64 with glibc only"
 
 #endif

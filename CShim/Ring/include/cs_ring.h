@@ -22,7 +22,7 @@
 #define CS_RING_FRAME_LIMIT                256
 #define CS_RING_THREAD_LIMIT               1024
 #define CS_RING_HANDLER_LIMIT              8
-#define CS_RING_THREAD_FRAME_LIMIT         150 // with this limit, the thread's entry fills a page
+#define CS_RING_THREAD_FRAME_LIMIT         150 // with this limit, the entry of a thread fills one page
 #define CS_RING_INCIDENT_LIMIT             256
 #define CS_RING_INCIDENT_FRAME_LIMIT       16
 #define CS_RING_CLASS_LIMIT                512
@@ -39,22 +39,22 @@
 #define CS_RING_EXCEPTION_LIMIT_BYTES      256
 #define CS_RING_EXCEPTION_TEXT_LIMIT_BYTES 512
 #define CS_RING_TASK_NAME_LIMIT_BYTES      64
-#define CS_RING_MEMORY_LIMIT               17 // one for each register
+#define CS_RING_MEMORY_LIMIT               17 // one memory range for each register
 #define CS_RING_MEMORY_LIMIT_BYTES         128
 #define CS_RING_THREAD_NAME_LIMIT_BYTES    16
 #define CS_RING_INSTRUCTION_LIMIT_BYTES    16
 #define CS_RING_STACK_LIMIT_BYTES          65536
 #define CS_RING_REGISTER_LIMIT             34
 #define CS_RING_NO_IMAGE                   0xffffu
-#define CS_RING_RECORD_PADDING_BYTES       3336 // padding, so that the stack is at the offset 16 KiB of a slot
+#define CS_RING_RECORD_PADDING_BYTES       3336 // padding before the stack, which begins at the offset 16 KiB of a slot
 
 // The state of a slot is in the lowest two bits of cs_ring_slot.state. The higher bits contain the generation of the
 // slot.
 #define CS_RING_STATE_FREE      0u
 #define CS_RING_STATE_WRITING   1u
 #define CS_RING_STATE_COMMITTED 2u
-#define CS_RING_STATE_ASKED     3u // only in cs_ring_thread: the thread has not begun to answer
-#define CS_RING_STATE_PENDING   3u // only in cs_ring_slot: complete, but the program may still repair the fault
+#define CS_RING_STATE_ASKED     3u // only in cs_ring_thread: the thread has not begun to answer the sweep
+#define CS_RING_STATE_PENDING   3u // only in cs_ring_slot: complete, but the record may still be withdrawn
 #define CS_RING_STATE_MASK      3u
 
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_architecture : uint32_t {
@@ -99,8 +99,9 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_trust : uint8_t {
 #define CS_RING_RECORD_CLASS 16u
 // A trap in contained work that was not contained, because the budget of stopped threads was used up.
 #define CS_RING_RECORD_BUDGET 32u
-// The record is in a spool file whose owner must not read the process's data. It contains no memory addresses,
-// registers, memory or strings. The addresses of code are relative to artificial base addresses of the images.
+// The record is in a spool file, and the owner of this file must not read the process's data. The record contains no
+// memory addresses, registers, memory or strings. The addresses of code are relative to artificial base addresses of
+// the images.
 #define CS_RING_RECORD_BARE 64u
 
 // Determines which memory of the program a record contains (header.memory_mode).
@@ -108,21 +109,21 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_memory_mode : uin
   CS_RING_MEMORY_NONE = 0,     // neither the stack nor memory near addresses in registers
   CS_RING_MEMORY_SCRUBBED = 1, // CS_RING_SCRUBBED_BYTE replaces the bytes of text
   CS_RING_MEMORY_FULL = 2,
-  CS_RING_MEMORY_WITHHELD = 3, // like NONE, but an operator requested it through crashd
+  CS_RING_MEMORY_WITHHELD = 3, // like NONE, but because an operator requested it through crashd
 } cs_ring_memory_mode;
 
-// Replaces each byte of a run of text characters. This byte does not occur in UTF-8, and eight such bytes are not a
-// valid address.
+// The byte that replaces each byte in a run of text characters, if the mode is SCRUBBED. This byte does not occur in
+// UTF-8, and eight such bytes are not a valid address.
 #define CS_RING_SCRUBBED_BYTE 0xf5u
 
-// The answer of a thread that a sweep has signaled.
+// The answer of a thread to the thread sweep, in which each thread that did not crash writes its stack to the ring.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_answer : uint32_t {
   CS_RING_ANSWER_WHOLE = 1,   // the thread wrote its stack
   CS_RING_ANSWER_NONE = 2,    // the thread did not answer in time
-  CS_RING_ANSWER_BLOCKED = 3, // the thread could not answer, because it blocks the signal or waits for it
+  CS_RING_ANSWER_BLOCKED = 3, // the thread could not answer, because it blocks SIGPROF or waits for it
 } cs_ring_answer;
 
-// The progress of the thread sweep.
+// The progress of the thread sweep (the sampling of all threads' stacks at a crash).
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_sweep : uint32_t {
   CS_RING_SWEEP_NONE = 0,
   CS_RING_SWEEP_UNDER_WAY = 1,
@@ -134,30 +135,30 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_sweep : uint32_t 
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_incident_source : uint32_t {
   CS_RING_INCIDENT_QUARANTINE = 1, // a use-after-free of a quarantined object
   CS_RING_INCIDENT_GUARD = 2,      // a fault that a guard detected
-  CS_RING_INCIDENT_PAGES = 3,      // an invalid access to a guard slot
+  CS_RING_INCIDENT_PAGES = 3,      // an invalid access to the guard page slot of an object
   CS_RING_INCIDENT_CONTAINED = 4,  // contained work ended by a trap
 } cs_ring_incident_source;
 
-// The access kind of a use-after-free. It is in cs_ring_incident.kind if the source is the quarantine.
+// The access kind of a use-after-free. The access kind is in cs_ring_incident.kind if the source is the quarantine.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_dangling : uint32_t {
   CS_RING_DANGLING_CALL = 1,         // a call of a virtual method
   CS_RING_DANGLING_ASYNC_CALL = 2,   // a call of a virtual async method
-  CS_RING_DANGLING_OVER_RELEASE = 3, // a release of an object without references
-  CS_RING_DANGLING_DRIFT = 4,        // after the last release: `amount` more retains than releases
-  CS_RING_DANGLING_WRITE = 5,        // a field was written
+  CS_RING_DANGLING_OVER_RELEASE = 3, // a release of an object that had no references any more
+  CS_RING_DANGLING_DRIFT = 4,        // after the last release, the object got `amount` more retains than releases
+  CS_RING_DANGLING_WRITE = 5,        // a field of the object was written
   CS_RING_DANGLING_HANDLE = 6,       // the handle of a C callback was used after its object was deallocated
   // At a crash, a register contained the address of an object that had left the quarantine. The mode is CS_MODE_CRASH,
-  // and `amount` is the sequence of the crash record. This does not prove a use-after-free, because the address may
-  // have been allocated again.
+  // and `amount` is the sequence number of the crash record. This does not prove a use-after-free, because the address
+  // may have been allocated again.
   CS_RING_DANGLING_FREED = 7,
   // At a crash, a register contained the address of an object in quarantine. The mode is the policy of the object's
-  // class, and `amount` is the sequence of the crash record. This suggests an access that no stub detects: a direct
-  // call, or an access to a field.
+  // class, and `amount` is the sequence number of the crash record. This suggests an access that no stub detects: a
+  // direct call, or an access to a field.
   CS_RING_DANGLING_HELD = 8,
 } cs_ring_dangling;
 
-// The invalid access to a guard slot. It is in cs_ring_incident.kind if the source is the guard pages. `amount` is the
-// offset of the access from the start of the object.
+// The kind of an invalid access to a guard page slot. The kind is in cs_ring_incident.kind if the source is the guard
+// pages. `amount` is the offset of the access from the start of the object.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_pages : uint32_t {
   CS_RING_PAGES_READ = 1,         // a read after the object was freed
   CS_RING_PAGES_WRITE = 2,        // a write after the object was freed
@@ -168,18 +169,18 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_pages : uint32_t 
   CS_RING_PAGES_TRAMPLED = 7,     // bytes next to the object were overwritten; detected when it was freed
 } cs_ring_pages;
 
-// The way in which contained work ended. It is in cs_ring_incident.kind if the source is contained work. The subject is
-// the runtime error message.
+// The kind of an incident of contained work. The kind is in cs_ring_incident.kind if the source is contained work. The
+// incident's subject is the runtime error message.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_contained : uint32_t {
   CS_RING_CONTAINED_TRAP = 1, // each trap has its own key, so each trap has its own entry
 } cs_ring_contained;
 
 // The way in which an incident is handled. Each component of the shield supports only some of the modes. The quarantine
 // supports ABSORB, ZERO and DIAGNOSE. Guard pages support ABSORB and CRASH. Guards support OFF, OBSERVE and ABSORB. The
-// ring uses these numbers. With OFF, no incident is recorded in the ring. Control messages use other numbers
-// (cs_control_guard).
+// ring stores the numbers of this type. With OFF, no incident is recorded in the ring. Control messages use other
+// numbers (cs_control_guard).
 typedef enum __attribute__((enum_extensibility(open))) cs_mode : uint32_t {
-  CS_MODE_ABSORB = 0,   // the program continues: with the object intact, or with the guard's fallback value
+  CS_MODE_ABSORB = 0,   // the program continues, with the object intact or with the guard's fallback value
   CS_MODE_ZERO = 1,     // the deinit has run and the fields are empty; virtual calls return zero
   CS_MODE_DIAGNOSE = 2, // the deinit has run, and the fields contain a poison with the record's number
   CS_MODE_OBSERVE = 3,  // the incident is recorded, and the program continues as without the shield
@@ -188,11 +189,11 @@ typedef enum __attribute__((enum_extensibility(open))) cs_mode : uint32_t {
 } cs_mode;
 
 // The bits of cs_ring_incident.flags.
-#define CS_RING_INCIDENT_RECORD   1u // the address, the ID, the age and the free stack are known
+#define CS_RING_INCIDENT_RECORD   1u // the address, the number, the age and the stack of the last release are known
 #define CS_RING_INCIDENT_EXPLORER 2u // the object was in the explorer, the part of the quarantine that evicts at random
 #define CS_RING_INCIDENT_EXACT    4u // use[0] is the address of an instruction, not a return address
-// The incident is a trap. `detail.trap` is valid, and `address` contains the flags register. Never set together with
-// RECORD.
+// The incident is a trap. `detail.trap` is valid, and `address` contains the flags register. TRAP is never set together
+// with RECORD.
 #define CS_RING_INCIDENT_TRAP 8u
 
 // The action that is installed for a crash signal.
@@ -208,8 +209,8 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_handler_state : u
 
 // A crash signal, and whether other code had replaced our handler at the last check. Each field is an atomic word.
 typedef struct cs_ring_handler {
-  uint64_t address; // the handler that replaced ours; 0: none
-  int32_t signal;   // 0: the entry is not used
+  uint64_t address; // the address of the handler that replaced ours; 0: none
+  int32_t signal;   // 0: this entry is not used
   uint32_t state;   // cs_ring_handler_state
 } cs_ring_handler;
 
@@ -220,11 +221,11 @@ typedef struct cs_ring_self_test {
   uint64_t time_ns; // CLOCK_REALTIME at the end of the test
   uint64_t asked;
   uint64_t failing;
-  uint32_t checks;   // the number of checks
-  uint32_t failures; // the number of failed checks
+  uint32_t checks;   // the number of checks of the self-test
+  uint32_t failures; // the number of failed checks of the self-test
 } cs_ring_self_test;
 
-// The first page of the ring. The start of the shield writes it. The process and crashd access the `…_count` and
+// The first page of the ring. The start of the shield fills the page. The process and crashd access the `…_count` and
 // `…_head` fields through accessors (cs_ring_access.h).
 typedef struct cs_ring_header {
   uint64_t magic;
@@ -235,9 +236,9 @@ typedef struct cs_ring_header {
   int32_t pid;         // the process's pid in its own pid namespace
   uint32_t uid;
   uint64_t start_time_ns; // the start of the process, CLOCK_REALTIME
-  uint32_t image_count;   // release: pairs with cs_ring_image_count_acquire()
-  uint32_t image_total;   // includes images that do not fit into the table
-  uint64_t slot_head;     // tickets drawn since the start; a claim draws another ticket if the slot is in use
+  uint32_t image_count;   // set with a release store, for cs_ring_image_count_acquire()
+  uint32_t image_total;   // number of images, including those that do not fit into the table
+  uint64_t slot_head;     // tickets taken since the start; a crash takes another ticket if the slot is in use
   uint64_t slot_lost;     // crashes that found no free slot
   uint64_t record_minimal;
   uint64_t annotation_lost;
@@ -245,19 +246,19 @@ typedef struct cs_ring_header {
   uint8_t name[CS_RING_NAME_LIMIT_BYTES];
   uint8_t executable[CS_RING_PATH_LIMIT_BYTES];
   uint64_t slot_overwritten; // committed records that were overwritten by later records
-  uint32_t thread_count;     // release: pairs with cs_ring_thread_count_acquire()
-  uint32_t thread_total;     // threads that had not crashed, including those that got no slot
+  uint32_t thread_count;     // set with a release store, for cs_ring_thread_count_acquire()
+  uint32_t thread_total;     // number of threads that had not crashed, including those that got no slot
   uint32_t sweep;            // cs_ring_sweep
-  uint32_t survived;         // records with a sequence below this number belong to crashes that the process survived
+  uint32_t survived;         // records with a sequence number below this belong to crashes that the process survived
   uint64_t sweep_ns;         // the duration of the sweep in nanoseconds
   cs_ring_handler handlers[CS_RING_HANDLER_LIMIT];
   uint64_t heap_key;      // the word that glibc writes into a freed block (its tcache's key); 0: unknown
   uint64_t heap_start;    // the start of the heap that grows by brk; 0: unknown
   uint32_t memory_mode;   // cs_ring_memory_mode
-  uint32_t is_restricted; // 1: the kernel writes no core dump for the user, so the report belongs to root
+  uint32_t is_restricted; // 1: the kernel would refuse the user a core dump, so the report belongs to root
   uint64_t incident_lost; // occurrences of incidents that are lost because no entry was free
-  uint32_t class_count;   // release: pairs with cs_ring_class_count_acquire()
-  uint32_t class_total;   // includes classes that do not fit into the table
+  uint32_t class_count;   // set with a release store, for cs_ring_class_count_acquire()
+  uint32_t class_total;   // number of classes, including those that do not fit into the table
   cs_ring_self_test self_test;
   uint32_t announces_incidents; // 1: the process wakes crashd for incidents; 0: crashd must poll
   uint32_t swift_version;       // the Swift version: major << 16 | minor << 8 | patch; 0: unknown or no Swift
@@ -265,7 +266,7 @@ typedef struct cs_ring_header {
   uint8_t reserved[3356];
 } cs_ring_header;
 
-// A loaded ELF image. The link-time address of a pc is pc - bias.
+// A loaded ELF image. For a pc in the image, the address in the ELF file is pc - bias.
 typedef struct cs_ring_image {
   uint64_t bias;
   uint64_t start;
@@ -298,9 +299,9 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_level : uint8_t {
   CS_RING_LEVEL_CRITICAL = 7,
 } cs_ring_level;
 
-// `sequence` is the number of the breadcrumb plus 1. It is 0 during a write. `text` contains the message, the category
-// and the metadata, without separators. In the metadata, each key and each value ends with a NUL. A length of 0 means
-// that the part is absent. Libraries that set only a message leave the other lengths 0.
+// `sequence` is the number of the breadcrumb plus 1. The value is 0 during a write. `text` contains the message, the
+// category and the metadata, without separators. In the metadata, each key and each value ends with a NUL. A length of
+// 0 means that the part is absent. Libraries that set only a message leave the lengths of the other parts 0.
 typedef struct cs_ring_breadcrumb {
   uint64_t sequence;
   uint64_t time_ns;    // CLOCK_REALTIME
@@ -324,10 +325,10 @@ typedef struct cs_ring_registers {
 
 typedef struct cs_ring_frame {
   uint64_t pc;
-  uint64_t function_start; // the function's start in the FDE; 0: unknown
+  uint64_t function_start; // the start of the function, from the FDE; 0: unknown
   uint8_t trust;           // cs_ring_trust
   uint8_t flags;
-  uint16_t image; // index into the image table; 0xffff: none
+  uint16_t image; // index into the image table; 0xffff: no image
   uint32_t reserved;
 } cs_ring_frame;
 
@@ -341,7 +342,7 @@ typedef struct cs_ring_memory {
 
 // The record of a crash, without the stack. The slot's CRC includes all fields.
 typedef struct cs_ring_record {
-  uint64_t sequence; // the number of the crash in the order of the claims, from 0
+  uint64_t sequence; // the number of the crash, in the order in which threads claimed slots, from 0
   uint64_t time_ns;  // CLOCK_REALTIME at handler entry
   uint64_t entry_ns; // CLOCK_MONOTONIC at handler entry
   uint64_t address;  // si_addr
@@ -354,9 +355,9 @@ typedef struct cs_ring_record {
   int32_t system_call; // si_syscall of SIGSYS, else -1
   uint32_t flags;
   uint32_t frame_count;
-  uint32_t frame_total; // number of frames without async frames; may exceed the number of stored frames
+  uint32_t frame_total; // number of frames of the stack, without async frames; may exceed the number of stored frames
   uint32_t frame_head;  // frames[0 ..< frame_head] are the innermost; the outermost and async ones follow
-  uint32_t unwind_stop; // why the unwind ended (cs_unwind_stop in cs_shim.h)
+  uint32_t unwind_stop; // the reason why the unwind ended (cs_unwind_stop in cs_shim.h)
   uint32_t instruction_bytes;
   uint32_t message_bytes;   // from swift_getFatalErrorMessageBuffer
   uint32_t abort_bytes;     // from glibc's __abort_msg
@@ -379,11 +380,11 @@ typedef struct cs_ring_record {
   uint32_t memory_reserved;
   uint8_t exception_text[CS_RING_EXCEPTION_TEXT_LIMIT_BYTES];
   uint8_t task_name[CS_RING_TASK_NAME_LIMIT_BYTES];
-  cs_ring_memory memory[CS_RING_MEMORY_LIMIT]; // sorted by address; does not overlap the recorded stack
+  cs_ring_memory memory[CS_RING_MEMORY_LIMIT]; // sorted by address; the ranges do not overlap the recorded stack
   cs_ring_frame frames[CS_RING_FRAME_LIMIT];
 } cs_ring_record;
 
-// A thread that has crashed. `crc` includes the record and the first record.stack_bytes bytes of the stack.
+// The slot of a thread that has crashed. `crc` includes the record and the first record.stack_bytes bytes of the stack.
 typedef struct cs_ring_slot {
   uint64_t state;     // generation << 2 | CS_RING_STATE_…
   uint64_t commit_ns; // CLOCK_MONOTONIC at the commit; for benchmarks only, and not included in the CRC
@@ -395,7 +396,7 @@ typedef struct cs_ring_slot {
   uint8_t stack[CS_RING_STACK_LIMIT_BYTES];
 } cs_ring_slot;
 
-// The answer of a thread that did not crash. The slot's CRC includes all fields.
+// The answer of a thread that did not crash to the thread sweep. The slot's CRC includes all fields.
 typedef struct cs_ring_thread_record {
   uint64_t blocked_signals; // the thread's signal mask if it did not answer, else 0
   int32_t tid;
@@ -416,7 +417,7 @@ typedef struct cs_ring_thread_record {
   cs_ring_frame frames[CS_RING_THREAD_FRAME_LIMIT];
 } cs_ring_thread_record;
 
-// The answers, one page for each thread, in the order of the sweep.
+// The entry of a thread that did not crash. The entries fill one page each, in the order of the sweep.
 typedef struct cs_ring_thread {
   uint64_t state; // header.survived at the sweep << 2 | CS_RING_STATE_…
   uint32_t crc;   // CRC-32C of the record
@@ -434,7 +435,7 @@ typedef struct cs_ring_object_stacks {
 // The data of a trap in contained work. A trap has no object.
 typedef struct cs_ring_trap {
   uint64_t registers[CS_RING_INCIDENT_FRAME_LIMIT]; // general registers by DWARF number, without the pc; as many as fit
-  uint64_t frames[CS_RING_INCIDENT_FRAME_LIMIT];    // the frames that follow those in `use`
+  uint64_t frames[CS_RING_INCIDENT_FRAME_LIMIT];    // the frames that follow the frames in `use`
 } cs_ring_trap;
 
 typedef union cs_ring_incident_detail {
@@ -442,8 +443,9 @@ typedef union cs_ring_incident_detail {
   cs_ring_trap trap; // valid with CS_RING_INCIDENT_TRAP
 } cs_ring_incident_detail;
 
-// Incidents with the same source, kind, subject and access stack share one entry. The other fields describe the first
-// of these incidents and are written once. Only the atomic fields `count` and `last_ns` change later.
+// An incident. Incidents with the same source, kind, subject and access stack share one entry. The other fields
+// describe the first of these incidents and are written once. Only the atomic fields `count` and `last_ns` change
+// later.
 typedef struct cs_ring_incident {
   uint64_t key;      // 0: the entry was never used
   uint64_t sequence; // 1: the entry is complete
@@ -451,15 +453,15 @@ typedef struct cs_ring_incident {
   uint64_t first_ns; // CLOCK_REALTIME
   uint64_t last_ns;
   uint64_t address; // the address of the object
-  uint64_t method;  // the called method, or the address of an access to a guard slot; 0: none
-  uint64_t age_ns;  // the time between the last release and this access
+  uint64_t method;  // the called method, or the address of the access to a guard page slot; 0: none
+  uint64_t age_ns;  // the time between the last release of the object and this access
   int64_t amount;
   uint32_t source; // cs_ring_incident_source
   uint32_t kind;   // an enum that depends on the source, such as cs_ring_dangling
   uint32_t mode;   // cs_mode
   uint32_t flags;
   uint32_t id;   // the number of the release record; the poison contains it
-  uint32_t word; // index of the word in the vtable
+  uint32_t word; // index of the called method's word in the vtable
   int32_t use_tid;
   int32_t free_tid;
   uint32_t use_count;
@@ -478,7 +480,7 @@ typedef struct cs_ring_incident {
 // A class that is or was protected. The counters are atomic.
 typedef struct cs_ring_class {
   uint64_t admitted;
-  uint64_t evicted; // evicted objects, each of which left a freed-object record
+  uint64_t evicted; // number of evicted objects, each of which left a freed-object record
   uint64_t hits;
   uint64_t skipped_budget;
   uint64_t skipped_busy;

@@ -19,8 +19,8 @@ static inline uint64_t cs_ring_slot_state_acquire(const cs_ring_slot *slot) SIGN
   return __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
 }
 
-// Reads the state again after the copy. The fence orders the copy before this read, as in the reader of a sequence
-// lock.
+// Reads the state again after the copy. The fence orders the copy before this second read, as in the reader of a
+// sequence lock.
 static inline uint64_t cs_ring_slot_state_recheck(const cs_ring_slot *slot) SIGNAL_SAFE {
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
   return __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
@@ -77,7 +77,7 @@ static inline uint64_t cs_ring_self_test_sequence_recheck(const cs_ring_self_tes
   return __atomic_load_n(&test->sequence, __ATOMIC_RELAXED);
 }
 
-// acquire: pairs with the release store after an incident was filled in.
+// acquire: pairs with the release store after the fields of an incident were filled.
 static inline uint64_t cs_ring_incident_sequence_acquire(const cs_ring_incident *incident) SIGNAL_SAFE {
   return __atomic_load_n(&incident->sequence, __ATOMIC_ACQUIRE);
 }
@@ -87,17 +87,17 @@ static inline uint32_t cs_ring_class_count_acquire(const cs_ring_header *header)
   return __atomic_load_n(&header->class_count, __ATOMIC_ACQUIRE);
 }
 
-// Copies bytes of the ring to private memory, for readers. The fence keeps the compiler from reading the shared bytes
-// again in place of the copy. A reader therefore uses exactly the bytes that it has checked.
+// Copies bytes of the ring to private memory, for readers. The fence keeps the compiler from reading the shared bytes a
+// second time in place of the copy. A reader therefore uses exactly the bytes that it has checked.
 static inline void cs_ring_copy(void *ret_bytes, const void *shared, size_t size) {
   memcpy(ret_bytes, shared, size);
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
 }
 
-// Removes the program's memory from a private copy of a header or a slot, for readers. This includes the stack, the
-// memory near addresses in registers, and the bytes at the pc if the pc is not in code. The CRC of an undamaged slot is
-// computed again, so it stays valid. A damaged slot stays damaged. The identity, the signal, the frames and the
-// registers stay.
+// For readers: removes the program's memory from a private copy of a header or a slot. The removed parts are the stack,
+// the memory near addresses in registers, and the bytes at the pc if the pc is not in code. If the slot was undamaged,
+// its CRC is computed again, so that the CRC stays valid. If the slot was damaged, its CRC stays wrong. The identity of
+// the process, the signal, the frames and the registers stay in the copy.
 void cs_ring_header_withhold(cs_ring_header *header);
 void cs_ring_slot_withhold(cs_ring_slot *slot);
 

@@ -1,6 +1,7 @@
-// The connection to crashd and the idle thread that keeps it open. The thread has its own descriptor table. All
-// descriptors that the thread opens, checks or closes therefore belong to the shield (docs/decisions/0114). The first
-// connection is also in the program's descriptor table, because the handler of a crash uses it.
+// The connection to crashd, and the shield's thread that keeps this connection open (the connection's thread). The
+// thread has its own descriptor table. Every descriptor that the thread opens, checks or closes therefore belongs to
+// the shield (docs/decisions/0114). The first connection is also in the program's descriptor table, because the crash
+// handler runs on a thread of the program and uses the connection.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -27,16 +28,16 @@
 #define REPLY_TIMEOUT_MS   10000
 #define BACKOFF_FIRST_NS   (UINT64_C(100) * 1000 * 1000)
 // Each pause between two attempts to connect is twice as long as the one before, up to this limit. After a restart of
-// crashd, the thread therefore connects within about the time for which crashd was absent. As long as crashd is absent,
-// this thread wakes up six times an hour. If a crash occurs between two attempts, the handler connects to crashd
-// itself.
+// crashd, the thread therefore connects after a pause that is about as long as the absence of crashd, or shorter. While
+// crashd stays absent, this thread wakes up six times an hour. If a crash occurs between two attempts, the handler
+// connects to crashd itself.
 #define BACKOFF_LIMIT_NS (UINT64_C(600) * 1000 * 1000 * 1000)
 
 typedef struct attach_client {
   cs_shim_status reported; // the last state that the status callback received
   bool has_reported;
   bool is_remote_allowed;
-  bool takes_incidents; // crashd accepts incidents
+  bool takes_incidents; // whether crashd accepts incidents
   uint64_t greeted;     // the inode of the connection over which crashd accepted the process; 0: none
   char text[CS_SHIM_STATUS_TEXT_BYTES];
 } attach_client;
@@ -62,8 +63,8 @@ static int attach(void) {
   return (int)result;
 }
 
-// Waits for a message. Returns the size of the message, 0 if crashd has closed the connection, and a negative value on
-// failure or when the threads are dismissed.
+// Waits for a message. Returns the size of the message, or 0 if crashd has closed the connection. Returns a negative
+// value on failure, or when the threads are dismissed (asked to end).
 static ssize_t receive(int socket, void *to, size_t size, int timeout_ms) {
   // With MSG_TRUNC, recv() returns the full size of a message even if the buffer is too small for it.
   return cs_link_wait(socket, timeout_ms) ? cs_receive(socket, to, size, MSG_DONTWAIT | MSG_TRUNC) : -1;
@@ -71,10 +72,12 @@ static ssize_t receive(int socket, void *to, size_t size, int timeout_ms) {
 
 static cs_control_result apply(int socket, const cs_shim_control *control, uint32_t *ret_count) {
   if (!cs_peer_is_trusted(socket)) return CS_CONTROL_FORBIDDEN;
-  // CS_CONTROL_LAST_CRASH changes nothing in the process, so it is applied even if the process does not allow controls.
+  // CS_CONTROL_LAST_CRASH changes no setting of the process, so it is applied even if the process does not allow
+  // controls.
   if (control->kind == CS_CONTROL_LAST_CRASH) return cs_caller_apply(control, ret_count);
   if (!client.is_remote_allowed) return CS_CONTROL_FORBIDDEN;
-  // The shim itself applies CS_CONTROL_WITHHOLD, because this control must work without any library above the shim.
+  // This file applies CS_CONTROL_WITHHOLD itself, because this control must work even if the program links no other
+  // library of the shield.
   if (control->kind == CS_CONTROL_WITHHOLD) {
     cs_memory_mode_withhold(control->round);
     return CS_CONTROL_DONE;
@@ -118,14 +121,15 @@ static void refuse(const cs_attach_reply *reply) {
   report(CS_SHIM_STATUS_REFUSED, client.text);
 }
 
-// Reads crashd's reply to the hello. Returns false if there is no valid reply.
+// If crashd has not yet accepted the process over this connection, reads crashd's reply to the hello. Returns false if
+// there is no valid reply.
 static bool read_reply(int socket, cs_attach_reply *ret_reply) {
   const ssize_t size = receive(socket, ret_reply, sizeof *ret_reply, REPLY_TIMEOUT_MS);
   return size == (ssize_t)sizeof *ret_reply && ret_reply->magic == CS_ATTACH_MAGIC;
 }
 
 // Reads crashd's reply to the hello. Then handles messages until crashd closes the connection or the threads are
-// dismissed. Returns false if crashd refuses the process.
+// dismissed (asked to end). Returns false if crashd refuses the process.
 static bool stay_attached(int socket) {
   const uint64_t inode = cs_link_inode(socket);
   cs_attach_reply reply = {0};
@@ -195,7 +199,7 @@ cs_shim_error cs_attach_client_restart(cs_shim_failure *ret_failure) {
                                  .stack_bytes = THREAD_STACK_BYTES,
                                  .role = CS_OWN_LINK,
                                  .name = "crashshield"};
-  // If crashd has refused the process, no second hello is sent.
+  // If crashd refused the process over an earlier connection, this thread sends no second hello.
   if (__atomic_load_n(&cs_process.is_refused, __ATOMIC_RELAXED) != 0) return CS_SHIM_OK;
   return cs_own_thread_start(&thread, ret_failure);
 }

@@ -36,7 +36,7 @@ static bool take_text(reader *reader, uint32_t size, uint32_t limit, char *ret_t
   return take(reader, ret_text, size);
 }
 
-// Copies a name that fills the rest of the message.
+// Copies a name that fills the rest of the control message.
 static bool take_name(reader *reader, uint32_t size, char *ret_name) {
   return size == reader->left && take_text(reader, size, CS_CONTROL_NAME_LIMIT_BYTES, ret_name);
 }
@@ -44,7 +44,7 @@ static bool take_name(reader *reader, uint32_t size, char *ret_name) {
 static bool read_class(reader *reader, cs_shim_control *control) {
   cs_control_class class;
   if (!take(reader, &class, sizeof class)) return false;
-  // A message for all classes contains no name, and a message for one class contains a name.
+  // A control message for all classes contains no name. A message for one class contains the name of the class.
   const bool is_all = (class.flags & CS_CONTROL_OWN_CLASSES) != 0;
   if (is_all != (class.name_bytes == 0) || !take_name(reader, class.name_bytes, control->name)) return false;
   if (control->kind == CS_CONTROL_PROTECT && class.policy > CS_MODE_DIAGNOSE) return false;
@@ -145,7 +145,7 @@ cs_control_result cs_control_read(const void *message, size_t size, cs_shim_cont
   default:
     return CS_CONTROL_UNKNOWN;
   }
-  // A message that is longer than its version allows is malformed.
+  // The message contains bytes after the fields of its version, so it is malformed.
   if (!is_good || reader.left != 0) return CS_CONTROL_MALFORMED;
   *ret_control = control;
   return CS_CONTROL_DONE;

@@ -22,7 +22,7 @@ static const char *variable(const char *name) {
   return value != NULL && value[0] != 0 ? value : NULL;
 }
 
-// An environment variable, which a deployment sets, takes precedence over the value that the program has configured.
+// An environment variable, which a deployment sets, takes precedence over the value that the program's code configures.
 static const char *preferred(const char *name, const char *configured) {
   const char *value = variable(name);
   return value != NULL || configured == NULL || configured[0] == 0 ? value : configured;
@@ -118,8 +118,8 @@ __attribute__((format(printf, 3, 4))) static bool print(char *to, size_t size, c
   return count >= 0 && (size_t)count < size;
 }
 
-// Returns whether the directory belongs to this user and other users cannot create files in it. If XDG_RUNTIME_DIR was
-// inherited from another user's session, the shield therefore ignores it.
+// Returns whether the directory belongs to this user and other users cannot create files in it. The shield therefore
+// ignores an XDG_RUNTIME_DIR that was inherited from another user's session.
 static bool is_own_directory(const char *path) {
   struct stat status = {0};
   return stat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&

@@ -19,19 +19,21 @@
 #include "../../Signal/Threads/sweep_answer.h"
 #include "../../Signal/Unwind/unwind.h"
 
-// libstdc++, if the program links it: returns the std::type_info of the exception being handled.
+// The address of a libstdc++ function, or NULL if the program does not link libstdc++. The function returns the
+// std::type_info of the exception being handled.
 extern void *__cxa_current_exception_type(void) SIGNAL_SAFE __attribute__((weak));
 
-// libstdc++, if the program links it: returns the address of the thread's exception state, whose first field is the
-// exception being handled.
+// The address of a libstdc++ function, or NULL if the program does not link libstdc++. The function returns the address
+// of the thread's exception state, whose first field is the exception being handled.
 extern void *__cxa_get_globals_fast(void) SIGNAL_SAFE __attribute__((weak));
-// The virtual tables of the two classes of type_info that describe types with base classes.
+// The virtual tables of libstdc++'s two subclasses of type_info that describe types with base classes.
 extern void *_ZTVN10__cxxabiv120__si_class_type_infoE[] __attribute__((weak));
 extern void *_ZTVN10__cxxabiv121__vmi_class_type_infoE[] __attribute__((weak));
 // A variable of glibc's loader: the address where the first thread's stack began.
 extern void *__libc_stack_end __attribute__((weak));
 
-// The index of the first function in a virtual table. An object's pointer to its virtual table points to this entry.
+// The index of the first function in a virtual table. An object's pointer to its virtual table contains the address of
+// this entry.
 #define TABLE_START 2
 
 static const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
@@ -63,7 +65,7 @@ bool cs_swift_comes_later(void) {
   return object.dlfo_link_map->l_name[0] == 0;
 }
 
-// The loader reports the executable first, so the search stops after one image.
+// The loader reports the executable first, so the callback stops the iteration after one image.
 static int find_tables(struct dl_phdr_info *info, size_t info_bytes, void *unused) {
   (void)info_bytes;
   (void)unused;
@@ -88,7 +90,7 @@ void cs_places_find(void) {
 }
 
 void cs_warm_up(void) {
-  static cs_ring_record record; // static, because only one start runs at a time
+  static cs_ring_record record; // static, so that it needs no stack space: only one thread at a time starts the shield
   static cs_cfi_scratch scratch;
   ucontext_t context = {0}; // cleared, because getcontext() does not set every field
   if (getcontext(&context) != 0) return;
@@ -105,9 +107,9 @@ void cs_warm_up(void) {
 }
 
 // Returns SA_RESTART if an interrupted system call must continue after the signal. This is the case if the signal was
-// ignored, because an ignored signal interrupts no system call. It is also the case if the previous handler was
-// installed with SA_RESTART. The kernel uses the flag of the installed handler, which is the shield's, so the shield
-// copies the previous handler's flag.
+// ignored, because an ignored signal does not interrupt system calls. It is also the case if the previous handler was
+// installed with SA_RESTART. The kernel reads the flag from the installed handler, which is the shield's. The shield
+// therefore copies the previous handler's flag.
 static int restart_flag(const cs_kernel_action *previous) {
   return previous->handler == SIG_IGN || (previous->flags & SA_RESTART) != 0 ? SA_RESTART : 0;
 }
@@ -127,7 +129,8 @@ static bool is_our_handler(const cs_kernel_action *action) {
   return (uintptr_t)action->handler == (uintptr_t)cs_handler;
 }
 
-// Copies the action that is installed for our crash handler, because it contains the restorer of glibc.
+// Copies the action that is installed for our crash handler, because this action contains the address of glibc's
+// restorer (the code that returns from a signal handler).
 static void prepare_sweep(void) {
   cs_kernel_action action = cs_process.own;
   action.handler = (void (*)(int))(uintptr_t)cs_sweep_answer;
@@ -167,7 +170,7 @@ void cs_handlers_remove(void) {
   for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++) {
     const int signal = crash_signals[index];
     cs_kernel_action present = {0};
-    // If another handler was installed after ours, it stays installed.
+    // If the program installed a handler after ours, that handler stays installed.
     if (cs_sigaction(signal, NULL, &present) != 0 || !is_our_handler(&present)) continue;
     cs_sigaction(signal, &cs_process.previous[signal], NULL);
   }

@@ -1,5 +1,5 @@
-// Two buffers: the idle thread writes into the unpublished string, then publishes it. A reader never waits for the
-// writer. A reader repeats its copy only if the writer published two changes during the copy.
+// There are two buffers: the connection's thread writes into the unpublished buffer, and then publishes it. A reader
+// never waits for the writer. A reader repeats its copy if the writer published a state during the copy.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -29,8 +29,8 @@ void cs_last_status_set(cs_shim_status status, const char *text) {
   char *const to = text_of(state);
   size_t count = 0;
   // release: pairs with the acquire fence of cs_shim_last_status(). If a reader's copy contains a byte that is stored
-  // below, the reader also reads the last state that was published before this store. This state is not the one that
-  // the reader started with, so the reader repeats its copy.
+  // below, the reader then also reads the last state before this store, or a later one. The reader started with an
+  // older state, whose string was in the buffer that is now overwritten. It therefore repeats its copy.
   __atomic_thread_fence(__ATOMIC_RELEASE);
   while (count < CS_SHIM_STATUS_TEXT_BYTES - 1 && text[count] != 0) {
     __atomic_store_n(&to[count], text[count], __ATOMIC_RELAXED);

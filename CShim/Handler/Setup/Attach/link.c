@@ -1,5 +1,6 @@
-// Manages the descriptors of the connection to crashd. This file makes system calls without libc, because the thread
-// sanitizer intercepts libc's functions. The sanitizer would treat a descriptor of this thread's table as the program's
+// Manages the descriptors of the connection to crashd. They belong to the connection's thread (link.h). This file makes
+// system calls without libc's functions, because the thread sanitizer intercepts those functions. The connection's
+// thread has its own descriptor table. The sanitizer would confuse a descriptor of this table with the program's
 // descriptor of the same number.
 #include "cs_platform.h"
 
@@ -22,11 +23,11 @@
 // The minimum time between two messages that wake crashd for incidents.
 #define HOLD_NS 250000000L
 
-static bool is_separate;     // this thread has its own descriptor table
+static bool is_separate;     // whether this thread has its own descriptor table
 static int listening = -1;   // the signalfd that the signal of cs_link_wake makes readable; -1: none
 static int connected = -1;   // the connection
 static bool announces;       // whether incidents wake crashd
-static bool is_held;         // a pause: no incident is announced until the time `held` has passed
+static bool is_held;         // whether a pause runs: no incident is announced until the time `held` has passed
 static struct timespec held; // the remaining time of the pause, initially HOLD_NS
 
 static int listen_for_bell(void) {
@@ -42,9 +43,9 @@ void cs_link_separate(void) {
   listening = connected = -1;
   is_separate = cs_descriptors_separate_keeping(kept, sizeof kept / sizeof kept[0]);
   if (!is_separate) return;
-  // The descriptors are checked in this thread's own table, where no other thread can reuse the numbers. If the program
-  // reused a number before the table was copied, this table contains the program's file. The file must not stay open
-  // here.
+  // The descriptors are checked in this thread's own table, in which other threads cannot reuse the numbers. If the
+  // program closed a descriptor and reused its number before the table was copied, this table contains a file of the
+  // program under this number. This copy is closed, because it would keep the program's file open.
   if (!cs_descriptor_is_ours(&cs_process.ring_descriptor)) cs_close(kept[0]);
   if (!cs_connection_is_ours(kept[1])) cs_close(kept[1]);
   listening = listen_for_bell();
@@ -89,7 +90,8 @@ bool cs_link_is_ours(int socket) {
   return is_separate || cs_connection_is_ours(socket);
 }
 
-// Wakes crashd for a crash whose handler found no connection in the program's descriptor table.
+// Wakes crashd for a crash. The crash handler calls for this help if it found no connection in the program's descriptor
+// table.
 static void wake_for_crash(int socket) {
   uint32_t number = 0;
   const uint8_t byte = CS_ATTACH_CRASHED;
@@ -112,8 +114,9 @@ void cs_link_announce_incidents(bool does) {
 static void announce_incidents(int socket) {
   const uint8_t byte = CS_ATTACH_INCIDENTS;
   if (!announces || is_held || !cs_news_take()) return;
-  // If sending fails, for example because the buffer is full, cs_news_add() marks the incidents as new again, and the
-  // announcement is repeated after HOLD_NS. When this thread calls cs_news_add(), the function sends no signal.
+  // If sending fails, for example because the socket's buffer is full, cs_news_add() marks the incidents as new again.
+  // They are announced again after HOLD_NS. cs_news_add() sends a wake-up signal to this thread, but not if this thread
+  // is itself the caller.
   if (cs_send(socket, &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL) != (long)sizeof byte) cs_news_add();
   held = (struct timespec){.tv_nsec = HOLD_NS};
   is_held = true;
@@ -123,13 +126,14 @@ static void announce_incidents(int socket) {
 // failure. Sets `ret_is_over` to true after a timeout or a failure.
 static bool wait_once(int socket, struct timespec *at_most, bool *ret_is_over) {
   struct pollfd waits[] = {{.fd = socket, .events = POLLIN}, {.fd = listening, .events = POLLIN}};
-  // The pause between announcements applies only to waits without a time limit. The kernel subtracts the elapsed time
-  // from `at_most`.
+  // The pause between announcements applies only while the thread waits without a time limit, so incidents are
+  // announced only in these waits. During a wait with a limit, the kernel subtracts the elapsed time from `at_most`.
   if (at_most == NULL) announce_incidents(socket);
   const bool ends_hold = at_most == NULL && is_held;
   if (ends_hold) at_most = &held;
   const long ready = cs_system_call(SYS_ppoll, (long)waits, 2, (long)at_most, 0, CS_KERNEL_SIGNAL_SET_BYTES, 0);
-  // The pause also ends if its remaining time is 0, because ppoll does not time out while messages keep arriving.
+  // The pause also ends if its remaining time is 0, because ppoll may return for a message each time before it reports
+  // the timeout.
   if (ends_hold && (ready == 0 || held.tv_nsec == 0)) is_held = false;
   *ret_is_over = (ready == 0 && !ends_hold) || (ready < 0 && ready != -EINTR) || cs_own_are_dismissed();
   struct signalfd_siginfo rung;

@@ -17,8 +17,8 @@ int cs_link_first_connection(void);
 // connection, too. Returns the descriptor that the connection now has, or a negative number if the program has closed
 // it.
 int cs_link_use(int socket);
-// Closes the connection, unless the thread shares the program's table: the next connection then replaces the
-// descriptor.
+// Closes the connection if the thread has its own table. In the program's table, the connection stays open until the
+// next one replaces the descriptor.
 void cs_link_drop(void);
 // Returns whether the descriptor still refers to the connection.
 bool cs_link_is_ours(int socket);
@@ -30,8 +30,8 @@ bool cs_link_wait(int socket, int timeout_ms);
 // Sleeps for the whole duration, even if signals arrive. Returns early when the threads are dismissed.
 void cs_link_pause(uint64_t duration_ns);
 
-// Sets whether incidents wake crashd, at most four times a second. Incidents that were recorded before the call are
-// included. The call has no effect if the thread shares the program's table.
+// Sets whether incidents wake crashd, at most four times a second. The announcement includes incidents that were
+// recorded before the call. The call has no effect if the thread shares the program's table.
 void cs_link_announce_incidents(bool does);
 
 // Wakes the thread from its wait although no message has arrived. This works only if the thread has its own table.

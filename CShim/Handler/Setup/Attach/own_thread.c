@@ -13,17 +13,18 @@
 #include "../../Signal/Dispatch/watch.h"
 #include "../../Signal/Dispatch/watchdog.h"
 
-// The watchdog's own code only makes system calls. But glibc places the program's static thread-locals on this stack,
-// and a profiler's signal handler may run on it. Unused pages need only address space.
+// The watchdog's own code only makes system calls and needs little stack. The size is larger, because glibc places the
+// program's static thread-locals on this stack, and a profiler's signal handler may run on it. Unused pages need only
+// address space.
 #define WATCHDOG_STACK_BYTES (UINT64_C(256) * 1024)
 
-// The number of waits, one second each, for a new thread to become ready. On a busy machine, one second may be too
-// short.
+// A thread that starts another one waits at most this number of times, one second each, until the new thread is ready.
+// A single second may be too short on a busy machine.
 #define READY_TRIES 10
 
 static int watchdog_pid; // the process whose watchdog runs; a forked child has no watchdog
 static uint32_t deadline_ms;
-static bool leaves_profiling_open; // Swift's backtracer is enabled
+static bool leaves_profiling_open; // whether Swift's backtracer is enabled
 
 static void *begin(void *context) {
   cs_own_thread *thread = context;
@@ -36,9 +37,9 @@ static void *begin(void *context) {
   __atomic_store_n(&thread->is_ready, 1, __ATOMIC_RELEASE);
   cs_own_wake(&thread->is_ready);
   thread->routine();
-  // If crashd has refused the process, the connection's thread ends although the threads were not dismissed. Its thread
-  // ID is then cleared, because the kernel may reuse the ID. A dismissed thread does not clear its thread ID, because
-  // the caller that dismissed it waits until the kernel releases this ID.
+  // If crashd has refused the process, the connection's thread ends although the threads were not dismissed (asked to
+  // end). Its thread ID is then cleared, because the kernel may reuse the ID. A dismissed thread does not clear its
+  // thread ID. The caller that dismissed it waits, at most one second, until the kernel releases this ID.
   if (!cs_own_are_dismissed()) cs_own_tid_set(thread->role, 0);
   return NULL;
 }
@@ -67,13 +68,13 @@ static int create(cs_own_thread *thread, size_t stack_bytes) {
 
 cs_shim_error cs_own_thread_start(cs_own_thread *thread, cs_shim_failure *ret_failure) {
   sigfillset(&thread->mask);
-  // Only the first start of this thread in a process reads the mask of the thread that starts it. Later restarts run on
-  // any thread that calls setuid() or unshare(), which may have another mask.
+  // Only the first start of this thread in a process reads the signal mask of the thread that starts it. Later restarts
+  // run on any thread that calls setuid() or unshare(), which may have another mask.
   if (thread->starters_pid != cs_getpid()) pthread_sigmask(SIG_SETMASK, NULL, &thread->starters);
   thread->starters_pid = cs_getpid();
   // Swift's backtracer stops all threads with SIGPROF, and reports a failure if a thread blocks it. The shield's
-  // threads must therefore accept SIGPROF. But if the starting thread blocks SIGPROF, the program probably receives it
-  // with sigwait(). In this case, the shield's threads must block it too.
+  // threads must therefore accept SIGPROF. If the starting thread blocks SIGPROF, however, the program probably
+  // receives this signal with sigwait(). In this case, the shield's threads must block it too.
   if (leaves_profiling_open && sigismember(&thread->starters, SIGPROF) == 0) sigdelset(&thread->mask, SIGPROF);
   __atomic_store_n(&thread->is_ready, 0, __ATOMIC_RELAXED);
   int result = create(thread, thread->stack_bytes);
@@ -86,8 +87,8 @@ cs_shim_error cs_own_thread_start(cs_own_thread *thread, cs_shim_failure *ret_fa
   return CS_SHIM_OK;
 }
 
-// tgkill() fails with ESRCH when the kernel has released the thread ID, which it does after the thread has left the
-// process.
+// tgkill() fails with ESRCH after the kernel has released the thread ID. The kernel releases the ID after the thread
+// has left the process.
 bool cs_own_thread_has_ended(cs_own_role role) {
   const int tid = cs_own_tid(role);
   if (tid == 0) return true;
@@ -116,7 +117,7 @@ cs_shim_error cs_watchdog_restart(cs_shim_failure *ret_failure) {
 }
 
 cs_shim_error cs_watchdog_start(cs_shim_failure *ret_failure) {
-  // If an earlier start failed after it created the watchdog, the watchdog still exists and sleeps.
+  // If an earlier start of the shield created the watchdog and then failed, the watchdog still exists and sleeps.
   if (watchdog_pid == cs_getpid()) return CS_SHIM_OK;
   deadline_ms = cs_environment_deadline_ms();
   leaves_profiling_open = cs_environment_asks_for_backtracer();

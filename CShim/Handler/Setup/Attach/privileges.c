@@ -53,8 +53,8 @@ static const char *const names[FUNCTIONS] = {"setuid",    "setgid",     "seteuid
 static void *nexts[FUNCTIONS]; // atomic
 
 // glibc's function that makes a system call in every thread. Its interface is unchanged since glibc 2.32. Only a static
-// executable can link it under this name. Only a static executable needs it, because dlsym cannot find the libc
-// functions that ours replace in a static executable.
+// executable can link it under this name. The function is needed in a static executable, because dlsym cannot find the
+// libc functions that ours replace there.
 typedef struct xid_command {
   int number;
   unsigned long arguments[3];
@@ -71,8 +71,8 @@ static void *next(function which) {
   return found;
 }
 
-// Finds the functions early. Later calls may come from a signal handler, which must not call dlsym, because dlsym takes
-// the loader's lock.
+// Finds libc's functions in a constructor. Later calls may come from a signal handler, which must not call dlsym,
+// because dlsym takes the loader's lock.
 __attribute__((constructor(101))) static void find_early(void) {
   for (int which = 0; which < FUNCTIONS; which++)
     next((function)which);
@@ -87,8 +87,8 @@ static bool read_capabilities(int tid, struct __user_cap_data_struct ret_data[2]
 // Returns whether a thread of the shield may have other privileges than the calling thread.
 static bool have_other_rights(void) {
   struct __user_cap_data_struct here[2];
-  // If another caller is restarting the shield's threads, waits until they have started, because they get the
-  // privileges of that caller.
+  // If another caller is restarting the shield's threads, waits at most one second until they have started, because
+  // they get the privileges of that caller.
   cs_own_threads_await_return();
   if (!cs_shim_is_started() || !read_capabilities(0, here)) return false;
   for (int role = 0; role < CS_OWN_ROLES; role++) {
@@ -106,8 +106,8 @@ static int in_every_thread(long number, unsigned long first, unsigned long secon
   return (int)result;
 }
 
-// Makes the call in the same way as libc. Ends the shield's threads before the call if their privileges differ, and
-// restarts them after it.
+// Makes the call in the same way as libc, with the shield's threads ended during the call. Ends the threads only if
+// their privileges may differ from those of the calling thread.
 #define CHANGE(which, name, call, number, first, second, third)                                                        \
   const bool is_aside = have_other_rights() && cs_own_threads_step_aside(true);                                        \
   __typeof__(name) *const libcs = (__typeof__(name) *)next(which);                                                     \
@@ -154,8 +154,9 @@ INTERPOSED int setgroups(size_t count, const gid_t *groups) {
 }
 
 #if defined(CS_PRELOAD)
-// libc's initgroups calls libc's internal setgroups, so interposing setgroups is not sufficient. initgroups is not
-// interposed in an executable. If the executable were static, it would lose libc's initgroups, which has no other name.
+// libc's initgroups calls libc's internal setgroups, so interposing setgroups does not affect initgroups. In an
+// executable, initgroups is not interposed. If this code defined initgroups in a static executable, libc's own
+// initgroups would be unreachable, because it has no second name.
 INTERPOSED int initgroups(const char *user, gid_t group) {
   const bool is_aside = have_other_rights() && cs_own_threads_step_aside(true);
   __typeof__(initgroups) *const libcs = (__typeof__(initgroups) *)next(INITGROUPS);

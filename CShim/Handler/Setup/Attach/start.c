@@ -1,5 +1,6 @@
-// The steps of cs_shim_start in their order, and how a failed start reverses them. A start may have two parts. First, a
-// constructor makes the ring and installs the handlers. Later, the program's call adds the threads and the connection.
+// The steps of cs_shim_start in their order, and the code that reverses them if a start fails. A start may have two
+// parts. First, a constructor makes the ring and installs the handlers. Later, the program's call adds the threads and
+// the connection.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -25,7 +26,7 @@
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static bool has_fork_handlers;
-static bool is_early; // only the first part of the start is done
+static bool is_early; // whether only the first part of the start (by a constructor) is done
 
 // The parent's environment settings, for a forked child that starts in the same way as its parent. The child reads its
 // parent's ring but does not write to it.
@@ -54,8 +55,9 @@ static void drop_parents_ring(void) {
   parents_ring = NULL;
 }
 
-// Closes a forked child's copies of the shield's descriptors. While the copies are open, crashd cannot detect that the
-// parent has ended. The handler ignores the child's crashes until the child starts the shield again.
+// Closes a forked child's copies of the shield's descriptors. Processes in different pid namespaces may have the same
+// pid, so a child in a new namespace may have its parent's pid. The handler ignores the child's crashes until the child
+// starts the shield again.
 static void child_after_fork(void) {
   const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
   starting = fresh;
@@ -77,14 +79,15 @@ static void child_after_fork(void) {
   cs_chance_forget_all();
   cs_sweep_forget();
   if (!reattaches) return;
-  // The program did not call this function, so no failure can be returned to it.
+  // No caller in the program could receive a failure, because this start happens automatically in a forked child.
   cs_shim_failure failure;
   const int before = errno;
   (void)start_like_parent(&failure);
   errno = before;
 }
 
-// Restores the state before a failed start. The alternate stack stays, because a handler may be using it.
+// Restores the state before a failed start. The alternate signal stack of the thread stays installed, because a signal
+// handler may be running on it.
 static void undo(void) {
   cs_alternate_stacks_switch(false);
   cs_process.pid = 0;
@@ -135,11 +138,11 @@ static cs_shim_error make_ready(const cs_environment *environment, const cs_ring
 
 // Starts the threads, and installs the handlers unless they are installed already.
 static cs_shim_error go(const cs_shim_configuration *configuration, bool has_handlers, cs_shim_failure *ret_failure) {
-  // The ring's field is set before the hello is sent, because crashd reads the field when it receives the hello.
+  // The ring's field must be set before the hello is sent, because crashd reads the field when it receives the hello.
   cs_process.ring->header.takes_last_crash = configuration->control_function != NULL;
   cs_attach_client_connect();
-  // At the fork, threads of the parent may have been in the handler. This process does not have these threads, so it
-  // resets the state of the handler's threads.
+  // At the fork, threads of the parent may have been inside the crash handler. The child does not have these threads,
+  // so it resets the handler's list of crashing threads.
   if (cs_watchdog_is_inherited()) {
     cs_watchdog_forget();
     cs_own_threads_forget();
@@ -190,8 +193,9 @@ static cs_shim_error complete(const cs_environment *environment, const cs_shim_c
   return CS_SHIM_OK;
 }
 
-// If the program left a first-chance handler with siglongjmp() shortly before the exit, the handler's record must be
-// withdrawn here.
+// A first-chance handler is a handler of the program that may resolve the fault before it counts as a crash (chance.h).
+// If the program left its handler with siglongjmp() shortly before the exit, the pending crash record must be withdrawn
+// here.
 __attribute__((destructor)) static void at_exit(void) {
   if (cs_shim_is_started()) cs_chance_end_all();
 }
@@ -241,8 +245,8 @@ cs_shim_error cs_shim_start(const cs_shim_configuration *configuration, cs_shim_
   return error;
 }
 
-// A child does not call its parent's status function. The function may need a lock that another thread held at the fork
-// and that is therefore never released.
+// A forked child does not call its parent's status function. The function may need a lock that another thread held at
+// the fork and that is therefore never released.
 static cs_shim_error start_like_parent(cs_shim_failure *ret_failure) {
   const cs_shim_configuration defaults = {0};
   const cs_environment environment = chosen;

@@ -1,4 +1,5 @@
-// The threads that run contained work. Signal/Containment/containment.c handles traps on these threads.
+// The threads that run contained work: work that a trap ends without ending the process.
+// Signal/Containment/containment.c handles traps on these threads.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -15,17 +16,17 @@
 #include "../../Signal/Containment/containment.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static const char *obstacle; // why this process does not contain traps; NULL if it does
+static const char *obstacle; // the reason why this process cannot contain traps; NULL if it can
 
-// The contained work of this thread. With the initial-exec model, the variable is at a fixed offset from the thread
-// pointer, so the handler reads it without a call.
+// The contained work of this thread. With the initial-exec TLS model, the variable is at a fixed offset from the thread
+// pointer. The crash handler can therefore read the variable without a function call.
 static __thread cs_contained *here __attribute__((tls_model("initial-exec")));
 
 static void prepare(void) {
   obstacle = cs_contained_find(&cs_contained_here);
   if (obstacle != NULL) return;
   const int64_t offset = (int64_t)((uint64_t)(uintptr_t)&here - cs_thread_pointer());
-  // release: pairs with work_here() of the handler.
+  // release: pairs with the acquire load of work_here() in the handler.
   __atomic_store_n(&cs_contained_here.offset, offset, __ATOMIC_RELEASE);
 }
 
@@ -41,7 +42,7 @@ static void let_go(cs_contained *work) {
 static void leave(void *context) {
   cs_contained *work = context;
   here = NULL;
-  // release: pairs with cs_shim_contained_run().
+  // release: pairs with the acquire load of cs_shim_contained_run().
   __atomic_store_n(&work->end, CS_SHIM_CONTAINED_FINISHED, __ATOMIC_RELEASE);
   syscall(SYS_futex, &work->end, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
   let_go(work);
@@ -53,8 +54,8 @@ typedef struct start {
   void *argument;
 } start;
 
-// The contained work begins with the frame of this function. The handler therefore searches the stack for this frame.
-// The function is not inlined, so that it has its own frame.
+// The contained work begins with the frame of this function. The crash handler therefore searches the stack of a
+// trapping thread for this frame. The function is not inlined, so that it has its own frame.
 __attribute__((noinline)) static void *begin(void *context) {
   const start given = *(start *)context;
   free(context);
@@ -95,7 +96,7 @@ cs_shim_contained_end cs_shim_contained_run(void (*routine)(void *), void *argum
     return CS_SHIM_CONTAINED_NO_THREAD;
   }
   uint32_t end = 0;
-  // acquire: pairs with leave(), and with park() of the handler.
+  // acquire: pairs with the release stores of leave(), and of park() in the handler.
   while ((end = __atomic_load_n(&work->end, __ATOMIC_ACQUIRE)) == 0)
     syscall(SYS_futex, &work->end, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
   let_go(work);

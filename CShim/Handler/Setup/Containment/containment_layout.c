@@ -1,4 +1,5 @@
-// Determines the code in which containment must not stop a thread. This happens before the first contained work.
+// Determines the code in which containment must not stop a thread. The code runs before the first contained work
+// starts.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -13,18 +14,19 @@
 #include "../../Signal/Containment/containment.h"
 #include "../../Signal/Unwind/cfi.h"
 
-// The images whose file names begin with one of these strings. A thread that is stopped inside one of them may hold a
-// lock that other threads need, such as the loader's lock.
+// The beginnings of the file names of unsafe images. A thread that a trap stops inside an unsafe image may hold a lock
+// that other threads need, such as the loader's lock.
 static const char *const unsafe_images[] = {"libc.so", "libpthread.so", "ld-linux", "libdispatch.so"};
 
-// The runtime's function that initializes a lazy global once. During the initialization, swift_once holds a lock that
-// is a futex of the runtime. The stack of the initializing thread need not contain a function of libc, so
-// `unsafe_images` does not detect this case.
+// The runtime's function that initializes a lazy global once. During the initialization, the runtime's function
+// swift_once holds a lock, which is a futex of the runtime and not a lock of libc. The initializing thread's stack need
+// not contain a function of libc, so `unsafe_images` does not cover this lock.
 extern void swift_once(void *predicate, void (*make)(void *), void *context) __attribute__((weak));
 
 // These functions call the program's code (cancellation handlers, escalation handlers, executors) while they hold a
-// task's lock. Some functions of this kind have unknown names. containment.c therefore refuses every image that
-// contains one of the functions below.
+// task's lock. Some other functions of this kind have unknown names. If frames of libswift_Concurrency.so are on the
+// stack, frames.c therefore refuses to contain a trap. The exceptions are the outermost frames, which call the task's
+// code.
 extern void swift_task_cancel(void) __attribute__((weak));
 extern void swift_taskGroup_cancelAll(void) __attribute__((weak));
 extern void swift_task_cancel_group_child_tasks(void) __attribute__((weak));
@@ -35,7 +37,7 @@ static const char *name_of(const char *path) {
   return slash != NULL ? slash + 1 : path;
 }
 
-static const char *ignored; // for tests: the beginning of the name of an image that is not added
+static const char *ignored; // for tests: an image whose name begins with this string is not added
 
 void cs_testing_contained_ignore(const char *image) {
   ignored = image;
@@ -87,8 +89,9 @@ static void note_caller(void *context) {
   *(uint64_t *)context = (uint64_t)(uintptr_t)__builtin_return_address(0);
 }
 
-// Adds the function that calls the initializers of lazy globals. This is swift_once() itself, a function to which it
-// makes a tail call, or a function without a public name. Therefore, a test initializer determines its own caller.
+// Adds the function that calls the initializers of lazy globals. This caller is swift_once() itself, a function to
+// which swift_once() makes a tail call, or a function without a public name. Because its name is not certain, a test
+// initializer determines its own caller.
 static bool note_once(cs_contained_layout *layout) {
   _Alignas(16) static uint64_t predicate[2];
   uint64_t caller = 0;
@@ -103,8 +106,8 @@ static bool note_cancellation(cs_contained_layout *layout) {
   for (size_t index = 0; index < sizeof functions / sizeof functions[0]; index++) {
     const uint64_t start = (uint64_t)(uintptr_t)functions[index];
     if (start == 0) continue;
-    // `start` may be the address of a stub in the procedure linkage table instead of the function's own address. In
-    // this case, this function fails.
+    // `start` may be the address of a stub in the procedure linkage table instead of the function's own address. A stub
+    // is not the function to find, so this function then fails.
     if (!note_function(layout, start) || layout->function_start[layout->function_count - 1] != start) return false;
   }
   return true;
@@ -116,9 +119,9 @@ static uint64_t owner_of(const FILE *stream) {
   return (uint64_t)(uintptr_t)stream->_lock + 2 * sizeof(int);
 }
 
-// Returns whether `layout` lists libc as an image. A static executable has no such image, so libc's code cannot be
-// distinguished from the program's code. The check uses the address of getppid, because programs rarely replace this
-// function.
+// Returns whether `layout` lists libc as an image. A static executable has no image of libc, so libc's code cannot be
+// distinguished from the program's code. The check asks for the image that contains getppid, because programs rarely
+// replace this function of libc.
 static bool has_libc(const cs_contained_layout *layout) {
   const uint64_t pc = (uint64_t)(uintptr_t)getppid;
   for (uint32_t index = 0; index < layout->image_count; index++) {

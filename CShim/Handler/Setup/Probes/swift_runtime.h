@@ -18,7 +18,8 @@ const cs_swift_runtime *cs_swift_runtime_find(void);
 
 #ifdef CS_PRELOAD
 // Finds the functions in the symbol table of the executable's file. This is necessary if the executable contains a
-// static Swift library, because it then exports no functions. A stripped file has no symbol table (symbol_table.c).
+// static Swift library, because the executable then exports no functions. A stripped file has no symbol table
+// (symbol_table.c).
 void cs_swift_runtime_read(cs_swift_runtime *ret_runtime);
 #endif
 

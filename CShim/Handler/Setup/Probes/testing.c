@@ -76,7 +76,7 @@ __attribute__((noinline)) size_t cs_testing_unwind_here(uint64_t *ret_pcs, size_
 
 static bool read_frame_information(cs_cfi_scratch *scratch, const cs_cfi_image *image, uint64_t pc) {
   if (!cs_cfi_find(image, pc, &scratch->function) || !cs_cfi_run(scratch, pc)) return false;
-  // The cache already contains the unwind row of this pc, so the step uses it without a lookup.
+  // cs_cfi_run() above computed the unwind row of this pc. With `row_pc` set, the step uses that row without a lookup.
   uint64_t registers[CS_REGISTER_COUNT];
   for (int index = 0; index < CS_REGISTER_COUNT; index++)
     registers[index] = (uint64_t)(uintptr_t)scratch;

@@ -30,7 +30,8 @@ static bool has_key(const cs_ring_annotation *annotation, const char *key, size_
   return annotation->key_bytes == key_bytes && memcmp(annotation->key, key, key_bytes) == 0;
 }
 
-// Returns the entry that has the key, or else a free entry. Returns NULL if there is neither of these entries.
+// Returns the entry that has the key. If no entry has it, returns a free entry. Returns NULL if no entry has the key
+// and no entry is free.
 static cs_ring_annotation *entry_for(cs_ring *ring, const char *key, size_t key_bytes) {
   cs_ring_annotation *unused = NULL;
   for (size_t index = 0; index < CS_RING_ANNOTATION_LIMIT; index++) {
@@ -45,7 +46,7 @@ static void write_entry(cs_ring_annotation *annotation, const char *key, size_t 
                         size_t value_bytes) {
   const uint32_t sequence = annotation->sequence;
   __atomic_store_n(&annotation->sequence, sequence + 1, __ATOMIC_RELAXED);
-  __atomic_thread_fence(__ATOMIC_RELEASE); // makes the odd number visible before the writes below
+  __atomic_thread_fence(__ATOMIC_RELEASE); // Ordering: the odd number becomes visible before the writes below.
   memcpy(annotation->key, key, key_bytes);
   if (value_bytes > 0) memcpy(annotation->value, value, value_bytes);
   annotation->value_bytes = (uint16_t)value_bytes;
@@ -55,8 +56,8 @@ static void write_entry(cs_ring_annotation *annotation, const char *key, size_t 
   __atomic_store_n(&annotation->sequence, sequence + 2, __ATOMIC_RELEASE);
 }
 
-// The keys whose values come from environment variables. They are written when the shield starts, before the program
-// can add annotations.
+// The keys of the annotations whose values come from environment variables. They are written when the shield starts,
+// before the program can add annotations.
 #define FIXED_KEY_LIMIT 2
 static const char *fixed_keys[FIXED_KEY_LIMIT];
 

@@ -9,18 +9,19 @@
 
 #include "../../Signal/Dispatch/trusted.h"
 
-// Claims the entry for writing, because only one thread at a time may write an entry. If other threads have since then
-// overwritten all entries, the claim fails and this thread's message is lost. Two messages are therefore never mixed.
+// Claims the entry for writing, because two threads must not write the same entry at the same time. Messages go to the
+// entries in turn. If other threads have meanwhile overwritten all entries, the claim fails, and this thread's message
+// is lost. An entry therefore never contains parts of two messages.
 static bool take(cs_ring_breadcrumb *breadcrumb, uint64_t ticket) {
-  // At the first write to an entry, no other thread can have claimed it.
+  // At the first write to this entry, no earlier writer can still hold it.
   if (ticket < CS_RING_BREADCRUMB_LIMIT) return true;
   uint64_t seen = __atomic_load_n(&breadcrumb->sequence, __ATOMIC_RELAXED);
   if (seen == 0 || seen > ticket) return false;
   return __atomic_compare_exchange_n(&breadcrumb->sequence, &seen, 0, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-// Even if the message is long, this many bytes stay available for the metadata, which may contain the ID of the current
-// request.
+// A long message is cut so that this many bytes stay available for the metadata, which may contain the ID of the
+// current request.
 #define METADATA_SHARE_BYTES 96
 
 // Returns the size of the first pair of metadata. A pair consists of a key and a value, which each end with a NUL.
@@ -72,7 +73,7 @@ void cs_shim_breadcrumb_with(cs_shim_text message, cs_ring_level level, cs_shim_
   const uint64_t ticket = __atomic_fetch_add(&ring->header.breadcrumb_head, 1, __ATOMIC_RELAXED);
   cs_ring_breadcrumb *breadcrumb = &ring->breadcrumbs[ticket % CS_RING_BREADCRUMB_LIMIT];
   if (!take(breadcrumb, ticket)) return;
-  __atomic_thread_fence(__ATOMIC_RELEASE); // makes the 0 visible before the writes below
+  __atomic_thread_fence(__ATOMIC_RELEASE); // Ordering: the number 0 becomes visible before the writes below.
   breadcrumb->time_ns = cs_clock_ns(CLOCK_REALTIME);
   breadcrumb->level = level;
   write_text(breadcrumb, message, category, metadata);

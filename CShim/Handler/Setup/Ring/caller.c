@@ -10,7 +10,8 @@
 #define THREAD_STACK_BYTES (UINT64_C(256) * 1024)
 
 // clang-format off
-// The state of the call, which is also a futex. The connection's thread posts a call, and the caller's thread makes it:
+// The state of a callback's call. The state is also a futex, on which both threads wait. The connection's thread posts
+// a call, and the caller's thread makes it:
 //
 // | state  | set by                     | next                                                   |
 // |--------|----------------------------|--------------------------------------------------------|
@@ -22,7 +23,7 @@ enum { NONE, POSTED, DONE };
 
 typedef struct call {
   uint32_t state;                 // atomic
-  const cs_shim_control *control; // NULL: the call reports the status instead
+  const cs_shim_control *control; // the control to apply; NULL: the call reports the status instead
   cs_shim_status status;
   const char *text;
   cs_control_result result;
@@ -48,8 +49,8 @@ static void set_state(uint32_t value) {
   cs_own_wake(&now.state);
 }
 
-// A callback may crash. During a callback, a crash signal is therefore unblocked if the thread that started the shield
-// had not blocked it.
+// A callback is code of the program and may crash. During a callback, crash signals are therefore unblocked. A crash
+// signal stays blocked if the thread that started the shield had blocked it.
 static void make_call(void) {
   sigset_t before;
   sigset_t open;
@@ -88,8 +89,8 @@ cs_shim_error cs_caller_restart(cs_shim_failure *ret_failure) {
 
 cs_shim_error cs_caller_start(const cs_callbacks *wanted, cs_shim_failure *ret_failure) {
   callbacks = *wanted;
-  // If an earlier start failed after it created this thread, the thread still exists. A second thread would make each
-  // call twice.
+  // If an earlier start of the shield created this thread and then failed, the thread still exists. A second thread
+  // would call each callback a second time.
   if (!cs_own_thread_has_ended(CS_OWN_CALLER)) return CS_SHIM_OK;
   now = (call){.state = NONE};
   return cs_caller_restart(ret_failure);
@@ -99,7 +100,8 @@ void cs_caller_wake(void) {
   cs_own_wake(&now.state);
 }
 
-// Posts the call in `now`, and waits until the caller's thread has made it.
+// Posts the call in `now`. Waits without a time limit until the caller's thread has made the call, or until that thread
+// has ended.
 static bool post(void) {
   set_state(POSTED);
   for (;;) {

@@ -28,8 +28,9 @@ static uint64_t word_after_free(void) {
   return cs_raw_word(address + sizeof(uint64_t));
 }
 
-// Returns the allocator's key, with which it marks freed blocks (glibc's tcache key). If two freed blocks contain the
-// same word, the word is the key and not a pointer in a list of free blocks.
+// Returns the value with which the allocator marks freed blocks (glibc's tcache key), or 0 if there is none. The
+// function reads the second word of two freed blocks. If the words are equal, they are the key, and not pointers in a
+// list of free blocks.
 static uint64_t heap_key(void) {
   const uint64_t first = word_after_free();
   void *other = malloc(BLOCK_BYTES);
@@ -55,8 +56,8 @@ static uint64_t heap_start(void) {
 }
 
 void cs_heap_describe(cs_ring_header *header) {
-  // The values are static, so a forked child uses those of its parent. This is correct because the child has the same
-  // heap.
+  // The values are static, so a forked child uses the values that its parent determined. The child can use these
+  // values, because it has the same heap.
   static uint64_t key;
   static uint64_t start;
   if (cs_memory_mode() == CS_RING_MEMORY_NONE) return;

@@ -1,4 +1,5 @@
-// Lists the images that are loaded when the shield starts, and selects the files that are sent to crashd.
+// Lists the images that are loaded when the shield starts, and selects the image files whose descriptors the shield
+// sends to crashd.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -45,25 +46,25 @@ static bool starts_with(const char *text, const char *prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-// Returns whether the path belongs to the distribution. Such a file is not sent, because crashd finds it by its path.
-// The Swift runtime may be part of a container image, which crashd cannot read, so its path does not count as a system
-// path.
+// Returns whether the path belongs to the distribution. The shield does not send files of the distribution, because
+// crashd finds the same file by its path. The Swift runtime may be part of a container image, which crashd cannot read.
+// The runtime's path is therefore not treated as a system path.
 static bool is_system_path(const char *path) {
   if (strstr(path, "/swift/") != NULL) return false;
   return starts_with(path, "/lib/") || starts_with(path, "/lib64/") || starts_with(path, "/usr/lib/") ||
          starts_with(path, "/usr/lib64/");
 }
 
-// A file without a build ID is not sent: crashd could not use the file, and the shield could not detect that it was
-// replaced.
+// A file without a build ID is not sent. crashd could not use the file, and the shield could not detect that the file
+// was replaced.
 static bool is_sent(const cs_ring_image *image, const char *path) {
   if (image->build_id_bytes == 0 || (image->flags & CS_RING_IMAGE_VDSO) != 0) return false;
   if ((image->flags & CS_RING_IMAGE_EXECUTABLE) != 0) return true;
   return path[0] == '/' && (image->flags & CS_RING_IMAGE_PATH_TRUNCATED) == 0 && !is_system_path(path);
 }
 
-// Adds the file of an image to the files that are sent to crashd. If the file was replaced after it was loaded, its
-// build ID differs and it is not sent.
+// Adds the file of an image to the files that are sent to crashd. If the file was replaced after the loader loaded it,
+// the file's build ID differs from the image's, and the file is not sent.
 static void note_file(registration *now, const cs_ring_image *image, const char *path) {
   if (now->file_count == CS_IMAGE_FILE_LIMIT || !is_sent(image, path)) return;
   cs_image_file *file = &cs_image_files.files[now->file_count];
@@ -79,7 +80,7 @@ static void note_file(registration *now, const cs_ring_image *image, const char 
   now->file_count++;
 }
 
-// The loader holds its lock during this call, so the function must not load images or allocate memory.
+// The loader holds its lock while it calls this function, so this function must not load images or allocate memory.
 static int register_image(struct dl_phdr_info *info, size_t info_bytes, void *context) {
   (void)info_bytes;
   registration *now = context;
@@ -89,8 +90,8 @@ static int register_image(struct dl_phdr_info *info, size_t info_bytes, void *co
   now->total++;
   if (now->count == CS_RING_IMAGE_LIMIT) return 0;
 
-  // The entry is filled in private memory and then copied. The shield later reads the private copy, because the program
-  // may overwrite the ring.
+  // The entry is filled in private memory and then copied. The shield later reads the private entry, because the
+  // program may overwrite the ring.
   cs_ring_image image = {.bias = info->dlpi_addr, .start = start, .end = end};
   // The loader reports the executable first, without a name.
   const bool is_executable = now->total == 1;
@@ -119,7 +120,7 @@ void cs_images_inherit(const cs_ring *parent) {
 
 void cs_images_register(const char *executable) {
   registration now = {.executable = executable};
-  // If the process crashes during the registration, the handler sends no files.
+  // If the process crashes while images are being registered, the handler sends no files.
   __atomic_store_n(&cs_image_files.count, 0, __ATOMIC_RELEASE);
   dl_iterate_phdr(register_image, &now);
   // release: pairs with the acquire load of cs_image_files_open().

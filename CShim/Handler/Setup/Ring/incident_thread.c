@@ -11,7 +11,7 @@
 
 #include "../../Signal/Containment/incident_wait.h"
 
-// The pause between two calls of the callback.
+// The pause between two calls of the program's callback.
 #define PAUSE_NS 250000000L
 
 static void (*deliver)(void);
@@ -35,8 +35,8 @@ static void *run(void *unused) {
   return NULL;
 }
 
-// The callback may run executors of the program, whose code may crash. During a call, a crash signal is therefore
-// unblocked if the creating thread had not blocked it.
+// The callback may run executors of the program, whose code may crash. During a call, crash signals are therefore
+// unblocked. A crash signal stays blocked if the creating thread had blocked it.
 static void choose_open_signals(const sigset_t *blocked) {
   const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
   sigemptyset(&open_signals);
@@ -50,8 +50,8 @@ bool cs_shim_incidents_follow(void (*function)(void)) {
   sigset_t all;
   sigset_t before;
   deliver = function;
-  // The new thread inherits this mask, which blocks all signals except SIGPROF. The kernel therefore delivers signals
-  // that are sent to the process to the program's threads.
+  // The new thread inherits this signal mask, which blocks all signals except SIGPROF. The kernel therefore delivers a
+  // signal that was sent to the process to a thread of the program.
   sigfillset(&all);
   sigdelset(&all, SIGPROF); // the thread sweep samples the new thread's stack with SIGPROF
   pthread_sigmask(SIG_BLOCK, &all, &before);

@@ -10,7 +10,8 @@
 cs_ring_class *cs_shim_class(const cs_ring_class *class) {
   cs_ring *const ring = cs_shim_is_started() ? cs_started_ring() : NULL;
   if (ring == NULL || class->name_bytes > CS_RING_SUBJECT_LIMIT_BYTES) return NULL;
-  // Precondition: one thread calls this at a time. crashd reads the entry only after the count includes it.
+  // Precondition: only one thread at a time calls this function. crashd reads the new entry only after the count
+  // includes it.
   const uint32_t index = ring->header.class_count;
   __atomic_fetch_add(&ring->header.class_total, 1, __ATOMIC_RELAXED);
   if (index >= CS_RING_CLASS_LIMIT) return NULL;
@@ -26,12 +27,12 @@ void cs_shim_self_test(uint64_t asked, uint64_t failing, uint32_t checks, uint32
   cs_ring_self_test *test = &ring->header.self_test;
   uint64_t sequence = __atomic_load_n(&test->sequence, __ATOMIC_RELAXED);
   // If another thread is writing its own result, this thread returns without waiting. Both self-tests ended at about
-  // the same time, so the result of the other thread is as recent as this one.
+  // the same time, so the result of the other thread is as recent as the skipped result.
   if (sequence % 2 != 0 || !__atomic_compare_exchange_n(&test->sequence, &sequence, sequence + 1, false,
                                                         __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
     return;
   }
-  __atomic_thread_fence(__ATOMIC_RELEASE); // makes the odd number visible before the writes below
+  __atomic_thread_fence(__ATOMIC_RELEASE); // Ordering: the odd number becomes visible before the writes below.
   test->time_ns = cs_clock_ns(CLOCK_REALTIME);
   test->asked = asked;
   test->failing = failing;

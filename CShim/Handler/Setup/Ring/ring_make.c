@@ -93,16 +93,16 @@ static int make_memory_file(void) {
   return file < 0 && errno == EACCES ? memfd_create("crash-shield", flags | MFD_NOEXEC_SEAL) : file;
 }
 
-// If a file grows beyond RLIMIT_FSIZE, the kernel sends SIGXFSZ, which ends the program. The size is therefore checked
-// before the file grows.
+// If a write grows a file beyond RLIMIT_FSIZE, the kernel sends SIGXFSZ, which ends the program. This code therefore
+// compares the size with the limit before the file grows.
 static bool is_size_allowed(void) {
   if (!cs_file_size_is_limited(sizeof(cs_ring))) return true;
   errno = EFBIG;
   return false;
 }
 
-// Touches the pages that the record of the first crash occupies. Otherwise, the handler would take a page fault for
-// each of these pages. These faults cost more time than writing the record.
+// Writes to the pages that the record of the first crash will occupy, so that they are in memory. Otherwise, the
+// handler would take a page fault for each of these pages. These page faults would take longer than writing the record.
 static void prefault(cs_ring *ring) {
   const size_t first_slot_end = offsetof(cs_ring_slot, stack) + CS_RING_STACK_LIMIT_BYTES;
   volatile uint8_t *bytes = (volatile uint8_t *)&ring->slots[0];
@@ -110,10 +110,11 @@ static void prefault(cs_ring *ring) {
     bytes[at] = 0;
 }
 
-// Seals the file. After that, no process can shrink the file while crashd reads it. Only this process can write it,
-// through the mapping that already exists. Linux before 5.1 does not have F_SEAL_FUTURE_WRITE, which forbids new
-// writable mappings. On these kernels, crashd gets a read-only descriptor. The file's mode also becomes read-only.
-// Otherwise, crashd's user could reopen the file for writing through /proc.
+// Seals the file. After that, no process can shrink the file while crashd reads it. Afterward, only this process can
+// write to the file, through the mapping that already exists. Linux before 5.1 does not have F_SEAL_FUTURE_WRITE, which
+// forbids new writable mappings. On these kernels, crashd gets a read-only descriptor of the file. In addition, the
+// file's mode becomes read-only. Otherwise, a process of crashd's user could open the file again for writing through
+// /proc.
 static cs_shim_error seal(int *file, cs_shim_failure *ret_failure) {
   const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
   if (!cs_ring_has_old_kernel && fcntl(*file, F_ADD_SEALS, seals | F_SEAL_FUTURE_WRITE) == 0) {
@@ -159,10 +160,10 @@ cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *r
 }
 
 void cs_spool_open(void) {
-  // If a constructor has opened a spool directory, cs_shim_start() may set another one.
+  // If a constructor has opened a spool directory, cs_shim_start() may later set another directory.
   if (cs_descriptor_is_ours(&cs_process.spool)) close(cs_process.spool.number);
-  // The directory's mode may let all users create files, but only a few users list them. O_PATH works without read
-  // permission.
+  // The mode of the spool directory may let all users create files, but let only a few users list them. O_PATH opens
+  // the directory without read permission.
   const int directory = cs_descriptor_raise(open(cs_process.spool_directory, O_PATH | O_DIRECTORY | O_CLOEXEC));
   cs_process.spool = directory < 0 ? (cs_descriptor){.number = -1} : described(directory);
 }

@@ -16,8 +16,8 @@
 
 #include "../../Signal/Kernel/memory.h"
 
-// The size of an alternate stack. The shield's handler uses 7 KiB of it. The rest is for the program's handlers that
-// the shield's handler calls.
+// The size of an alternate stack. The shield's handler uses 7 KiB of this size. The rest is for the program's handlers
+// that the shield's handler calls.
 #define ALTERNATE_STACK_BYTES (UINT64_C(64) * 1024)
 
 // The key of the thread-specific data. Its destructor releases the alternate stack when the thread ends.
@@ -30,14 +30,14 @@ static void take_back(cs_thread *thread) {
   stack_t present = {0};
   const bool is_ours = sigaltstack(NULL, &present) == 0 && present.ss_sp == thread->memory + CS_PAGE_BYTES;
   const stack_t none = {.ss_flags = SS_DISABLE};
-  // If the thread ends inside a handler, it still runs on the alternate stack, and sigaltstack() fails. The stack then
-  // stays mapped.
+  // If the thread ends inside a signal handler, the thread still runs on the alternate stack, so sigaltstack() fails.
+  // The alternate stack then stays mapped.
   if (!is_ours || sigaltstack(&none, NULL) == 0) cs_alternate_stack_unmap(thread);
   free(thread);
 }
 
-// The destructors of other keys may also overflow the stack. pthread calls the destructors in several rounds. This
-// destructor releases the alternate stack only in the last round.
+// The destructors of other keys are code of the program and may also overflow the stack. pthread calls the destructors
+// in several rounds. This destructor releases the alternate stack only in the last round.
 static void at_thread_end(void *value) {
   cs_thread *thread = value;
   thread->round++;
@@ -46,7 +46,7 @@ static void at_thread_end(void *value) {
 }
 
 bool cs_alternate_stack_prepare(void) {
-  const uint64_t minimum = getauxval(AT_MINSIGSTKSZ); // with wide vector registers a signal frame needs several KiB
+  const uint64_t minimum = getauxval(AT_MINSIGSTKSZ); // a signal frame with wide vector registers needs several KiB
   stack_bytes = (ALTERNATE_STACK_BYTES + minimum + CS_PAGE_BYTES - 1) & ~(CS_PAGE_BYTES - 1);
   // The key is never deleted, because its destructor must run when a thread with an alternate stack ends.
   if (!has_key) has_key = pthread_key_create(&key, at_thread_end) == 0;
@@ -86,8 +86,8 @@ void cs_alternate_stack_give_here(void) {
   if (thread != NULL && (!cs_alternate_stack_map(thread) || !cs_alternate_stack_take(thread))) free(thread);
 }
 
-// release: pairs with the acquire load of cs_alternate_stacks_are_on(). A thread that reads `is_on` as true can
-// therefore use the key.
+// release: pairs with the acquire load of cs_alternate_stacks_are_on(), so that the key is valid. A thread that reads
+// `is_on` as true can use the key.
 void cs_alternate_stacks_switch(bool is_on) {
   __atomic_store_n(&is_giving, is_on ? 1 : 0, __ATOMIC_RELEASE);
 }

@@ -5,11 +5,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// The routine and argument of a new thread, and the alternate stack that the shield gives it.
+// The routine and the argument of a new thread, and the alternate stack that the shield maps for it.
 typedef struct cs_thread {
   void *(*routine)(void *);
   void *argument;
-  uint8_t *memory; // the guard page, then the stack
+  uint8_t *memory; // the mapping: the guard page, then the stack
   int round;       // the current round of destructors while the thread ends
 } cs_thread;
 
@@ -17,14 +17,14 @@ typedef struct cs_thread {
 bool cs_alternate_stack_prepare(void);
 
 // Maps a stack for a thread before the thread is created. Returns false if there is no memory. The creating thread maps
-// the stack. Otherwise, many new threads would map their stacks at the same time, and would all wait for the lock of
-// the address space.
+// the stack. If each new thread mapped its own stack, many new threads could wait for the lock of the address space at
+// the same time.
 bool cs_alternate_stack_map(cs_thread *thread);
 void cs_alternate_stack_unmap(const cs_thread *thread);
 
 // Installs the stack for the calling thread, unless the thread already has an alternate stack. Returns true if the
-// stack was installed. The thread then owns `thread`, which malloc allocated, until the thread ends. Returns false if
-// the stack was not installed, and was therefore unmapped.
+// stack was installed. After that, the thread owns `thread`, which malloc allocated, until the thread ends. Returns
+// false if the thread already had an alternate stack. The new stack was then unmapped.
 bool cs_alternate_stack_take(cs_thread *thread);
 
 // Maps and installs a stack for the calling thread.

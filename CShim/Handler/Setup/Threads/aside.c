@@ -13,13 +13,14 @@
 #include "../../Signal/Deliver/news.h"
 #include "../../Signal/Dispatch/watch.h"
 
-// The limit of the time to wait until the shield's threads end. It is necessary because one of them may be running a
-// callback of the program, which may take any time.
+// The maximum time to wait until the shield's threads end, as a number of tries and the pauses between them. The last
+// pause is the longest: the total is about one second. The limit is necessary because one of these threads may be
+// running a callback of the program, which may take any time.
 #define LEAVE_TRIES    2000
 #define LEAVE_SLEEP_NS 500000
 #define FIRST_SLEEP_NS 20000
 
-static uint32_t is_taken; // atomic: 1 while a thread keeps the shield's threads ended
+static uint32_t is_taken; // atomic: 1 while a thread has ended the shield's threads and has not yet restarted them
 
 static bool have_all_ended(void) {
   bool have = true;
@@ -33,8 +34,8 @@ static bool has_threads(void) {
   bool has_any = false;
   for (int role = 0; role < CS_OWN_ROLES; role++) {
     const int tid = cs_own_tid((cs_own_role)role);
-    // If a callback of the program makes the call, the calling thread is the caller's thread, which cannot end before
-    // the callback returns.
+    // If a callback of the program makes the call, this code runs on the caller's thread (caller.h). That thread cannot
+    // end before the callback returns.
     if (tid == self) return false;
     has_any = has_any || tid != 0;
   }
@@ -44,7 +45,7 @@ static bool has_threads(void) {
 static bool wait_for_end(void) {
   long sleep_ns = FIRST_SLEEP_NS;
   for (int attempt = 0; attempt < LEAVE_TRIES; attempt++) {
-    // The wake-up is repeated, because a thread that was about to sleep may have missed the first one.
+    // Each try wakes the threads again, because a thread that was about to sleep may have missed an earlier wake-up.
     cs_watch_wake();
     cs_caller_wake();
     cs_link_wake();
@@ -61,8 +62,9 @@ static void start_again(void) {
   const bool has_caller = !cs_own_thread_has_ended(CS_OWN_CALLER);
   const bool has_link = !cs_own_thread_has_ended(CS_OWN_LINK);
   cs_own_dismiss(false);
-  // A restart fails if a limit on processes is reached, or if new children of the process enter another pid namespace.
-  // The shield then has no threads any more. A crash is still recorded, because the handler connects to crashd itself.
+  // A restart fails if a limit on the number of processes is reached, or if the process has called unshare() or setns()
+  // for a pid namespace. The shield then stays without threads. A crash is still recorded, because the handler connects
+  // to crashd itself.
   if (!has_watchdog) (void)cs_watchdog_restart(&unused);
   if (!has_caller) (void)cs_caller_restart(&unused);
   if (!has_link) (void)cs_attach_client_restart(&unused);
@@ -73,8 +75,8 @@ static bool is_free(void) {
 }
 
 void cs_own_threads_await_return(void) {
-  // If this code runs in a signal handler that interrupted the thread that holds `is_taken`, the wait cannot succeed.
-  // It ends after the last try.
+  // This loop waits up to one second for the thread that holds `is_taken`. The wait cannot succeed if this code runs in
+  // a signal handler that interrupted that thread. In this case, the wait ends after the last try.
   for (int attempt = 0; attempt < LEAVE_TRIES && !is_free(); attempt++)
     cs_sleep_ns(LEAVE_SLEEP_NS);
 }

@@ -1,5 +1,6 @@
-// Interposes pthread_create, in order to give each new thread an alternate signal stack. A definition in the executable
-// or in a preloaded library also receives the calls of libdispatch, libstdc++, NIO and a static Swift library.
+// Interposes pthread_create, in order to give each new thread an alternate signal stack. If the definition is in the
+// executable or in a preloaded library, it also receives the calls of libdispatch, libstdc++, NIO and a static Swift
+// library.
 //
 // Before cs_shim_start, or if alternate stacks are switched off, the call goes to libc unchanged.
 #include "cs_platform.h"
@@ -29,13 +30,13 @@ typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void 
 
 static create_function *next; // atomic
 
-// libc's pthread_create in a static executable, where dlsym cannot find it under its usual name. Its object in libc.a
-// also contains the weak pthread_create that ours replaces (glibc, nptl/pthread_create.c). A shared libc does not
-// export __pthread_create_2_1.
+// libc's pthread_create in a static executable, where dlsym cannot find it under its usual name. The object file in
+// libc.a that contains __pthread_create_2_1 also contains the weak pthread_create that ours replaces (glibc,
+// nptl/pthread_create.c). A shared libc does not export __pthread_create_2_1.
 extern create_function __pthread_create_2_1 __attribute__((weak)); // NOLINT(*-reserved-identifier)
 
-// The linker takes this object from libc.a only for a strong reference. The reference to thrd_create below is strong,
-// and thrd_create refers to the object.
+// The linker takes this object file from libc.a only for a strong reference, but the declaration above is weak. The
+// reference to thrd_create below is strong, and thrd_create refers to the same object file.
 __attribute__((used)) static int (*const needs_threads)(thrd_t *, thrd_start_t, void *) = thrd_create;
 
 static create_function *find_next(void) {
@@ -47,9 +48,10 @@ static create_function *find_next(void) {
   return found;
 }
 
-// Finds libc's function while the process has only one thread. Later, dlsym could wait forever: it takes the loader's
-// lock, and another thread may hold this lock while it waits for the new thread. If the constructor of another library
-// creates a thread before this constructor runs, the first call of pthread_create finds the function.
+// Finds libc's function while the process has only one thread. A later call of dlsym could wait forever. dlsym takes
+// the loader's lock, and another thread may hold this lock while it waits for a thread that it creates. If the
+// constructor of another library creates a thread before this constructor runs, the first call of pthread_create finds
+// the function.
 __attribute__((constructor(101))) static void find_early(void) {
   find_next();
 }
@@ -66,7 +68,7 @@ static void *run(void *context) {
   __attribute__((musttail)) return routine(argument);
 }
 
-// Maps a stack for a new thread. Returns NULL if the thread gets no alternate stack.
+// Maps an alternate stack for a new thread. Returns NULL if the thread gets no alternate stack.
 static cs_thread *prepare(void *(*routine)(void *), void *argument) {
   const int before = errno;
   cs_thread *thread = cs_alternate_stacks_are_on() ? malloc(sizeof *thread) : NULL;
@@ -89,8 +91,8 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *ret_thread,
   if (error == 0) return 0;
   cs_alternate_stack_unmap(thread);
   free(thread);
-  // Creating the thread may have failed because the alternate stack used the memory that the thread's own stack needs.
-  // The creation is therefore retried without an alternate stack.
+  // Creating the thread may have failed because the new alternate stack used the memory that the thread's own stack
+  // needs. The creation is therefore retried without an alternate stack.
   return error == EAGAIN ? create(ret_thread, attributes, routine, argument) : error;
 }
 #endif

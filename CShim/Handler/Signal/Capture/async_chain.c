@@ -8,8 +8,8 @@
 
 #include "../Dispatch/trusted.h"
 
-// In the first bytes of a function, up to this number, the context may not be stored on the stack yet. The context is
-// still in the register in which it was passed.
+// In the first bytes of a function, up to this number, the function may not yet have stored the context on the stack.
+// The context is then still in the register in which it was passed.
 #define PROLOGUE_BYTES 16
 
 bool cs_async_context_of(cs_cfi_scratch *scratch, const uint64_t registers[CS_REGISTER_COUNT], bool is_exact,
@@ -34,8 +34,8 @@ void cs_async_append(cs_cfi_scratch *scratch, uint64_t context, const cs_frame_l
     if (context == 0 || (context & 7) != 0) break;
     if (!cs_memory_read_word(&scratch->memory, context, &parent)) break;
     if (!cs_memory_read_word(&scratch->memory, context + 8, &resume)) break;
-    // The address where a parent resumes is the first instruction of a function. If no image contains this address, the
-    // context is invalid and the list ends.
+    // The address where a parent resumes must be the first instruction of a function in an image. If no image contains
+    // the address, the context is invalid, and the list of callers ends.
     struct dl_find_object object;
     if (_dl_find_object((void *)(uintptr_t)resume, &object) != 0) break;
     list->frames[*list->count] = (cs_ring_frame){

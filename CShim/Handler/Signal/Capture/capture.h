@@ -9,8 +9,8 @@
 
 #include "../Dispatch/crasher.h"
 
-// Returns whether the signal certainly ends the process. The result takes into account the handlers that were installed
-// before and after ours.
+// Returns whether the signal certainly ends the process. The result takes into account the handlers that the program
+// installed before and after ours.
 bool cs_capture_is_end(int signal, const siginfo_t *information) SIGNAL_SAFE;
 
 // Gives the thread its own descriptor table if the signal certainly ends the process.

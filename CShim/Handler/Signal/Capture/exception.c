@@ -8,7 +8,8 @@
 #include "../Dispatch/state.h"
 #include "../Dispatch/trusted.h"
 
-// terminate() calls abort(), so libstdc++'s frames are among the first frames of the stack.
+// terminate() calls abort(). If a C++ exception ended the process, frames of libstdc++ are therefore among the first
+// frames of the stack.
 #define FRAME_SEARCH_LIMIT 16
 
 static bool passed_through_cxx_runtime(const cs_ring_record *record) SIGNAL_SAFE {
@@ -19,13 +20,13 @@ static bool passed_through_cxx_runtime(const cs_ring_record *record) SIGNAL_SAFE
   return false;
 }
 
-// Signal safety: __cxa_current_exception_type calls __tls_get_addr. If libstdc++ was loaded late, __tls_get_addr
-// allocates memory when a thread first uses libstdc++'s thread-locals. If libstdc++ is on the crashing stack, this
-// thread has already used these thread-locals. The function returns early in two cases. If glibc aborts with a message,
-// the cause is not C++, and the abort may come from inside malloc. If another thread sent SIGABRT, the signal may have
-// interrupted malloc on this thread.
+// Signal safety: __cxa_current_exception_type calls __tls_get_addr, which may allocate memory. This happens when a
+// thread first uses libstdc++'s thread-locals and libstdc++ was loaded after the program's start. If libstdc++ is on
+// the crashing stack, this thread has already used these thread-locals. This function returns early in two further
+// cases. If glibc aborts with a message, C++ did not end the process, and the abort may come from inside malloc. If
+// another thread sent SIGABRT, the signal may have interrupted malloc on this thread.
 void cs_record_exception(cs_ring_record *record) SIGNAL_SAFE {
-  // abort() and raise() of this process send SIGABRT with the code SI_TKILL.
+  // If abort() or raise() of this process sent SIGABRT, the signal has the code SI_TKILL.
   const bool is_own = record->signal == SIGABRT && record->code == SI_TKILL && record->sender_pid == record->pid;
   const bool may_be_exception =
       is_own && record->abort_bytes == 0 && cs_process.cxx_runtime_end != 0 && passed_through_cxx_runtime(record);

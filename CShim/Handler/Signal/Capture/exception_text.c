@@ -25,7 +25,7 @@
 #define BASE_BYTES        16 // each base: { type, flags and offset }
 #define BASE_IS_VIRTUAL   1
 #define BASE_OFFSET_SHIFT 8
-// The maximum number of classes to search.
+// The maximum number of base classes that the search visits.
 #define BASE_LIMIT 16
 // Offsets in libstdc++'s reference-counted string: { length, capacity, references }, then the characters.
 #define TEXT_OF_ERROR  8
@@ -48,7 +48,8 @@ static bool keeps_text(uint64_t type) SIGNAL_SAFE {
          is_named(type, "St11logic_error", sizeof "St11logic_error");
 }
 
-// The classes still to be searched. For each class, `object` contains the address of its subobject.
+// The base classes still to be searched. For each class, `object` contains the address of the class's part of the
+// exception object.
 typedef struct class_list {
   uint64_t type[BASE_LIMIT];
   uint64_t object[BASE_LIMIT];
@@ -61,7 +62,7 @@ static void add(class_list *list, uint64_t type, uint64_t object) SIGNAL_SAFE {
   list->object[list->count++] = object;
 }
 
-// Skips virtual bases, because their offsets are stored in the object and not in the type_info.
+// Skips virtual bases, because only the object contains their offsets. The type_info does not.
 static void add_bases(class_list *list, uint64_t type, uint64_t object) SIGNAL_SAFE {
   uint64_t table = 0;
   uint64_t base = 0;
@@ -91,7 +92,7 @@ void cs_record_exception_text(cs_ring_record *record, uint64_t globals) SIGNAL_S
   uint64_t kind = 0;
   uint64_t type = 0;
   uint64_t object = 0;
-  // The first field of the globals is the exception that is being handled.
+  // The first field of __cxa_eh_globals is the address of the exception that is being handled.
   if (!word_at(globals, &exception) || exception == 0 || !word_at(exception + EXCEPTION_CLASS, &kind)) return;
   if ((kind & CLASS_OF_GNU_MASK) != CLASS_OF_GNU) return;
   if (kind != CLASS_OF_GNU) {

@@ -1,6 +1,6 @@
-// Finds the mapped file that caused a SIGBUS. Either the faulting page is beyond the end of the file, or the kernel
-// could not read the page. The path comes from the kernel's list of mappings (/proc/self/maps), because the image table
-// does not contain data files.
+// Finds the mapped file that caused a SIGBUS. The kernel sends SIGBUS if the faulting page is beyond the end of the
+// file, or if it could not read the page. The path comes from the kernel's list of mappings (/proc/self/maps), because
+// the image table does not contain data files.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -12,10 +12,10 @@
 #include "../Kernel/system_call.h"
 
 #define MAPS "/proc/self/maps"
-// A line of the list has about 100 bytes, so one read returns several lines.
+// A line of /proc/self/maps has about 100 bytes, so one read returns several lines.
 #define READ_BYTES 512
 #define READ_LIMIT 8192
-// The size of the line buffer. Longer lines of the list are cut off.
+// The size of the line buffer. If a line of /proc/self/maps is longer, its end is cut off.
 #define LINE_BYTES 640
 
 typedef struct line {
@@ -55,7 +55,7 @@ static void append_decimal(cs_ring_record *record, uint64_t number) SIGNAL_SAFE 
     record->exception_text[record->exception_text_bytes++] = (uint8_t)digits[--count];
 }
 
-// Parses "START-END PERMISSIONS OFFSET DEVICE INODE PATH", as in proc(5). Returns whether the address of the
+// Parses a line "START-END PERMISSIONS OFFSET DEVICE INODE PATH", as in proc(5). Returns whether the address of the
 // fault is in this mapping.
 static bool take(const line *line, cs_ring_record *record) SIGNAL_SAFE {
   const char *at = line->text;
@@ -72,7 +72,7 @@ static bool take(const line *line, cs_ring_record *record) SIGNAL_SAFE {
   skip_field(&at);
   while (*at == ' ')
     at++;
-  // If there is no path that starts with a slash, the mapping is the heap, a stack or anonymous memory.
+  // If the line contains no path that starts with a slash, the mapping is the heap, a stack or anonymous memory.
   if (*at != '/') return true;
   append_decimal(record, offset + (record->address - start));
   record->exception_text[record->exception_text_bytes++] = ' ';

@@ -8,15 +8,16 @@
 #include "../Kernel/raw_copy_x86_64.h"
 
 // The Swift runtime appends all its error messages to one string. The handler reads this string in at most 64 pieces of
-// this size.
+// this size, so that the search has an end.
 #define TEXT_SEARCH_LIMIT_BYTES 65536
 #define TEXT_SEARCH_ROUNDS      64
 
-// The maximum number of failed compare-and-exchange operations. Such an operation fails if another thread records its
-// trap at the same time.
+// The maximum number of attempts to store `recorded` with a compare-and-exchange. An attempt fails if another thread
+// records the message of its trap at the same time.
 #define RECORDED_TRIES 100
 
-// Up to this offset, the messages in the string belong to traps that the process survived.
+// An offset in the runtime's string. The messages before it belong to traps that the process survived, so a record
+// omits them.
 static size_t recorded_bytes; // atomic
 
 // The mark for omitted characters: a horizontal ellipsis.
@@ -59,8 +60,8 @@ static bool is_report_mark(uint64_t at, size_t size) SIGNAL_SAFE {
   return true;
 }
 
-// Returns the offset of the last message: the last line with `report_mark`, because a message may have several lines.
-// If no line has the mark, returns the last line.
+// Returns the offset of the last message. It starts at the last line with `report_mark`, and may continue over several
+// lines. If no line has the mark, returns the last line.
 static size_t last_report(uint64_t text, size_t size) SIGNAL_SAFE {
   size_t line = 0;
   size_t report = size;
@@ -80,9 +81,9 @@ static uint32_t copy_report(uint8_t *to, uint64_t text, size_t size, size_t limi
   return copy_begin(to, text + report, size - report, limit);
 }
 
-// Limits a string to the last part, in which the last message is searched. The part starts at the first byte of a
-// character. The part is limited because another thread may replace the string and free its memory while it is read. A
-// message that is longer than the part loses its beginning.
+// Limits a string to its last TEXT_SEARCH_LIMIT_BYTES bytes, in which the last message is searched. The part starts at
+// the first byte of a character. The limit shortens the search, because another thread may meanwhile replace the string
+// and free its memory. If the last message is longer than the limit, its beginning is lost.
 static uint64_t last_part(uint64_t text, size_t *size) SIGNAL_SAFE {
   if (*size <= TEXT_SEARCH_LIMIT_BYTES) return text;
   text += *size - TEXT_SEARCH_LIMIT_BYTES;
@@ -102,8 +103,8 @@ static uint64_t unrecorded(size_t *ret_size, size_t *ret_end) SIGNAL_SAFE {
   size_t size = 0;
   *ret_size = *ret_end = 0;
   if (cs_process.swift_message == 0) return 0;
-  // acquire: pairs with cs_message_mark_recorded(). The offset is read before the string, so the string is at least
-  // this long.
+  // acquire: pairs with the release operation of cs_message_mark_recorded(). The offset is read before the string, so
+  // the string is at least this long.
   const size_t recorded = __atomic_load_n(&recorded_bytes, __ATOMIC_ACQUIRE);
   if (!cs_memory_read_word(&memory, cs_process.swift_message, &text) || text == 0) return 0;
   if (recorded > 0 && cs_memory_text_bytes(text + recorded - 1, 1) == 0) return 0;
@@ -127,7 +128,7 @@ uint32_t cs_message_read(uint8_t *ret_text, size_t limit, size_t *ret_end) SIGNA
 void cs_message_mark_recorded(size_t end) SIGNAL_SAFE {
   size_t recorded = __atomic_load_n(&recorded_bytes, __ATOMIC_RELAXED);
   for (int attempt = 0; attempt < RECORDED_TRIES && recorded < end; attempt++) {
-    // release: pairs with unrecorded().
+    // release: pairs with the acquire load of unrecorded().
     if (__atomic_compare_exchange_n(&recorded_bytes, &recorded, end, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) return;
   }
 }

@@ -1,7 +1,8 @@
 // Determines the class of an object that a message of the Swift runtime mentions: "… unowned reference but object 0x…
-// was already destroyed". The memory of this object is not freed yet, so its first word still points to the metadata of
-// its class. The class's descriptor contains the name (Swift's ABI: docs/ABI/TypeMetadata.rst, "Class Metadata" and
-// "Nominal Type Descriptor"). Each step checks its result. If a result is not as expected, no class is recorded.
+// was already destroyed". The runtime has not yet freed the memory of this object, so the first word of the object
+// still points to the metadata of its class. The class's descriptor contains the name (Swift's ABI:
+// docs/ABI/TypeMetadata.rst, "Class Metadata" and "Nominal Type Descriptor"). Each step checks the value that it has
+// read. If a value is not as expected, no class is recorded.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -13,10 +14,10 @@
 
 #define MARK "object 0x"
 // Values and offsets in metadata.
-#define KIND_OF_CLASS 0 // on platforms without Objective-C
+#define KIND_OF_CLASS 0 // the value on platforms without Objective-C
 #define DESCRIPTOR    40
 // Offsets in a context descriptor: { flags, parent, name }. The parent and the name are stored as offsets relative to
-// the field's own address.
+// the addresses of their fields.
 #define PARENT        4
 #define NAME          8
 #define KIND_MASK     0x1f
@@ -25,7 +26,7 @@
 #define ANONYMOUS     2
 #define CLASS         16
 #define LAST_OF_TYPES 31
-// If the parent is in another image, the field points to a pointer to it.
+// If the parent is in another image, the field `parent` refers to a pointer to the parent.
 #define IS_INDIRECT 1
 #define DEPTH_LIMIT 8
 #define NAME_LIMIT  128

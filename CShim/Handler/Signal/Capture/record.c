@@ -35,19 +35,20 @@ void cs_record_signal(cs_ring_record *record, int tid, const siginfo_t *informat
   record_sender(record, information);
   cs_registers_from_context(context, &record->registers);
   if (information->si_code <= 0 && !cs_context_shows_fault(context)) {
-    // The signal was sent and is not a fault. The kernel still reports the values of this thread's last fault, which
-    // the thread survived, so they are cleared.
+    // The signal was sent and is not a fault. The kernel still reports the values of the last fault of this thread. The
+    // thread survived that fault, so the values are cleared.
     record->registers.error_code = record->registers.trap_number = record->registers.fault_address = 0;
   }
   cs_thread_name((char *)record->thread_name);
 
   const uint64_t pc = record->registers.general[CS_REGISTER_PC];
-  // If the thread jumped to an address without code, the bytes at the pc are data of the program. The mode "none"
-  // excludes them.
+  // If the thread jumped to an address without code, the bytes at the pc are data of the program. The memory mode
+  // "none" excludes data of the program.
   if (cs_memory_mode() != CS_RING_MEMORY_NONE || !cs_registers_show_bad_fetch(&record->registers)) {
     record->instruction_bytes = (uint32_t)cs_memory_copy(record->instruction, pc, sizeof record->instruction);
   }
-  // The unwinder later replaces this frame. If unwinding fails, the record contains at least the location of the crash.
+  // The unwinder later replaces this frame, which contains only the pc. If unwinding fails, the record contains at
+  // least the location of the crash.
   record->frames[0] = (cs_ring_frame){
       .pc = pc, .trust = CS_RING_TRUST_CONTEXT, .flags = CS_RING_FRAME_EXACT, .image = cs_image_index(pc)};
   record->frame_count = record->frame_head = record->frame_total = 1;

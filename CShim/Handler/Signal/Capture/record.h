@@ -13,7 +13,8 @@
 void cs_record_signal(cs_ring_record *record, int tid, const siginfo_t *information, const ucontext_t *context,
                       uint64_t entry_ns) SIGNAL_SAFE;
 
-// Records the stack, scrubbed as configured. The unwinder can then read the recorded range of the stack without checks.
+// Records the stack, scrubbed as configured. The unwinder can then read the recorded range of the stack without asking
+// the kernel whether the range is readable.
 void cs_record_stack(cs_ring_slot *slot, cs_memory *memory) SIGNAL_SAFE;
 
 // Records the error messages of the Swift runtime and glibc.
@@ -41,13 +42,13 @@ void cs_record_mapped_file(cs_ring_record *record) SIGNAL_SAFE;
 // message.c: copies the runtime error messages that no record contains yet. If they do not fit, copies the last message
 // or its beginning. Returns the number of bytes. Sets `ret_end` to the offset where the read string ends.
 uint32_t cs_message_read(uint8_t *ret_text, size_t limit, size_t *ret_end) SIGNAL_SAFE;
-// Marks the messages up to the offset `end` as recorded, after a trap that the process survived. Later crashes skip
-// them.
+// Marks the messages up to the offset `end` as recorded, after a trap that the process survived. Later crash records
+// omit these messages.
 void cs_message_mark_recorded(size_t end) SIGNAL_SAFE;
 
 // scrub.c: overwrites each run of text characters in `bytes`, a copy of aligned memory. `size` must be a multiple of
-// eight. Keeps words that are in a register and words that are addresses, because the bytes of an address may look like
-// text.
+// eight. Keeps words that are in a register, and words that are addresses of mapped memory. The bytes of these words
+// may look like text by chance.
 void cs_scrub(uint8_t *bytes, size_t size, const cs_ring_registers *registers) SIGNAL_SAFE;
 
 #endif

@@ -12,7 +12,8 @@
 // After a stack overflow, the stack pointer may be below the stack, in the guard pages. The search for the stack ends
 // this many pages above the stack pointer.
 #define GUARD_PAGE_LIMIT 16
-// The number of recorded bytes before an address. They include the header of malloc's block and 16 more bytes.
+// The number of bytes to record before an address that a register contains. These bytes contain the header of malloc's
+// block and 16 more bytes.
 #define BYTES_BEFORE 32
 #define FLAGS_MASK   (UINT64_MAX >> 8)
 
@@ -26,15 +27,15 @@ void cs_record_stack(cs_ring_slot *slot, cs_memory *memory) SIGNAL_SAFE {
   cs_ring_record *record = &slot->record;
   const uint32_t mode = cs_memory_mode();
   const uint64_t stack_pointer = record->registers.general[CS_REGISTER_STACK_POINTER] & ~UINT64_C(7);
-  // Below the guard page, there may be the stack of another thread. The red zone below the stack pointer is therefore
-  // included only if the stack pointer itself is readable.
+  // The stack of another thread may be directly below the guard page. The red zone (the bytes below the stack pointer
+  // that a function may use) is therefore recorded only if the stack pointer itself is readable.
   const bool is_on_stack = cs_memory_is_readable(stack_pointer);
   uint64_t start = is_on_stack ? stack_pointer - CS_RED_ZONE_BYTES : stack_pointer;
   for (int page = 0; page < GUARD_PAGE_LIMIT && !cs_memory_is_readable(start); page++) {
     start = (start & ~(CS_PAGE_BYTES - 1)) + CS_PAGE_BYTES;
   }
   if (!cs_memory_is_readable(start)) return;
-  // The start of the stack is recorded in every mode, even if the contents of the stack are not.
+  // The start address of the stack is recorded in every memory mode, even if the contents of the stack are not.
   record->stack_start = start;
   if (mode == CS_RING_MEMORY_NONE) return;
   const size_t size = cs_memory_copy(slot->stack, start, stack_limit(start, sizeof slot->stack));

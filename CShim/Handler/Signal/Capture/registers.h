@@ -19,7 +19,7 @@
 #define CS_RING_ARCHITECTURE_HERE CS_RING_ARCHITECTURE_X86_64
 #endif
 
-// A call pushes the return address (8 bytes), so the caller's frame starts one word above it.
+// A call pushes the return address (8 bytes), so the stack pointer of the caller is one word above the return address.
 #define CS_RETURN_ADDRESS_BYTES UINT64_C(8)
 
 void cs_registers_from_context(const ucontext_t *context, cs_ring_registers *ret_registers) SIGNAL_SAFE;
@@ -35,14 +35,14 @@ bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE
 // Returns whether the instruction at the pc is the trap instruction that compilers generate (x86-64: ud2).
 bool cs_context_is_at_trap(const ucontext_t *context) SIGNAL_SAFE;
 
-// Returns whether a signal that was sent may have interrupted the thread at a fault: the instruction at the pc has
-// faulted, and the thread has executed no instruction since then. This occurs if the fault's handler re-raised the
-// signal while the signal was blocked, and returned. The function also returns true at the first access to a page after
-// an earlier exception. crashd therefore also checks the instruction.
+// Returns whether a signal that was sent may have interrupted the thread at a fault. In this case, the instruction at
+// the pc has faulted, and the thread has executed no instruction since the fault. This occurs if a handler of the fault
+// raised the signal again while the signal was blocked, and then returned. The function also returns true at the first
+// access to a page after a page fault that the kernel resolved. crashd therefore also checks the instruction.
 bool cs_context_shows_fault(const ucontext_t *context) SIGNAL_SAFE;
 
-// Returns whether the pc is past the instruction that caused the signal. A breakpoint traps after its instruction, and
-// all other faults occur before their instruction.
+// Returns whether the pc is past the instruction that caused the signal, as for a breakpoint. For all other faults, the
+// pc is the address of the faulting instruction.
 bool cs_registers_are_past_trap(const cs_ring_registers *registers) SIGNAL_SAFE;
 
 // Returns whether the signal interrupted a blocking system call, which the kernel then restarts or ends with an error.

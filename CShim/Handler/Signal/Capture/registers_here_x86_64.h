@@ -6,8 +6,8 @@
 #include "cs_ring.h"
 #include "registers.h"
 
-// Reads the registers that unwinding from here needs, indexed by DWARF number. A compiler may use the other registers
-// for any values at a call, so they are not read.
+// Reads the registers that an unwind of the calling function needs, indexed by DWARF number. At a call, the other
+// registers have no defined values, so they are not read.
 __attribute__((always_inline)) static inline void cs_registers_here(cs_ring_registers *ret_registers) SIGNAL_SAFE {
   uint64_t *const to = ret_registers->general;
   uint64_t pc;

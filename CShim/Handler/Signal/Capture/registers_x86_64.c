@@ -27,8 +27,8 @@ void cs_registers_from_context(const ucontext_t *context, cs_ring_registers *ret
   ret_registers->fault_address = (uint64_t)from[REG_CR2];
 }
 
-// The kernel's context ends with the kernel's own signal mask, which is shorter than glibc's. The fields that glibc
-// declares after the mask do not exist in it.
+// The kernel's context ends with a signal mask of the kernel's size, which is smaller than glibc's. The fields that
+// glibc declares after the mask do not exist in the kernel's context.
 void cs_context_copy(const ucontext_t *from, ucontext_t *to) SIGNAL_SAFE {
   to->uc_flags = from->uc_flags;
   to->uc_stack = from->uc_stack;

@@ -8,12 +8,12 @@
 
 #include "cs_ring.h"
 
-// The offset of the current-task variable in this runtime. It is determined at the start from the code of runtime
-// functions.
+// The offset of the current-task variable in this runtime. The offset is determined at the shield's start from the code
+// of runtime functions.
 typedef struct cs_task_layout {
   bool is_known;
   bool has_names;
-  uint64_t tls_index; // address of { module, offset }; 0: the variable has a fixed distance from the thread pointer
+  uint64_t tls_index; // address of { module, offset }; 0: the variable has a fixed offset from the thread pointer
   int64_t offset;
 } cs_task_layout;
 

@@ -23,8 +23,8 @@
 #define RECORD_IS_NAME 6
 #define RECORD_LIMIT   64
 
-// Offsets in glibc's thread control block: { own address, dtv, … }. The entry before the first entry of dtv contains
-// the length of dtv.
+// Offsets in glibc's thread control block: { own address, dtv, … }. The word before the first entry of dtv contains the
+// length of dtv.
 #define DTV_OF_THREAD 8
 #define DTV_ENTRY     16
 #define DTV_UNUSED    UINT64_MAX

@@ -1,11 +1,11 @@
-// Handles a trap in contained work:
+// Handles a trap in contained work (work that a trap ends without ending the process):
 //
 // clang-format off
 // | situation                                          | what happens                                                |
 // |----------------------------------------------------|-------------------------------------------------------------|
 // | `ud2` in the work, within the budget               | The ring gets an incident, the thread that waits for the    |
 // |                                                    | work continues, and this thread stops forever.              |
-// | The budget is used up.                             | A crash, whose record has the flag CS_RING_RECORD_BUDGET.   |
+// | The budget of stopped threads is used up.          | A crash, whose record has the flag CS_RING_RECORD_BUDGET.   |
 // | another signal, or a forked child                  | A crash as usual.                                           |
 // | The stack contains libc, the loader or Dispatch.   | A crash, because the thread may hold one of their locks.    |
 // | A lazy global is being initialized.                | A crash, because other threads would wait forever for the   |
@@ -22,8 +22,8 @@
 // | Other threads crash at the same time.              | They and this thread do not wait for each other.            |
 // clang-format on
 //
-// The thread does not take part in the coordination of crashing threads (crasher.h, sweep.h, watch.h). Crashing threads
-// treat it as a thread that sleeps.
+// A thread whose trap is contained does not take part in the coordination of crashing threads (crasher.h, sweep.h,
+// watch.h). Crashing threads treat a thread that a trap has stopped as a thread that sleeps.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -40,11 +40,11 @@
 
 #include <linux/futex.h>
 
-// The maximum number of failed compare-and-exchange operations. Such an operation fails if another thread enters or
-// leaves at the same time.
+// The maximum number of attempts to change the number of stopped threads with a compare-and-exchange. An attempt fails
+// if another thread changes the number at the same time.
 #define COUNT_TRIES 1000
 
-// The signal with which glibc implements setuid(). It has no public name.
+// The signal by which glibc makes every thread change its user in setuid(). glibc gives the signal no public name.
 #define GLIBC_SETXID 33
 
 // The upper bits of an incident's key.
@@ -53,14 +53,15 @@
 cs_contained_layout cs_contained_here;
 uint32_t cs_contained_budget = CS_SHIM_CONTAINED_BUDGET;
 uint32_t cs_contained_parked;
-static uint32_t trap_count; // atomic: the number of all traps since the start; makes the keys of incidents distinct
+static uint32_t trap_count; // atomic: the number of traps since the start, which makes incident keys distinct
 
 void cs_contained_forget(void) SIGNAL_SAFE {
   __atomic_store_n(&cs_contained_parked, 0, __ATOMIC_RELAXED);
 }
 
 static cs_contained *work_here(void) SIGNAL_SAFE {
-  // acquire: pairs with the release store of the setup, which writes the other fields of cs_contained_here first.
+  // acquire: pairs with the release store of the setup. The setup writes the other fields of cs_contained_here before
+  // this store.
   const int64_t offset = __atomic_load_n(&cs_contained_here.offset, __ATOMIC_ACQUIRE);
   if (offset == 0) return NULL;
   return *(cs_contained **)(uintptr_t)(cs_thread_pointer() + (uint64_t)offset);
@@ -80,8 +81,8 @@ static void give_place_back(void) SIGNAL_SAFE {
   __atomic_fetch_sub(&cs_contained_parked, 1, __ATOMIC_RELAXED);
 }
 
-// Returns whether our handler is installed. If another handler has replaced ours and calls ours, the trap is not
-// contained, because the other handler may hold a lock.
+// Returns whether our handler is installed. A handler that replaced ours and calls ours may hold a lock. In this case,
+// the trap is therefore not contained.
 static bool is_ours_installed(int signal) SIGNAL_SAFE {
   cs_kernel_action present = {0};
   return cs_sigaction(signal, NULL, &present) == 0 && present.handler == cs_process.own.handler;
@@ -132,9 +133,9 @@ static bool record(cs_contained *work) SIGNAL_SAFE {
     const cs_ring_frame *frame = &work->frames[index];
     if (index >= own && (frame->flags & CS_RING_FRAME_ASYNC) == 0) continue;
     const bool is_exact = (frame->flags & CS_RING_FRAME_EXACT) != 0;
-    // crashd treats all frames except the first as return addresses: it symbolicates the byte before the address. An
-    // async caller resumes at the first byte of a function. Its address is therefore increased by one, to cancel this
-    // subtraction.
+    // In a list of frames, crashd treats all addresses except the first as return addresses: it symbolicates the byte
+    // before the address. For an async caller, however, the address is the first byte of a function. The address is
+    // therefore increased by one, which cancels the subtraction.
     if (!add_frame(&incident, frame->pc + (index > 0 && is_exact))) break;
     cs_image_index(frame->pc - !is_exact); // for crashd: adds an image that was loaded late to the ring
   }
@@ -143,19 +144,19 @@ static bool record(cs_contained *work) SIGNAL_SAFE {
   return true;
 }
 
-// Wakes the thread that waits for the work, and blocks this thread forever. The stack and the resources of this thread
+// Wakes the thread that waits for the work, and stops this thread forever. The stack and the resources of this thread
 // are never released.
 _Noreturn static void park(cs_contained *work) SIGNAL_SAFE {
-  // Blocks all signals except glibc's setuid() signal. Other threads then receive signals that are sent to the process,
-  // setuid() gets this thread's answer, and the thread cannot be canceled. A cancellation would release the resources
-  // that the thread holds.
+  // Blocks all signals except the one by which glibc implements setuid(). As a result, other threads receive signals
+  // that are sent to the process. setuid() still gets this thread's answer. The thread cannot be canceled. A
+  // cancellation would release the resources that the thread holds.
   const uint64_t mask = ~(UINT64_C(1) << (GLIBC_SETXID - 1));
   cs_sigmask(SIG_SETMASK, &mask);
-  // release: pairs with cs_shim_contained_run().
+  // release: pairs with the acquire load of cs_shim_contained_run().
   __atomic_store_n(&work->end, CS_SHIM_CONTAINED_TRAPPED, __ATOMIC_RELEASE);
   cs_system_call(SYS_futex, (long)&work->end, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, 0, 0, 0);
-  // No thread wakes this futex, so the loop repeats only after a spurious wake-up. A seccomp filter that refuses this
-  // call would make the loop spin, but programs do not work under such a filter.
+  // No thread wakes this futex, so the loop repeats only after a spurious wake-up. If a seccomp filter refuses this
+  // call, the loop spins. Programs, however, do not work at all under a filter that refuses futex.
   for (;;)
     cs_system_call(SYS_futex, (long)&work->end, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, CS_SHIM_CONTAINED_TRAPPED, 0, 0, 0);
 }

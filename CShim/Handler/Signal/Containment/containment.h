@@ -1,4 +1,4 @@
-// Containment: a Swift trap ends the work, and not the process (docs/decisions/0086).
+// Containment: a Swift trap ends a unit of work, and not the process (docs/decisions/0086).
 #ifndef CS_CONTAINED_H
 #define CS_CONTAINED_H
 
@@ -24,13 +24,13 @@
 
 #define CS_CONTAINED_STREAM_COUNT 3
 
-// The state of a contained thread. Only its own handler uses it.
+// The state of a thread that runs contained work. Only the signal handler on this thread uses the state.
 typedef enum cs_contained_stage : uint32_t {
   CS_CONTAINED_RUNS = 0,
-  CS_CONTAINED_RECORDS = 1, // it has trapped, and the handler is writing its incident
-  CS_CONTAINED_REFUSED = 2, // the trap cannot be contained: it repeats, and then is a crash
+  CS_CONTAINED_RECORDS = 1, // the thread has trapped, and the handler is writing the incident
+  CS_CONTAINED_REFUSED = 2, // the trap cannot be contained: the instruction traps again, and that trap is a crash
   CS_CONTAINED_PARKED = 3,
-  CS_CONTAINED_UNPAID = 4, // it has trapped and the budget is used up: the trap is a crash
+  CS_CONTAINED_UNPAID = 4, // the thread has trapped and the budget of stopped threads is used up: the trap is a crash
 } cs_contained_stage;
 
 typedef struct cs_contained_range {
@@ -38,14 +38,14 @@ typedef struct cs_contained_range {
   uint64_t end;
 } cs_contained_range;
 
-// One unit of contained work. It has two owners: the thread that waits for the work, and the thread that runs it. After
-// a trap, the thread that ran the work never releases it.
+// One unit of contained work. It has two references: one of the thread that waits for the work, and one of the thread
+// that runs it. After a trap, the thread that ran the work keeps its reference forever.
 typedef struct cs_contained {
-  uint32_t end;        // atomic, a futex: 0 while the work runs, then cs_shim_contained_end
+  uint32_t end;        // atomic, a futex: 0 while the work runs, then a cs_shim_contained_end
   uint32_t references; // atomic
   uint32_t holds;      // atomic: the number of the shield's locks that the work's thread holds
-  int pid;             // the process that started the work: a forked child inherits a copy
-  uint64_t begin;      // the function at the start of the work's stack
+  int pid;             // the process that started the work; a forked child inherits a copy of the work
+  uint64_t begin;      // start of the function in which the work begins on its stack
   uint32_t way; // the number of outermost frames that may be functions of the Swift runtime, because they run the
                 // work's task
   cs_contained_stage stage;
@@ -56,7 +56,7 @@ typedef struct cs_contained {
 
 // The results of cs_contained_find(). They do not change after the first work has started.
 typedef struct cs_contained_layout {
-  int64_t offset; // atomic: offset from the thread pointer to the pointer to the thread's work; 0: not yet known
+  int64_t offset; // atomic: from the thread pointer to the variable with the thread's work; 0: not yet known
   uint32_t image_count;
   cs_contained_range images[CS_CONTAINED_IMAGE_LIMIT];
   cs_contained_range concurrency; // Swift's concurrency library, if it is a shared library
@@ -68,38 +68,40 @@ typedef struct cs_contained_layout {
 
 extern cs_contained_layout cs_contained_here;
 
-// Stores the number of frames between the start of the work and the caller, whose registers are `registers`.
+// Stores in `work` the number of frames between the start of the work and the function that calls this one. `registers`
+// are those of the calling function.
 void cs_contained_note_way(cs_contained *work, const cs_ring_registers *registers) SIGNAL_SAFE;
 
-// Returns the number of frames from the start of the work to the trap at `registers`. Returns 0 if the frames are
-// unknown, or if a thread must not be stopped forever in one of them. `ret_count` also includes the async frames that
-// follow them.
+// Returns the number of frames from the start of the work to the trap at `registers`. Returns 0 if a frame is unknown,
+// or if a thread must not be stopped forever in one of the frames. `ret_count` also includes the async callers, which
+// follow these frames in the list.
 uint32_t cs_contained_way_of_trap(cs_contained *work, const cs_ring_registers *registers,
                                   uint32_t *ret_count) SIGNAL_SAFE;
 
-// Sets all fields except `offset`. Returns NULL, or the reason why this process cannot contain traps. A handler must
-// not call this function.
+// Determines all fields of the layout except `offset`. Returns NULL, or the reason why this process cannot contain
+// traps. A signal handler must not call this function.
 const char *cs_contained_find(cs_contained_layout *ret_layout);
 
-// The maximum number of threads that are stopped forever, and their current number. Both are atomic.
+// The maximum number of threads that are stopped forever, and their current number. Both variables are atomic.
 extern uint32_t cs_contained_budget;
 extern uint32_t cs_contained_parked;
 
-// Handles a signal of a thread that is not inside our handler. Does not return for a contained trap. Returns true if
-// the thread continues at the changed `context`. Returns false if containment does not handle the signal.
+// Handles a signal whose thread was not inside our handler when the signal arrived. Does not return for a contained
+// trap. Returns true if the thread must continue at the changed `context`. Returns false if containment does not handle
+// the signal.
 bool cs_containment_takes(int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
 // incident.c: records an incident, like cs_shim_incident(). Returns false if the incident is not in the ring, because
 // the shield is not started or the table is full. A full table increments a counter.
 bool cs_incident_keep(const cs_ring_incident *incident) SIGNAL_SAFE;
 
-// Returns whether the trap of the calling thread is a crash because the budget is used up.
+// Returns whether the trap of the calling thread counts as a crash because the budget of stopped threads is used up.
 bool cs_contained_is_over_budget(void) SIGNAL_SAFE;
 
 // In a forked child: resets the number of stopped threads.
 void cs_contained_forget(void) SIGNAL_SAFE;
 
-// In a forked child: stores that the only remaining thread runs no contained work. A handler must not call this
+// In a forked child: stores that the only remaining thread runs no contained work. A signal handler must not call this
 // function.
 void cs_contained_forget_here(void);
 

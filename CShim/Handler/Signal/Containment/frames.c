@@ -25,7 +25,7 @@ static bool may_be_stopped_in(const cs_ring_frame *frame) SIGNAL_SAFE {
 }
 
 // Returns whether this thread holds the lock of a standard stream, which other threads need. `print` calls the
-// program's `description` while it holds this lock.
+// program's `description` while `print` holds the lock of stdout.
 static bool has_stream(cs_memory *memory) SIGNAL_SAFE {
   const uint64_t self = cs_thread_pointer();
   for (uint32_t index = 0; index < CS_CONTAINED_STREAM_COUNT; index++) {
@@ -60,8 +60,8 @@ static uint32_t walk(cs_contained *work, const cs_ring_registers *registers, uin
   return 0;
 }
 
-// The outermost frames belong to the functions of the Swift runtime that call the task's code. They are the same each
-// time the task resumes.
+// The outermost frames belong to the functions of the Swift runtime that call the task's code. Their number is the same
+// each time the task resumes.
 void cs_contained_note_way(cs_contained *work, const cs_ring_registers *registers) SIGNAL_SAFE {
   uint32_t count = 0;
   const uint32_t own = walk(work, registers, &count);

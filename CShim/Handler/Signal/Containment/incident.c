@@ -35,7 +35,7 @@ static void fill_in(cs_ring_incident *entry, const cs_ring_incident *incident, u
   entry->first_ns = now_ns;
   __atomic_store_n(&entry->last_ns, now_ns, __ATOMIC_RELAXED);
   __atomic_fetch_add(&entry->count, times, __ATOMIC_RELAXED);
-  // release: pairs with cs_ring_incident_sequence_acquire() in readers.
+  // release: pairs with the acquire load of cs_ring_incident_sequence_acquire() in readers.
   __atomic_store_n(&entry->sequence, 1, __ATOMIC_RELEASE);
 }
 

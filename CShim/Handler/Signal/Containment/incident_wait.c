@@ -17,7 +17,7 @@
 // `is_awaited`. The reader writes `is_awaited` and then reads `noted`. At least one of the two threads therefore reads
 // the other's write.
 static uint32_t noted;      // atomic, a futex: the number of recorded incidents
-static uint32_t is_awaited; // atomic: the reader sleeps or is about to sleep
+static uint32_t is_awaited; // atomic: whether the reader sleeps or is about to sleep
 
 void cs_incident_note(void) SIGNAL_SAFE {
   __atomic_add_fetch(&noted, 1, __ATOMIC_SEQ_CST);
@@ -41,7 +41,8 @@ bool cs_shim_incident_at(uint32_t index, cs_ring_incident *ret_incident) {
   if (ring == NULL || index >= CS_RING_INCIDENT_LIMIT) return false;
   const cs_ring_incident *const entry = &ring->incidents[index];
   if (cs_ring_incident_sequence_acquire(entry) != 1 || cs_incident_is_of_crash(entry)) return false;
-  // The entry is complete. Recorders may only change its count and the time of its last occurrence.
+  // The sequence number 1 shows that the entry is complete. From now on, recorders change only the entry's count and
+  // the time of its last occurrence.
   ret_incident->key = __atomic_load_n(&entry->key, __ATOMIC_RELAXED);
   ret_incident->sequence = 1;
   ret_incident->count = __atomic_load_n(&entry->count, __ATOMIC_RELAXED);

@@ -8,10 +8,11 @@
 #include "cs_ring.h"
 #include "cs_signal_safe.h"
 
-// Returns whether the incident belongs to a crash. The crash itself wakes crashd.
+// Returns whether the incident is part of a crash report. The delivery of the crash wakes crashd, so this incident need
+// not be announced.
 bool cs_incident_is_of_crash(const cs_ring_incident *incident) SIGNAL_SAFE;
 
-// Announces that the ring has a new incident. Concurrency: any thread, including handlers.
+// Announces that the ring has a new incident. Concurrency: any thread may call this function, also in a signal handler.
 void cs_incident_note(void) SIGNAL_SAFE;
 
 // Sleeps until the number of recorded incidents differs from `seen`. Returns the new number. Precondition: only one

@@ -9,7 +9,7 @@
 #include "../Images/image_files.h"
 #include "../Kernel/privilege.h"
 
-// The number of attempts to get a free descriptor, and the pause between two attempts: 100 × 1 ms.
+// A crashing thread that needs a free descriptor tries at most 100 times, with a pause of 1 ms between two attempts.
 #define RESERVE_TRIES    100
 #define RESERVE_SLEEP_NS 1000000
 
@@ -80,13 +80,13 @@ void cs_connection_publish(int socket) SIGNAL_SAFE {
   if (cs_fstat(socket, &status) != 0) return;
   const int number = __atomic_load_n(&cs_connection_now.number, __ATOMIC_ACQUIRE);
   const cs_descriptor present = {.number = number,
-                                 .device = (uint64_t)status.st_dev, // the device of every socket is the same
+                                 .device = (uint64_t)status.st_dev, // all sockets have the same device number
                                  .inode = __atomic_load_n(&cs_connection_now.inode, __ATOMIC_RELAXED)};
   const bool is_replaced = number != socket && cs_descriptor_is_ours(&present);
   __atomic_store_n(&cs_connection_now.inode, (uint64_t)status.st_ino, __ATOMIC_RELAXED);
   if (is_replaced) {
     // Between the store of the new inode and the dup3(), `number` still refers to the old socket. A thread that crashes
-    // at this time detects that the inodes differ, and opens its own connection.
+    // in this interval detects that the inodes differ, and opens its own connection.
     cs_system_call(SYS_dup3, socket, number, O_CLOEXEC, 0, 0, 0);
     cs_close(socket);
   } else {
@@ -99,9 +99,9 @@ static bool close_reserve(void) SIGNAL_SAFE {
   return cs_descriptor_is_ours(&cs_process.reserve) && cs_close(cs_process.reserve.number) == 0;
 }
 
-// If the program lowers its limit of descriptors after the start, the reserved descriptor is above the limit, so
-// closing it does not help. A thread that has its own descriptor table then closes a standard stream to get a free
-// number. The stream stays open in the program's table.
+// If the program has lowered its limit of descriptors since the start, the number of the reserved descriptor may be
+// above the limit. Closing the reserved descriptor then does not help. A thread that has its own descriptor table then
+// closes a standard stream in this table to get a free number. The stream stays open in the program's table.
 static bool close_stream(void) SIGNAL_SAFE {
   cs_crasher *crasher = cs_crasher_of(cs_gettid());
   while (crasher != NULL && crasher->has_own_table && crasher->next_spare <= STDERR_FILENO) {
@@ -112,8 +112,8 @@ static bool close_stream(void) SIGNAL_SAFE {
 
 bool cs_reserve_spend(long result) SIGNAL_SAFE {
   if (result != -EMFILE && result != -ENFILE) return false;
-  // Closes both the reserved descriptor and a standard stream, because closing only the reserved descriptor may not
-  // help and some callers retry only once.
+  // Closes the reserved descriptor and, after EMFILE, also a standard stream. Closing only the reserved descriptor may
+  // not help, and some callers retry only once.
   const bool has_room = close_reserve();
   return (result == -EMFILE && close_stream()) || has_room;
 }

@@ -9,14 +9,16 @@
 #include "../FaultInjection/fault_injection.h"
 #include "../Threads/own_threads.h"
 
-// The number of attempts to become the delivering thread, and the pause between two attempts: 500 × 1 ms.
+// A crashing thread waits at most 500 ms for another thread that is delivering: it makes 500 attempts to become the
+// delivering thread, 1 ms apart.
 #define LOCK_TRIES    500
 #define LOCK_SLEEP_NS 1000000
-// The maximum number of deliveries that one thread makes for other crashing threads. Each of them may be necessary,
-// because another thread may crash during the delivery before it.
+// The maximum number of deliveries that one thread makes for other crashing threads. After each delivery, another one
+// may be necessary, because another thread may have crashed during the delivery.
 #define SERVE_ROUNDS CS_RING_SLOT_LIMIT
 
-// A full socket buffer also counts as success, because it already contains many wake-ups that crashd has not read.
+// Sends a wake-up. A full socket buffer also counts as success, because the buffer already contains many wake-ups that
+// crashd has not read.
 static bool wake(int number) SIGNAL_SAFE {
   const uint8_t byte = CS_ATTACH_CRASHED;
   const long result = cs_send(number, &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -61,8 +63,8 @@ static void spool(bool (*write)(void) SIGNAL_SAFE) SIGNAL_SAFE {
   __atomic_store_n(&cs_process.spooled_count, count, __ATOMIC_SEQ_CST);
 }
 
-// Delivers again as long as another thread has requested a delivery during the last delivery. One delivery is
-// sufficient for several requests, because the ring and the file contain the records of all threads.
+// Repeats the delivery if another thread has requested one during the last delivery. One delivery is sufficient for
+// several requests, because the ring and the spool file contain the records of all threads.
 static void serve(void) SIGNAL_SAFE {
   for (int round = 0; round < SERVE_ROUNDS; round++) {
     // Sequentially consistent: each thread committed its record before it incremented `delivery_wanted`. This delivery
@@ -75,18 +77,18 @@ static void serve(void) SIGNAL_SAFE {
 }
 
 // Concurrency: each thread that finds a connection wakes crashd independently. Threads that find no connection
-// increment `delivery_wanted`. One of them delivers for all, and the others wait for it.
-// On failure: the ring stays in memory. If the process was attached at any time, crashd has the ring and reads it when
-// the connection ends.
+// increment `delivery_wanted`. One of these threads delivers for all of them, and the others wait for it, at most 500
+// ms. If every way of delivery fails, the ring stays in memory. If the process was attached at any time, crashd has the
+// ring. crashd then reads it when the process ends and the connection closes.
 static void deliver(int lock_tries) SIGNAL_SAFE {
-  // Sequentially consistent: this thread committed its record before it increments `delivery_count`. A spool file whose
-  // number includes this delivery therefore contains the record.
+  // Sequentially consistent: this thread committed its record before it increments `delivery_count`. If the number that
+  // is stored with a spool file is not below this count, the file therefore contains this thread's record.
   __atomic_add_fetch(&cs_process.delivery_count, 1, __ATOMIC_SEQ_CST);
   if (wake_connected()) return;
   const int tid = cs_gettid();
   const uint32_t mine = __atomic_add_fetch(&cs_process.delivery_wanted, 1, __ATOMIC_SEQ_CST);
   for (int attempt = 0; attempt < lock_tries; attempt++) {
-    // Compares the difference of the counters, because they may wrap around.
+    // Compares the counters by their difference, because they may wrap around.
     const uint32_t done = __atomic_load_n(&cs_process.delivery_done, __ATOMIC_SEQ_CST);
     if ((int32_t)(done - mine) >= 0) return;
     int holder = 0;
@@ -95,7 +97,7 @@ static void deliver(int lock_tries) SIGNAL_SAFE {
       unlock();
       return;
     }
-    // The holder is this thread: it crashed while it delivered, so it must not try again.
+    // If the holder of the lock is this thread, the thread crashed while it delivered. It must not wait for itself.
     if (holder == tid) return;
     cs_sleep_ns(LOCK_SLEEP_NS);
   }
@@ -114,8 +116,8 @@ bool cs_deliver_is_attached(void) SIGNAL_SAFE {
   return cs_connection_is_ours(__atomic_load_n(&cs_connection_now.number, __ATOMIC_ACQUIRE));
 }
 
-// Returns whether a thread has requested a delivery since the last one. The requesting threads wait for the thread that
-// holds the lock.
+// Returns whether a thread has requested a delivery since the last delivery. The requesting threads wait in deliver()
+// for the thread that holds the lock.
 static bool is_wanted(void) SIGNAL_SAFE {
   return __atomic_load_n(&cs_process.delivery_wanted, __ATOMIC_SEQ_CST) !=
          __atomic_load_n(&cs_process.delivery_done, __ATOMIC_SEQ_CST);
@@ -136,13 +138,13 @@ void cs_deliver_take_back(void) SIGNAL_SAFE {
   }
 }
 
-// Concurrency: one thread writes the file for all deliveries that have begun before. The other threads wait for it.
-// Otherwise, they would end the process before the file is renamed.
+// Concurrency: one thread writes the file for all deliveries that have begun before the write. The other threads wait
+// for the file, at most 500 ms. Without the wait, they could end the process before the file is complete.
 static void copy(int lock_tries) SIGNAL_SAFE {
   const int tid = cs_gettid();
   const uint32_t mine = __atomic_load_n(&cs_process.delivery_count, __ATOMIC_SEQ_CST);
   for (int attempt = 0; attempt < lock_tries; attempt++) {
-    // Compares the difference of the counters, because they may wrap around.
+    // Compares the counters by their difference, because they may wrap around.
     const uint32_t spooled = __atomic_load_n(&cs_process.spooled_count, __ATOMIC_SEQ_CST);
     if ((int32_t)(spooled - mine) >= 0) return;
     int holder = 0;
@@ -151,7 +153,8 @@ static void copy(int lock_tries) SIGNAL_SAFE {
       unlock();
       return;
     }
-    // The holder is this thread: it crashed while it wrote the file, so it must not try again.
+    // If the holder of the lock is this thread, the thread crashed while it wrote the file. It must not wait for
+    // itself.
     if (holder == tid) return;
     cs_sleep_ns(LOCK_SLEEP_NS);
   }

@@ -7,17 +7,17 @@
 
 #include "../Dispatch/state.h"
 
-// Wakes crashd through the existing connection. If there is no connection, opens one. If that fails, writes the ring to
-// the spool directory.
+// Wakes crashd through the existing connection. If there is no connection, opens one. If crashd cannot be reached,
+// writes the ring to the spool directory.
 void cs_deliver(void) SIGNAL_SAFE;
 
-// For the watchdog: like cs_deliver(), but without waiting. If another thread is delivering, that thread also delivers
-// this crash if it can.
+// For the watchdog: like cs_deliver(), but without waiting for another thread that is delivering. The delivering thread
+// then also delivers this crash if it can.
 void cs_deliver_for_others(void) SIGNAL_SAFE;
 
 // Writes a copy of the ring to the spool directory after the last delivery, unless the spool already contains the ring.
-// crashd removes the copy after it has stored the report. If crashd is killed before it has stored the report, the next
-// crashd reads the copy. Returns at once if another thread is writing the copy.
+// crashd removes the copy when it has stored the report. If crashd is killed before it has stored the report, the next
+// crashd reads the copy. If another thread is writing the copy, waits for the copy, at most 500 ms.
 void cs_deliver_copy(void) SIGNAL_SAFE;
 
 // For the watchdog: like cs_deliver_copy(), but without waiting for another thread.
@@ -26,11 +26,12 @@ void cs_deliver_copy_for_others(void) SIGNAL_SAFE;
 // Returns whether a running crashd has the ring.
 bool cs_deliver_is_attached(void) SIGNAL_SAFE;
 
-// Removes the spool file after a record was withdrawn. If another record needs the file, rewrites it instead.
+// Removes the spool file after a pending record was withdrawn, because the program survived the fault. If another
+// record needs the spool file, writes the file again instead.
 void cs_deliver_take_back(void) SIGNAL_SAFE;
 
-// Returns a socket connected to crashd, or -errno. Does not wait. If `is_crash` is true, the function may close the
-// reserved descriptor.
+// Returns a socket connected to crashd, or -errno. Does not wait for crashd. If `is_crash` is true and no descriptor is
+// free, closes the reserved descriptor, and retries for at most 100 ms.
 int cs_connection_open(bool is_crash) SIGNAL_SAFE;
 
 // Sends the hello with the descriptors of the ring and the images. Returns a negative errno value on failure.
@@ -41,37 +42,41 @@ long cs_hello_send(int socket) SIGNAL_SAFE;
 bool cs_connection_is_ours(int number) SIGNAL_SAFE;
 
 // Makes `socket` the connection for crashes. The socket gets the number of the previous connection. A crashing thread
-// therefore never finds another file under this number.
+// that reads the number therefore never finds a file of the program under it.
 void cs_connection_publish(int socket) SIGNAL_SAFE;
 
-// Writes the ring to the spool directory. Precondition: one thread at a time.
+// Writes the ring to the spool directory. Precondition: only one thread at a time calls this function.
 bool cs_spool_write(void) SIGNAL_SAFE;
 
-// Writes a copy of a crash that crashd has received. Requires that crashd deletes old files in the directory, and that
-// enough space is free. If writing fails, removes the partial copy. Precondition: one thread at a time.
+// Writes a copy of a crash that crashd has received. Writes the copy only if crashd deletes old files in the directory,
+// and if enough space stays free. If writing fails, removes the partial copy. Precondition: only one thread at a time
+// calls this function.
 bool cs_spool_copy(void) SIGNAL_SAFE;
 
-// Removes the spool file. If a crash, or another record that may be withdrawn, needs the file, rewrites it instead.
-// Precondition: one thread at a time.
+// Removes the spool file. If a crash, or another record that may be withdrawn, needs the file, writes the file again
+// instead. Precondition: only one thread at a time calls this function.
 void cs_spool_take_back(void) SIGNAL_SAFE;
 
-// Writes bytes at an offset of the file. Returns false if this fails.
+// Writes bytes at an offset of the file. Returns false if the write fails.
 bool cs_spool_put(int file, const void *bytes, size_t size, uint64_t offset) SIGNAL_SAFE;
 
 // Writes the ring. Unused parts of the ring become holes of the file. Returns false if writing fails.
 bool cs_spool_put_ring(int file) SIGNAL_SAFE;
 
-// Writes a reduced ring, for a file whose owner must not read the process's data (docs/decisions/0122). It contains the
-// program's identity, the signal, and the frames as offsets in images. It contains no memory, registers, strings or
-// addresses. Each image gets an artificial base address. Precondition: one thread at a time.
+// Writes a reduced ring, for a file whose owner must not read the process's data (docs/decisions/0122). The reduced
+// ring contains the program's identity, the signal, and the frames as offsets in images. The reduced ring contains no
+// memory, registers, strings or addresses. Each image gets an artificial base address, because its real address is
+// secret. Precondition: only one thread at a time calls this function.
 bool cs_spool_put_bare_ring(int file) SIGNAL_SAFE;
 
-// Closes the reserved descriptor if `result` is EMFILE or ENFILE. Returns true if the caller should retry.
+// If `result` is EMFILE or ENFILE, closes the reserved descriptor, and possibly a standard stream in the thread's own
+// table. Returns true if a descriptor was closed and the caller should retry its system call.
 bool cs_reserve_spend(long result) SIGNAL_SAFE;
 
 // Like cs_reserve_spend(), for system calls that must not fail. Another thread may get the number of the closed
-// descriptor before the caller does. If this is the shield's connection thread, it soon closes its descriptor, so this
-// function waits before the caller retries. `attempt` is the number of earlier attempts.
+// descriptor before the caller retries. If that thread is the shield's connection thread, it soon closes its new
+// descriptor. If no further descriptor can be closed, this function therefore sleeps 1 ms and returns true, in the
+// first 100 attempts. `attempt` is the number of earlier attempts.
 bool cs_reserve_await(long result, int attempt) SIGNAL_SAFE;
 
 #endif

@@ -9,10 +9,11 @@
 #include "../Threads/own_threads.h"
 
 // The bits of `news`.
-#define NEW  1u // an incident was recorded, and crashd was not woken for it yet
-#define HELD 2u // after a pause, the listener itself wakes crashd if there are new incidents
+#define NEW  1u // an incident was recorded, and no message about it was sent to crashd yet
+#define HELD 2u // a pause runs; after it, the listener itself sends a message if there are new incidents
 
-// The time to wait for a thread that has decided to send the signal but has not sent the signal yet: 100 × 1 ms.
+// cs_news_ignore() waits at most 100 × 1 ms for a thread that has decided to send the signal to the listener, but has
+// not sent it yet.
 #define RING_TRIES    100
 #define RING_SLEEP_NS 1000000
 
@@ -20,9 +21,10 @@ static uint32_t news;    // atomic: bits
 static uint32_t ringers; // atomic: the number of threads that may be using the listener's thread ID
 static int32_t listener; // atomic: the thread ID of the connection's thread; 0: none
 
-// Ordering: all accesses are sequentially consistent. The recorder writes its entry, and then writes `news`. The
-// listener writes `news`, and then sends a message to crashd, which reads the entries. At least one of the two threads
-// therefore reads the other's write. The same order applies to `listener` and `news`, and to `ringers` and `listener`.
+// Ordering: all accesses are sequentially consistent. The recorder (the thread that records an incident) writes the
+// incident's entry, and then writes `news`. The listener writes `news`, and then sends a message to crashd, which reads
+// the entries. At least one of the two threads therefore reads the other's write. The same rule (write one variable,
+// then read the other) applies to `listener` and `news`, and to `ringers` and `listener`.
 
 static void show(uint32_t is_listened_to) SIGNAL_SAFE {
   __atomic_store_n(&cs_process.ring->header.announces_incidents, is_listened_to, __ATOMIC_RELAXED);
@@ -33,8 +35,8 @@ static void ring(void) SIGNAL_SAFE {
   const int tid = __atomic_load_n(&listener, __ATOMIC_SEQ_CST);
   if (tid != 0) {
     const bool has_rung = cs_system_call(SYS_tgkill, cs_getpid(), tid, CS_OWN_BELL, 0, 0, 0) == 0;
-    // Sending may fail, for example because the signal queue is full or a seccomp filter refuses the call. The ring
-    // then shows that crashd must poll, and the next incident tries to send the signal again.
+    // Sending may fail, for example because the signal queue is full or a seccomp filter refuses the call. In this
+    // case, the ring's field shows that crashd must poll, and the next incident tries to send the signal again.
     show(has_rung);
     uint32_t only = NEW;
     if (!has_rung) __atomic_compare_exchange_n(&news, &only, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
@@ -66,12 +68,12 @@ void cs_news_listen(int tid) SIGNAL_SAFE {
 
 void cs_news_ignore(void) SIGNAL_SAFE {
   __atomic_store_n(&listener, 0, __ATOMIC_SEQ_CST);
-  // If a thread left its signal handler with siglongjmp(), the count never reaches 0. The wait is therefore limited,
-  // and the count is reset after it.
+  // If a thread left its signal handler with siglongjmp() between the changes of `ringers`, this counter stays above 0.
+  // The wait is therefore limited, and `ringers` is set to 0 afterward.
   for (int attempt = 0; attempt < RING_TRIES && __atomic_load_n(&ringers, __ATOMIC_SEQ_CST) != 0; attempt++)
     cs_sleep_ns(RING_SLEEP_NS);
   __atomic_store_n(&ringers, 0, __ATOMIC_SEQ_CST);
-  // The ring's field is written after the last signal was sent, because ring() also writes this field.
+  // The ring's field is written only after the last signal was sent, because ring() also writes this field.
   show(0);
 }
 

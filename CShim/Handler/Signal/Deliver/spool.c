@@ -1,5 +1,5 @@
-// Writes the ring to a file, if no crashd can be reached. The handler also writes a copy, which survives if crashd is
-// killed before it has stored the report (docs/decisions/0070).
+// Writes the ring to a file if no crashd can be reached. If crashd can be reached, the handler also writes a copy,
+// because crashd may be killed before it has stored the report (docs/decisions/0070).
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -30,8 +30,8 @@ static spool_place place_by_path(void) SIGNAL_SAFE {
   return (spool_place){AT_FDCWD, cs_process.spool_partial_path, cs_process.spool_path};
 }
 
-// Uses the directory that was opened at the start, because the path may no longer refer to this directory. For example,
-// the process may have changed its root, its mounts or its user.
+// Uses the descriptor of the directory that was opened at the shield's start, because the path may meanwhile refer to
+// another directory. For example, the process may have changed its root, its mounts or its user.
 static spool_place place_as_opened(void) SIGNAL_SAFE {
   const size_t name = cs_process.spool_name_offset;
   return (spool_place){cs_process.spool.number, cs_process.spool_partial_path + name, cs_process.spool_path + name};
@@ -43,8 +43,9 @@ static long look(const spool_place *place, struct stat *ret_directory) SIGNAL_SA
                                : cs_stat(cs_process.spool_directory, ret_directory);
 }
 
-// Returns whether the directory may get the ring's memory, which only the process's user and crashd may read. If an
-// untrusted user owns the directory, or if all users may replace its files, it does not belong to crashd.
+// Returns whether a file in the directory may contain the ring's memory, which only the process's user and crashd may
+// read. If an untrusted user owns the directory, or if all users may replace files in it, the directory does not belong
+// to crashd.
 static bool is_believed(const struct stat *directory) SIGNAL_SAFE {
   const bool is_open = (directory->st_mode & (S_IWGRP | S_IWOTH)) != 0 && (directory->st_mode & S_ISVTX) == 0;
   return S_ISDIR(directory->st_mode) && !is_open && cs_user_is_trusted(directory->st_uid);
@@ -56,7 +57,7 @@ static int create_file(const spool_place *place) SIGNAL_SAFE {
   if (result < 0) return (int)result;
   if (!is_believed(&directory)) return -EPERM;
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  // If this file exists, an earlier crash of this process has left a partial file.
+  // If the temporary file exists, an earlier crash of this process has left a partial file.
   cs_unlinkat(place->directory, place->partial);
   int file = cs_openat(place->directory, place->partial, flags, FILE_MODE);
   for (int attempt = 0; cs_reserve_await(file, attempt); attempt++)
@@ -74,14 +75,14 @@ static int create_file(const spool_place *place) SIGNAL_SAFE {
 static int create_file_by_path(const spool_place *place) SIGNAL_SAFE {
   int file = create_file(place);
   if (file != -ENOENT) return file;
-  // The directories are missing, because crashd has never run on this machine.
+  // The directories may be missing, because crashd has never run on this machine.
   cs_mkdir(cs_process.spool_parent, 0755);
   cs_mkdir(cs_process.spool_directory, 0700);
   return create_file(place);
 }
 
-// If the kernel would not write a core dump of this process for its user, only a file that root owns gets the full
-// ring. All other files get the reduced ring.
+// The kernel may refuse to write a core dump of this process for its user (privilege.h). In this case, only a file that
+// root owns gets the full ring. All other files get the reduced ring.
 static bool is_for_owner(int file) SIGNAL_SAFE {
   struct stat status = {0};
   if (__atomic_load_n(&cs_process.is_restricted, __ATOMIC_RELAXED) == 0) return true;
@@ -100,7 +101,7 @@ static bool write_file(bool is_new) SIGNAL_SAFE {
     file = create_file_by_path(&place);
   }
   if (file < 0) return false;
-  // A write beyond RLIMIT_FSIZE would make SIGXFSZ pending. The process would then end by SIGXFSZ and not by the crash
+  // A write beyond RLIMIT_FSIZE would make SIGXFSZ pending. The process would then end by SIGXFSZ instead of the crash
   // signal.
   const bool has_room_left = !cs_file_size_is_limited(sizeof(cs_ring));
   const bool is_whole = has_room_left && (is_for_owner(file) ? cs_spool_put_ring(file) : cs_spool_put_bare_ring(file));
@@ -127,7 +128,8 @@ static bool is_needed(void) SIGNAL_SAFE {
 void cs_spool_take_back(void) SIGNAL_SAFE {
   if (cs_process.spool_path[0] == 0) return;
   if (is_needed()) write_file(false);
-  // Another thread may have withdrawn its record while the file was written, so the need for the file is checked again.
+  // Another thread may have withdrawn its record while the file was written. This code therefore checks again whether
+  // any record needs the file.
   if (is_needed()) return;
   const spool_place opened = place_as_opened();
   if (cs_descriptor_is_ours(&cs_process.spool) && cs_unlinkat(opened.directory, opened.whole) == 0) return;
@@ -135,15 +137,16 @@ void cs_spool_take_back(void) SIGNAL_SAFE {
   cs_unlinkat(place.directory, place.whole);
 }
 
-// Returns whether crashd created the directory, and therefore deletes old files in it. If a handler created the
-// directory, there may be no crashd that deletes its files.
+// Returns whether crashd created the directory, and therefore deletes old files in it. If the shield created the
+// directory, there may be no crashd that deletes old files in it.
 static bool is_cleared(const spool_place *place) SIGNAL_SAFE {
   const mode_t wanted = S_ISVTX | S_IWOTH;
   struct stat directory = {0};
   return look(place, &directory) == 0 && (directory.st_mode & wanted) == wanted;
 }
 
-// Returns whether enough space stays free for other uses: crashes while no crashd runs, and the other files of /run.
+// Returns whether enough space stays free for other uses: spool files of crashes while no crashd runs, and the other
+// files of /run.
 static bool has_room(int file) SIGNAL_SAFE {
   struct statfs space = {0};
   if (cs_fstatfs(file, &space) != 0 || space.f_bsize <= 0) return false;
@@ -162,8 +165,9 @@ static int create_copy(spool_place *place) SIGNAL_SAFE {
   return is_cleared(place) ? create_file(place) : -EPERM;
 }
 
-// crashd accepts a copy only if its owner is the user as which the process attached. A thread may create files as
-// another user (setfsuid). That user must not read the ring's memory.
+// crashd accepts a copy only if its owner is the user as which the process attached. A thread of the process may create
+// files as another user (setfsuid). In this case no copy is written, because the other user must not read the ring's
+// memory.
 static bool is_of_user(int file) SIGNAL_SAFE {
   struct stat status = {0};
   return cs_fstat(file, &status) == 0 && status.st_uid == cs_process.user;

@@ -1,5 +1,5 @@
-// Writes the reduced ring, for a reader who must not read the process's data. Only the fields that are copied here are
-// in the file.
+// Writes the reduced ring, for an owner of the file who must not read the process's data. The file contains only the
+// fields that the code below copies.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -12,7 +12,8 @@
 // image is below 2^46.
 #define PLACE_SHIFT 36
 
-// The buffer is static because the stack may be small. Only one thread at a time writes a spool file.
+// The buffer is static, because the stack of the crashing thread may be small. Only one thread at a time writes a spool
+// file.
 static union {
   cs_ring_header header;
   cs_ring_image image;

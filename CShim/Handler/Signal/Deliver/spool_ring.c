@@ -8,7 +8,8 @@
 #include "../Kernel/system_call.h"
 #include "cs_ring_access.h"
 
-// The maximum number of system calls for one write, because each call may write only a part of the bytes.
+// The maximum number of system calls for one write. More than one may be needed, because each call may write only a
+// part of the bytes.
 #define WRITE_TRIES 64
 
 bool cs_spool_put(int file, const void *bytes, size_t size, uint64_t offset) SIGNAL_SAFE {

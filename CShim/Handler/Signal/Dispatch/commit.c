@@ -1,5 +1,5 @@
-// Determines which thread commits a crashing thread's record. It is the crashing thread itself, or the watchdog after
-// it has sent the thread a reminder.
+// Determines which thread commits a crashing thread's record. This thread (the committer) is the crashing thread
+// itself, or the watchdog after it has sent the crashing thread a reminder (crasher.h).
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -11,8 +11,8 @@
 #include "state.h"
 #include "trusted.h"
 
-// The time that a thread waits while the watchdog commits the record or is about to send the reminder: 10,000 × 1 ms. A
-// commit or a reminder takes microseconds, unless the machine is overloaded.
+// A crashing thread waits at most 10 s (10,000 × 1 ms) while the watchdog commits the thread's record or is about to
+// send it the reminder. A commit or a reminder takes microseconds, unless the machine is overloaded.
 #define WATCHER_TRIES    10000
 #define WATCHER_SLEEP_NS 1000000
 
@@ -41,9 +41,10 @@ static void publish(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
   __atomic_store_n(&slot->state, (state & ~(uint64_t)CS_RING_STATE_MASK) | whole, __ATOMIC_RELEASE);
 }
 
-// Concurrency: if the watchdog is about to send a reminder, the thread waits here. Otherwise, the reminder could reach
-// the thread after it has left the handler. The arrival of the reminder ends the wait. Returns false if the record is
-// already committed. Also returns false if this thread faulted in publish(), because its record is then invalid.
+// Concurrency: if the watchdog is about to send a reminder, the thread waits here, at most 10 s. Otherwise, the thread
+// could leave the handler and receive the reminder outside of it. The wait ends when the reminder arrives. Returns
+// false if the record is already committed. Also returns false if this thread faulted in publish(), because its record
+// is then invalid.
 static bool become_committer(cs_crasher *crasher) SIGNAL_SAFE {
   for (int attempt = 0; attempt < WATCHER_TRIES; attempt++) {
     const int committer = committer_of(crasher);
@@ -72,8 +73,9 @@ void cs_crasher_commit_as(cs_crasher *crasher, uint32_t flags) SIGNAL_SAFE {
 
 bool cs_crasher_takes_reminder(cs_crasher *crasher) SIGNAL_SAFE {
   int committer = committer_of(crasher);
-  // The signal may come from another process while the watchdog's signal is about to be sent. The kernel merges two
-  // pending signals of the same number, so the thread waits until the watchdog has sent its signal.
+  // The arriving signal may come from another process at the moment when the watchdog is about to send its reminder.
+  // The kernel merges two pending signals of the same number. The thread therefore waits until the watchdog has sent
+  // its signal, at most 10 s.
   for (int attempt = 0; attempt < WATCHER_TRIES && committer == CS_COMMITTER_REMINDING; attempt++) {
     cs_sleep_ns(WATCHER_SLEEP_NS);
     committer = committer_of(crasher);
@@ -86,8 +88,8 @@ bool cs_crasher_takes_reminder(cs_crasher *crasher) SIGNAL_SAFE {
 
 bool cs_crasher_remind(cs_crasher *crasher) SIGNAL_SAFE {
   if (!make_committer(crasher, CS_COMMITTER_NONE, CS_COMMITTER_REMINDING)) return false;
-  // The reminder contains no data that identifies it, because the kernel drops a signal's data if the queue is full.
-  // The thread accepts each signal of this number that was sent to it as the reminder.
+  // The reminder is a signal without data, because the kernel drops a signal's data if the queue is full. The thread
+  // therefore treats each signal of this number that was sent to it as the reminder.
   const bool is_sent = cs_system_call(SYS_tgkill, cs_process.pid, crasher->tid, crasher->signal, 0, 0, 0) == 0;
   make_committer(crasher, CS_COMMITTER_REMINDING, is_sent ? CS_COMMITTER_REMINDED : CS_COMMITTER_NONE);
   return is_sent;
@@ -101,8 +103,8 @@ bool cs_crasher_commit_for(cs_crasher *crasher, bool is_last) SIGNAL_SAFE {
   } else if (!make_committer(crasher, CS_COMMITTER_REMINDED, self)) {
     return false;
   }
-  // acquire: pairs with the release store in cs_crasher_commit_as(). If the flag is set, the record is complete. It
-  // must not be marked as partial, and must not change, because the thread may be in publish().
+  // acquire: pairs with the release store in cs_crasher_commit_as(). If `is_at_commit` is set, the record is complete.
+  // A complete record must not be marked as partial, and must not change, because the thread may be in publish().
   const bool is_whole = __atomic_load_n(&crasher->is_at_commit, __ATOMIC_ACQUIRE);
   publish(crasher, is_whole ? 0 : CS_RING_RECORD_MINIMAL | CS_RING_RECORD_LATE);
   return true;

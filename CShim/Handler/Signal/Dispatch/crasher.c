@@ -11,12 +11,13 @@
 
 static cs_crasher crashers[CS_RING_SLOT_LIMIT];
 
-// The thread ID of the thread that is in the handler with slot n, or 0. The array is separate from the large entries,
-// because each crash searches it. A search of the entries would touch one page for each entry.
+// Element n is the ID of the thread that is in the handler and writes to slot n, or 0. The array is separate from the
+// large entries, because each crash searches it. A search of the entries would touch one page for each entry.
 static int crashing_tid[CS_RING_SLOT_LIMIT];
 
-// A ticket whose record was withdrawn, plus 1. The value is 0 if there is no such ticket. The next record that may be
-// withdrawn reuses the ticket. Without this reuse, a program that recovers from many faults would use up all slots.
+// 1 + a ticket whose record was withdrawn, because the program survived the fault. A ticket is a counter value that
+// selects a slot. The value is 0 if no withdrawn ticket is available. The next record that may be withdrawn reuses the
+// ticket. Without this reuse, a program that recovers from many faults would use up all slots.
 static uint64_t spare; // atomic
 
 void cs_crasher_forget_all(void) SIGNAL_SAFE {
@@ -27,7 +28,7 @@ void cs_crasher_forget_all(void) SIGNAL_SAFE {
 
 cs_crasher *cs_crasher_of(int tid) SIGNAL_SAFE {
   for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
-    // relaxed: a thread only searches for its own thread ID, which it stored itself.
+    // relaxed: a thread only searches for its own thread ID, which the thread itself stored.
     if (__atomic_load_n(&crashing_tid[index], __ATOMIC_RELAXED) == tid) return &crashers[index];
   }
   return NULL;
@@ -41,8 +42,8 @@ static bool is_taken(uint64_t ticket) SIGNAL_SAFE {
 static uint64_t draw_ticket(bool is_pending) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   const uint64_t found = is_pending ? __atomic_exchange_n(&spare, 0, __ATOMIC_RELAXED) : 0;
-  // A ticket that is older than a survived crash is not reused. Its record would seem to belong to the survived crash.
-  // Also, a later ticket may have used its slot.
+  // A ticket from before a survived crash is not reused. A record with this ticket would seem to belong to the survived
+  // crash. Also, a thread with a later ticket may have used the same slot.
   if (found > __atomic_load_n(&ring->header.survived, __ATOMIC_RELAXED)) {
     const uint64_t ticket = found - 1;
     const uint64_t withdrawn = (ticket / CS_RING_SLOT_LIMIT + 1) << 2 | CS_RING_STATE_FREE;
@@ -52,11 +53,12 @@ static uint64_t draw_ticket(bool is_pending) SIGNAL_SAFE {
   return __atomic_fetch_add(&ring->header.slot_head, 1, __ATOMIC_RELAXED);
 }
 
-// Takes a ticket and claims its slot, unless a thread with that slot is still in the handler. Overwrites committed
-// slots, starting with the oldest one. Otherwise, a process that survives its signals would fill the ring.
-// Concurrency: this thread may stall after its first check. Meanwhile, a thread with a later ticket may claim the slot
-// and commit, and may still be in the handler. The second check detects the thread with the later ticket, because that
-// thread stored its thread ID before the commit that the exchange read.
+// Takes a ticket and claims its slot, unless a thread with that slot is still in the handler. If no slot is free,
+// overwrites committed records, starting with the oldest one. Without overwriting, the records of signals that the
+// process survived would fill the ring. Concurrency: this thread may stall after its first call of is_taken().
+// Meanwhile, a thread with a later ticket may claim the slot and commit, and may still be in the handler. The second
+// call of is_taken() detects that thread, because it stored its thread ID before the commit whose state the exchange
+// read.
 static bool take_slot(bool is_pending, uint64_t *ret_ticket) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   for (uint32_t attempt = 0; attempt < CS_RING_SLOT_LIMIT; attempt++) {
@@ -69,15 +71,15 @@ static bool take_slot(bool is_pending, uint64_t *ret_ticket) SIGNAL_SAFE {
     // A record that may be withdrawn must not overwrite another record.
     if (is_pending && (seen & CS_RING_STATE_MASK) != CS_RING_STATE_FREE) continue;
     uint64_t wanted = (ticket / CS_RING_SLOT_LIMIT + 1) << 2 | CS_RING_STATE_WRITING;
-    // acquire: no later write of this thread becomes visible before the new state. Pairs with the second read of the
-    // state in a reader.
+    // acquire: no later write of this thread to the slot becomes visible before the new state. Pairs with a reader's
+    // second read of the state.
     if (__atomic_compare_exchange_n(state, &seen, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
       if (is_taken(ticket)) {
         __atomic_compare_exchange_n(state, &wanted, seen, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
         continue;
       }
       __atomic_thread_fence(__ATOMIC_RELEASE);
-      // relaxed, because the counter does not order other accesses. `seen` is the state that the exchange replaced.
+      // relaxed: other accesses do not depend on this counter. `seen` is the state that the exchange replaced.
       if ((seen & CS_RING_STATE_MASK) == CS_RING_STATE_COMMITTED) {
         __atomic_fetch_add(&ring->header.slot_overwritten, 1, __ATOMIC_RELAXED);
       }
@@ -111,9 +113,9 @@ static cs_crasher *claim(int tid, int signal, const siginfo_t *information, ucon
   crasher->slot = &cs_process.ring->slots[index];
   crasher->scratch.memory = (cs_memory){0};
   crasher->scratch.row_pc = 0;
-  // If this thread crashes again after this store, its second crash finds the slot. The record is cleared only now,
-  // because clearing may fault: the kernel may have no memory for a new page of the ring. That fault must be a second
-  // crash of this thread. release: pairs with cs_crasher_at().
+  // After this store, a second crash of this thread finds the slot. The record is cleared only after the store, because
+  // clearing may fault: the kernel may have no memory for a new page of the ring. That fault must count as a second
+  // crash of this thread. release: pairs with the acquire load of cs_crasher_at().
   __atomic_store_n(&crashing_tid[index], tid, __ATOMIC_RELEASE);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   memset(&crasher->slot->record, 0, sizeof crasher->slot->record);
@@ -166,7 +168,8 @@ bool cs_pending_commit(const cs_pending *pending) SIGNAL_SAFE {
 }
 
 void cs_crasher_release(cs_crasher *crasher) SIGNAL_SAFE {
-  // release: this thread's last access to the entry happens before the first access of the next owner.
+  // release: the last access of this thread to the entry happens before the first access of the thread that claims the
+  // slot next.
   __atomic_store_n(&crashing_tid[crasher - crashers], 0, __ATOMIC_RELEASE);
 }
 

@@ -10,9 +10,9 @@
 
 #define FIRST_PROCESS 1
 
-// Returns whether the fault occurs again if the thread executes the instruction at the pc again. A SIGTRAP does not
-// occur again, because the pc is past the int3. A SIGSYS does not occur again, because the pc is past the system call.
-// A memory error that the kernel found in the background (BUS_MCEERR_AO) does not occur again, because no instruction
+// Returns whether the same signal occurs again if the thread continues at the pc. A SIGTRAP does not occur again,
+// because the pc is past the int3 instruction. A SIGSYS does not occur again, because the pc is past the system call. A
+// memory error that the kernel found in the background (BUS_MCEERR_AO) does not occur again, because no instruction
 // caused this error.
 static bool happens_again(int signal, int code) SIGNAL_SAFE {
   if (code <= 0) return false;
@@ -36,8 +36,8 @@ static void queue(int signal, const siginfo_t *information) SIGNAL_SAFE {
   const int pid = cs_getpid();
   const int tid = cs_gettid();
   cs_sigmask(SIG_SETMASK, &all);
-  // The kernel refuses this call if the queue of signals is full, and a seccomp filter may refuse it. The signal is
-  // then sent without its siginfo.
+  // The kernel refuses to queue the siginfo if the queue of signals is full. A seccomp filter may also refuse the call.
+  // The signal is then sent without its siginfo.
   if (cs_queue_signal(pid, tid, signal, information) != 0) cs_system_call(SYS_tgkill, pid, tid, signal, 0, 0, 0);
 }
 
@@ -46,8 +46,8 @@ void cs_finish(int signal, const siginfo_t *information) SIGNAL_SAFE {
   if (!happens_again(signal, information->si_code)) queue(signal, information);
 }
 
-// The kernel ends a process that ignores a fault. In the first process of a pid namespace, it drops signals with the
-// default action that the process sends to itself.
+// If a fault is ignored, the kernel ends the process anyway. In the first process of a pid namespace, the kernel drops
+// a signal that the process sends to itself if the signal has the default action.
 bool cs_finish_is_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
   const bool is_default = cs_process.previous[signal].handler == SIG_DFL;
   const bool is_ignored = cs_process.previous[signal].handler == SIG_IGN;
@@ -82,7 +82,7 @@ void cs_finish_at_once(const siginfo_t *information) SIGNAL_SAFE {
   cs_finish_by_default(signal, information);
   cs_sigmask(SIG_UNBLOCK, &only);
   // In the first process of a pid namespace, the kernel drops signals that the process sends to itself. The kernel does
-  // not drop a fault, so this function ends the process with a fault.
+  // not drop the signal of a fault, so this function causes a fault to end the process.
   __builtin_trap();
 }
 

@@ -8,18 +8,19 @@
 #include "cs_signal_safe.h"
 
 // Restores the previous action and re-raises the signal. The signal arrives with the original registers when the
-// handler returns. If the fault occurs again by itself, no signal is sent. Otherwise, the original siginfo is queued.
+// handler returns. If the fault occurs again by itself, the function sends no signal. If not, the function queues the
+// signal with the original siginfo.
 void cs_finish(int signal, const siginfo_t *information) SIGNAL_SAFE;
 
-// Returns whether the re-raised signal ends the process, because it has no handler and is not ignored.
+// Returns whether the re-raised signal ends the process, because the previous action is neither a handler nor SIG_IGN.
 bool cs_finish_is_end(int signal, const siginfo_t *information) SIGNAL_SAFE;
 
 // Re-raises the signal while our handler stays installed. This is necessary if other code called our handler without
 // the kernel's arguments.
 void cs_finish_anew(int signal) SIGNAL_SAFE;
 
-// Re-raises the signal with the default action. This is for a crash inside the handler, because another handler could
-// not use the context of that crash.
+// Re-raises the signal with the default action. This is for a crash inside the handler. Another handler could not use
+// the context of that crash, because this context describes the shield's code.
 void cs_finish_by_default(int signal, const siginfo_t *information) SIGNAL_SAFE;
 
 // Sets the default action, for a fault that occurs again when the handler returns.

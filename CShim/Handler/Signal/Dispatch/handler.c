@@ -1,11 +1,11 @@
-// Handles concurrent and nested crashes in this way:
+// Handles concurrent and nested crashes as in this table. A sweep samples the stacks of all other threads (sweep.h).
 //
 // clang-format off
 // | situation                                        | what happens                                                  |
 // |--------------------------------------------------|---------------------------------------------------------------|
 // | A second thread crashes.                         | It gets its own slot and record. Both threads wait for each   |
-// |                                                  | other and then leave the handler. A thread that ran during    |
-// |                                                  | the sweep gets time to crash, too.                            |
+// |                                                  | other, at most about 1 s, and then leave the handler. Threads |
+// |                                                  | that ran during the sweep get time to crash, too (others.c).  |
 // | The process certainly ends.                      | The other threads halt where the sweep has found them         |
 // |                                                  | (halt.c).                                                     |
 // | 65 threads crash at once.                        | The last one gets no slot. It increments slot_lost, wakes     |
@@ -13,28 +13,31 @@
 // | The handler crashes.                             | It commits the partial record as minimal. The default action  |
 // |                                                  | then applies, with the context of the first crash.            |
 // | The handler crashes again.                       | The default action applies. Nothing more is written.          |
-// | A signal is sent to a thread in the handler.     | It is dropped, because the thread ends by its first signal.   |
+// | A signal is sent to a thread in the handler.     | The signal is dropped, because the process ends by the first  |
+// |                                                  | signal of the thread.                                         |
 // | A thread stalls while it writes its record.      | The watchdog sends it a reminder. The thread then commits the |
 // |                                                  | partial record, and continues as after a complete one.        |
-// | A thread never leaves the handler.               | The other threads wait WAIT_TRIES times, and then end the     |
-// |                                                  | process. The watchdog ends it at the deadline.                |
+// | A thread never leaves the handler.               | Other crashing threads wait for it about 1 s, and then end    |
+// |                                                  | the process. If there are none, the watchdog ends the process |
+// |                                                  | at the deadline (watchdog.h).                                 |
 // | A program's handler, installed before ours,      | This is not a crash, and the record is withdrawn              |
 // | recovers from the fault.                         | (first_chance.c).                                             |
-// | A program's handler, installed before ours,      | The shield does not handle the signal further. If the program |
-// | receives a sent signal, or also handles SIGABRT. | continues, the next crash gets its own sweep.                 |
+// | A program's handler, installed before ours,      | Our handler records a crash, and re-raises the signal for the |
+// | receives a sent signal, or also handles SIGABRT. | program's handler. If the program continues, the next crash   |
+// |                                                  | gets its own sweep.                                           |
 // | A handler, installed after ours, calls ours      | Our handler stays installed, and re-raises the signal to      |
 // | without siginfo.                                 | itself.                                                       |
-// | A thread faults while it answers a sweep.        | It waits until the process ends, and gets no record of its    |
-// |                                                  | own.                                                          |
+// | A thread faults while it answers a sweep.        | It waits at most 5 s until the process ends, and gets no      |
+// |                                                  | record of its own.                                            |
 // | Contained work traps.                            | Only its thread stops forever (containment.c).                |
-// | A thread accesses a guard slot.                  | Under the policy absorb, this is not a crash. The same        |
-// |                                                  | applies to a forked child.                                    |
+// | A thread accesses a freed guard page slot.       | Under the policy absorb, this is not a crash, also not in a   |
+// |                                                  | forked child.                                                 |
 // | A forked child crashes.                          | The previous action applies, and no record is written.        |
-// | A child of vfork or clone(CLONE_VM) crashes.     | The same as for a forked child, because the memory is the     |
-// |                                                  | parent's.                                                     |
+// | A child of vfork or clone(CLONE_VM) crashes.     | As for a forked child: no record is written, because the ring |
+// |                                                  | in the shared memory belongs to the parent.                   |
 // clang-format on
 //
-// The handler need not save errno, because it calls no function that sets errno (system_call.h).
+// The handler need not save errno, because it calls only functions that do not set errno (system_call.h).
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -60,12 +63,14 @@
 #include "trusted.h"
 #include "watch.h"
 
-// The time that a thread waits for the end of the process after it faulted while answering a sweep: 25 × 200 ms.
+// A thread that faulted while it answered a sweep waits at most 5 s (25 × 200 ms) until the first crash ends the
+// process.
 #define END_TRIES    25
 #define END_SLEEP_NS 200000000
 
-// Returns whether the kernel called the handler, and not the program. A program that replaced our handler may have
-// received our handler's address from signal(). The program then calls our handler with only the signal number.
+// Returns whether the kernel called the handler. If not, the program called it. A program that replaced our handler
+// with signal() may have received the address of our handler as the result. The program then calls our handler with
+// only the signal number.
 static bool is_from_kernel(int signal, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
   const uint64_t from = (uint64_t)(uintptr_t)information;
   const uint64_t registers = (uint64_t)(uintptr_t)&context->uc_mcontext;
@@ -74,15 +79,16 @@ static bool is_from_kernel(int signal, const siginfo_t *information, const ucont
          cs_memory_is_readable(registers + sizeof context->uc_mcontext.gregs - sizeof(uint64_t));
 }
 
-// A signal that was sent and that the program ignores is not a crash, except that abort() always is one.
+// If the program ignores a signal, the signal is not a crash when a process or thread sends it. An exception is
+// abort(), which always is a crash.
 static bool is_ignored(int signal, const siginfo_t *information) SIGNAL_SAFE {
   if (information->si_code > 0 || cs_process.previous[signal].handler != SIG_IGN) return false;
   return signal != SIGABRT || information->si_pid != cs_process.pid;
 }
 
 // Unblocks SIGSEGV, SIGBUS and the crash's own signal. If a fault occurs while its signal is blocked, the kernel ends
-// the process at once. Another handler that calls ours may have blocked the crash's signal, which the watchdog also
-// sends as its reminder. Returns the previous signal mask.
+// the process at once. The crash's own signal is also the watchdog's reminder. The signal may be blocked, because
+// another handler that blocks it may have called ours. Returns the previous signal mask.
 static uint64_t open_signals(int signal) SIGNAL_SAFE {
   const uint64_t wanted = UINT64_C(1) << (signal - 1) | UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1);
   uint64_t before = 0;
@@ -96,7 +102,7 @@ static void deliver_and_wait(cs_crasher *crasher) SIGNAL_SAFE {
   cs_others_wait();
 }
 
-// Leaves the handler; `crasher` may be NULL. Returns true if the previous action then ends the process.
+// Leaves the handler. `crasher` may be NULL. Returns true if the previous action of the signal then ends the process.
 static bool leave(cs_crasher *crasher, int signal, const siginfo_t *information) SIGNAL_SAFE {
   const bool ends = cs_capture_is_end(signal, information);
   cs_sweep_leave(signal, ends);
@@ -107,15 +113,16 @@ static bool leave(cs_crasher *crasher, int signal, const siginfo_t *information)
   return ends;
 }
 
-// Handles another signal of a thread that is already in the handler. A fault is a crash of the handler itself. A signal
-// that was sent may be the watchdog's reminder. In both cases, the handler returns to the context of the first crash,
-// because core dumps and other handlers need its registers. Also, in the first process of a pid namespace, the default
-// action ends the process only for a fault.
+// Handles another signal of a thread that is already in the handler. If the signal is a fault, the handler itself has
+// crashed. A signal that was sent may be the watchdog's reminder. In both cases, the handler returns to the context of
+// the first crash. Core dumps and the program's handlers need the registers of that context. There is a second reason:
+// in the first process of a pid namespace, the default action ends the process only for a fault.
 static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *information,
                         ucontext_t *context) SIGNAL_SAFE {
   const bool is_sent = information->si_code <= 0;
   if (is_sent && !cs_crasher_takes_reminder(crasher)) return;
-  // After a crash inside the handler, the program's first-chance handler will not run, so the first fault is a crash.
+  // A first-chance handler is a handler of the program that may resolve the fault (first_chance.c). After a crash
+  // inside our handler, it will not run, so the first fault counts as a crash.
   crasher->is_pending = false;
   crasher->depth++;
   if (!crasher->is_watched) {
@@ -125,8 +132,8 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
   if (crasher->depth == 1 && crasher->is_counted) {
     cs_crasher_commit_as(crasher, CS_RING_RECORD_MINIMAL | (is_sent ? CS_RING_RECORD_LATE : 0));
     if ((!is_sent || cs_capture_is_end(crasher->signal, &crasher->information)) && cs_halt_begin()) cs_others_halt();
-    // A fault inside the handler certainly ends the process. The thread gets its own descriptor table only now, because
-    // committing the record comes first.
+    // A fault inside the handler always ends the process. The thread gets its own descriptor table only after the
+    // commit, because the commit is more important.
     if (!is_sent && !crasher->has_own_table) crasher->has_own_table = cs_descriptors_separate();
     deliver_and_wait(crasher);
   }
@@ -142,8 +149,9 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
   if (ends) cs_halt_exempt(context);
 }
 
-// If a thread faults while it answers a sweep, its fault must not be recorded as a second crash. The thread waits until
-// the first crash ends the process.
+// A sweep interrupts all other threads to sample their stacks (sweep.h). If a thread faults while it answers a sweep,
+// its fault must not be recorded as a second crash. The thread waits at most 5 s until the first crash ends the
+// process.
 static void wait_for_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
   for (int attempt = 0; attempt < END_TRIES; attempt++)
     cs_sleep_ns(END_SLEEP_NS);

@@ -8,12 +8,12 @@
 
 #include "cs_ring.h"
 
-// Calls the record hook, with which the quarantine adds its data about the crash as incidents. Precondition: the
-// registers are recorded.
+// Calls the record hook. With this hook, the quarantine adds its data about the crash to the ring, as incidents.
+// Precondition: the registers are recorded.
 void cs_record_hook(const cs_ring_record *record) SIGNAL_SAFE;
 
-// Calls the fault hook, with which the guard pages handle faults on their own pages. Returns true if the thread
-// continues at the interrupted instruction.
+// Calls the fault hook, with which the guard pages handle faults on their own pages. Returns true if the thread must
+// continue at the interrupted instruction.
 bool cs_recover_fault(int signal, const siginfo_t *information, void *context) SIGNAL_SAFE;
 
 #endif

@@ -14,26 +14,29 @@
 #include "state.h"
 #include "watch.h"
 
-// The time that a thread with a committed record waits for other crashing threads: 5000 × 0.2 ms.
+// A thread whose record is committed waits at most 1 s (5000 × 0.2 ms) until the other crashing threads have delivered
+// their crashes.
 #define WAIT_TRIES    5000
 #define WAIT_SLEEP_NS 200000
 
 // Threads that ran during the first crash, or that the sweep did not reach, may be about to crash for the same reason.
-// If the process may survive the signal, these threads are not halted. In this case, the crashing thread waits until no
-// other thread has crashed for 40 × 0.5 ms. The wait is this long because busy processors delay the other threads. The
-// total wait is limited to 200 × 0.5 ms. Both numbers scale with the sweep timeout.
+// If the process may survive the signal, these threads are not halted, and may therefore crash soon. In this case, the
+// crashing thread waits at most 100 ms (200 × 0.5 ms). The wait ends early when no other thread has crashed for 20 ms
+// (40 × 0.5 ms). The 20 ms allow for busy processors, which delay the other threads. If the sweep timeout is longer
+// than the default, the 20 ms grow by the same factor.
 #define OTHERS_TRIES    200
 #define OTHERS_QUIET    40
 #define OTHERS_SLEEP_NS 500000
 
-// The time that a thread waits for the end of another crash's sweep before it halts the other threads: 10,000 × 0.1 ms.
-// It waits because the sweep and the halt both use SIGPROF.
+// A thread waits at most 1 s (10,000 × 0.1 ms) until another crash's sweep has ended, before it halts the other
+// threads. It must wait, because the sweep and the halt both use SIGPROF.
 #define SWEEP_TRIES    10000
 #define SWEEP_SLEEP_NS 100000
 
 void cs_others_enter(const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
   if (cs_watch_enter(information)) cs_sweep_renew(context);
-  // Sequentially consistent, like cs_others_wait(): of two crashing threads, at least one reads the other's increment.
+  // Sequentially consistent, like the access in cs_others_wait(): if two threads crash at the same time, at least one
+  // reads the other's increment.
   __atomic_fetch_add(&cs_process.busy_count, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -74,7 +77,8 @@ bool cs_others_halt(void) SIGNAL_SAFE {
 }
 
 void cs_others_sweep_and_halt(int signal, const siginfo_t *information) SIGNAL_SAFE {
-  // Halting begins before the sweep, so that threads that the sweep interrupts do not return to the program.
+  // The halt begins before the sweep. As a result, threads that the sweep interrupts stay halted and do not return to
+  // the program.
   const bool halts = cs_capture_is_end(signal, information) && cs_halt_begin();
   const bool sweeps = cs_sweep_claim();
   const bool has_swept = sweeps && cs_sweep();

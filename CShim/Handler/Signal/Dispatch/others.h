@@ -1,5 +1,5 @@
-// Coordinates a crashing thread with the other threads. It sweeps them, halts them, and waits for those that also
-// crash.
+// Coordinates a crashing thread with the other threads. The crashing thread samples the stacks of the other threads (a
+// sweep), halts them, and waits for threads that also crash.
 #ifndef CS_OTHERS_H
 #define CS_OTHERS_H
 
@@ -13,18 +13,18 @@
 // in their own cs_others_wait(), for about 1 s at most.
 void cs_others_enter(const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE;
 
-// Sweeps the other threads if no other crash has swept them before. Halts them if this is the first crash that
-// certainly ends the process. The caller's record is already committed. Other crashing threads wait until this call
-// ends.
+// Sweeps the other threads, unless another crash has already swept them. If this is the first crash that certainly ends
+// the process, also halts them. The caller's record is already committed. Other crashing threads wait in
+// cs_others_wait() until this call ends, about 1 s at most.
 void cs_others_sweep_and_halt(int signal, const siginfo_t *information) SIGNAL_SAFE;
 
 // Halts the other threads. Precondition: the calling thread has called cs_halt_begin(). Returns false if the other
 // threads cannot be listed.
 bool cs_others_halt(void) SIGNAL_SAFE;
 
-// Waits until the records of the other threads are committed and the copy contains them. This is necessary because the
-// first thread that leaves the handler ends the process. Also waits for a thread that crashes while the copy is
-// written.
+// Waits until the records of the other crashing threads are committed and the spool file's copy contains them, about 1
+// s at most. The wait is necessary, because the first thread that leaves the handler ends the process. If a thread
+// crashes while the copy is written, also waits for this thread.
 void cs_others_wait(void) SIGNAL_SAFE;
 
 #endif

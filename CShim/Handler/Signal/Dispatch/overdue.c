@@ -11,10 +11,10 @@
 
 #define SLEEPER_PATIENCE 3
 
-// The watchdog's data about the thread in each slot.
+// The watchdog's data about the thread that writes to one slot of the ring.
 typedef struct watched {
   uint64_t ticket;
-  uint32_t ticks;    // ticks since the watchdog first detected that the thread writes a record
+  uint32_t ticks;    // ticks (CS_TICK_MS) since the watchdog first detected that the thread writes a record
   uint32_t reminded; // the value of `ticks` at the reminder; 0: no reminder yet
   uint64_t processor_ns;
 } watched;
@@ -34,8 +34,8 @@ static uint64_t processor_ns(int tid) SIGNAL_SAFE {
   return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
 }
 
-// Returns whether the watchdog must send the thread a reminder. `record_ticks` is the maximum number of ticks for a
-// record.
+// Returns whether the watchdog must send the thread a reminder: the thread's own crash signal, which asks it to commit
+// its record. `record_ticks` is the number of ticks in which a record should be complete.
 static bool is_overdue(const watched *thread, int tid, uint32_t record_ticks) SIGNAL_SAFE {
   if (thread->ticks < record_ticks) return false;
   if (thread->ticks / SLEEPER_PATIENCE >= record_ticks) return true;
@@ -43,8 +43,8 @@ static bool is_overdue(const watched *thread, int tid, uint32_t record_ticks) SI
   return used_ns >= record_ticks * (uint64_t)CS_TICK_NS / 2;
 }
 
-// Returns whether the reminder is pending and not blocked. If so, the thread runs its handler next and writes no more
-// bytes of its record. A thread that blocks the reminder may still write.
+// Returns whether the reminder is pending for the thread and not blocked by it. If so, the thread's next action is to
+// run its handler, so it writes no more bytes of its record. A thread that blocks the reminder may still write.
 static bool is_on_its_way(const cs_crasher *crasher) SIGNAL_SAFE {
   cs_task_status status = {0};
   cs_task_status_read(crasher->tid, &status);
@@ -83,7 +83,8 @@ bool cs_overdue_look(uint32_t record_ticks) SIGNAL_SAFE {
 void cs_overdue_remind_all(void) SIGNAL_SAFE {
   for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
     cs_crasher *crasher = cs_crasher_at(index);
-    // Each thread gets only one reminder, because the committer field prevents a second one.
+    // A thread gets only one reminder, because cs_crasher_remind() sends none if the record's `committer` shows an
+    // earlier one.
     if (crasher != NULL && cs_crasher_is_writing(crasher)) cs_crasher_remind(crasher);
   }
 }

@@ -16,15 +16,16 @@ static void note(cs_ring_handler *entry, int signal, uint32_t state, uint64_t ad
   __atomic_store_n(&entry->state, state, __ATOMIC_RELAXED);
 }
 
-// Concurrency: any number of threads may call this function. Each thread stores what it has just read.
+// Concurrency: any number of threads may call this function at the same time. Each thread stores the actions that it
+// has just read.
 void cs_replaced_handlers_note(void) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++) {
     const int signal = crash_signals[index];
     cs_kernel_action present = {0};
     if (cs_sigaction(signal, NULL, &present) != 0) continue;
-    // This load comes after the read of the action. Otherwise, if the shield restored the previous action between the
-    // two reads, our handler would be reported as replaced.
+    // `given_back` must be loaded after the signal's action was read. Otherwise, the shield could restore the previous
+    // action between the two reads, and our handler would be reported as replaced.
     const uint64_t given_back = __atomic_load_n(&cs_process.given_back, __ATOMIC_SEQ_CST);
     if ((given_back & UINT64_C(1) << signal) != 0) continue;
     const uintptr_t handler = (uintptr_t)present.handler;
@@ -47,9 +48,9 @@ bool cs_handler_is_replaced(int signal) SIGNAL_SAFE {
   if (cs_sigaction(signal, NULL, &present) != 0) return true;
   const uintptr_t handler = (uintptr_t)present.handler;
   if (handler == (uintptr_t)cs_handler) return false;
-  // This load comes after the read of the action, as in cs_replaced_handlers_note(). The signal may have no handler
-  // although the shield has not restored the previous action. Then either the program removed our handler, or a handler
-  // that was installed with SA_RESETHAND is running and calls ours.
+  // `given_back` must be loaded after the signal's action was read, as in cs_replaced_handlers_note(). It is possible
+  // that the signal has no handler although the shield has not restored the previous action. Then the program has
+  // removed our handler, or a handler that was installed with SA_RESETHAND is running and has called ours.
   const uint64_t given_back = __atomic_load_n(&cs_process.given_back, __ATOMIC_SEQ_CST);
   const bool is_without = handler == (uintptr_t)SIG_DFL || handler == (uintptr_t)SIG_IGN;
   return !is_without || (given_back & UINT64_C(1) << signal) == 0;

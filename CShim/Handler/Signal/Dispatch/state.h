@@ -1,4 +1,4 @@
-// The state that the handler uses. The setup computes it in advance, so the handler need not search or allocate.
+// The state that the crash handler uses. The setup computes it in advance, so the handler need not search or allocate.
 #ifndef CS_STATE_H
 #define CS_STATE_H
 
@@ -14,23 +14,23 @@
 
 #define CS_SIGNAL_COUNT 65
 
-// A descriptor and the identity of its file. If the program closes descriptors that it did not open, it may have reused
+// A descriptor and the identity of its file. A program that closes descriptors which it did not open may have reused
 // the number for its own file. The shield must not use that file.
 typedef struct cs_descriptor {
-  int number; // -1: none
+  int number; // -1: no descriptor
   uint64_t device;
   uint64_t inode;
 } cs_descriptor;
 
-// The fields are constant after the handlers are installed, except where a comment says otherwise.
+// The fields are constant after the handlers are installed, unless a field's comment says that it is atomic.
 typedef struct cs_state {
   cs_ring *ring;
   int pid;        // the process that started the shield; 0 before the start. A forked child has another pid.
-  uint32_t user;  // the effective user at the start; crashd identifies the process by it
+  uint32_t user;  // the effective user at the start, by which crashd identifies the process
   bool is_copied; // whether the spool also keeps a crash that crashd has received
   cs_descriptor ring_descriptor;
-  cs_descriptor reserve; // closed when a crash finds no free descriptor
-  cs_descriptor spool;   // the spool directory, if there was one at the start
+  cs_descriptor reserve; // a descriptor that is closed when a crash finds no free descriptor
+  cs_descriptor spool;   // the spool directory, if it existed at the start
 
   struct sockaddr_un socket_address;
   uint32_t socket_address_bytes;
@@ -38,64 +38,64 @@ typedef struct cs_state {
   char spool_directory[CS_RING_PATH_LIMIT_BYTES];
   char spool_path[CS_RING_PATH_LIMIT_BYTES];
   char spool_partial_path[CS_RING_PATH_LIMIT_BYTES];
-  size_t spool_name_offset; // the offset of the file name in both paths
+  size_t spool_name_offset; // the offset of the file name in both spool paths
 
-  uint32_t memory_mode;      // atomic: cs_ring_memory_mode; NONE if crashd withholds memory
+  uint32_t memory_mode;      // atomic: cs_ring_memory_mode; CS_RING_MEMORY_NONE if crashd withholds memory
   uint32_t memory_shown;     // atomic: the mode that the ring's header shows
-  uint32_t is_restricted;    // atomic: the kernel would not write a core dump for the user (privilege.h)
-  uint32_t busy_count;       // atomic: threads that have claimed a slot and have not delivered their crash yet
-  int delivering_tid;        // atomic: the thread that connects or writes the spool file, or 0; one at a time
+  uint32_t is_restricted;    // atomic: whether the kernel would refuse the user a core dump (privilege.h)
+  uint32_t busy_count;       // atomic: the number of threads with a slot whose crash is not delivered yet
+  int delivering_tid;        // atomic: the one thread that connects or writes the spool file; 0: no thread does
   uint32_t delivery_wanted;  // atomic: the number of threads that found no connection since the start
-  uint32_t delivery_done;    // atomic: how many of these threads got their delivery
+  uint32_t delivery_done;    // atomic: the value of `delivery_wanted` that the last delivery has served
   uint32_t delivery_count;   // atomic: the number of deliveries that have begun since the start
   uint32_t spooled_count;    // atomic: `delivery_count` at the last attempt to write the spool file
-  uint32_t spooled_pending;  // atomic: records in the spool file that may be withdrawn
-  uint32_t is_refused;       // atomic: crashd has refused this process
+  uint32_t spooled_pending;  // atomic: the number of records in the spool file that may be withdrawn
+  uint32_t is_refused;       // atomic: whether crashd has refused this process
   uint32_t sweep_ms;         // how long a sweep waits for the other threads; 0: threads are not swept
-  uint32_t injection_points; // cs_testing.h: bits for the points in the handler where faults are injected
+  uint32_t injection_points; // cs_testing.h: one bit for each point in the handler where a fault is injected
   uint32_t injection;
   uint32_t injections_awaited; // the number of threads that must reach the point before the watchdog's time begins
   uint32_t injections_met;     // atomic: the number of threads that have reached the point
-  uint32_t test_reminder_ms;   // the watchdog's reminder time in a test; 0: the configured one
+  uint32_t test_reminder_ms;   // the time until the watchdog's reminder in a test; 0: the configured time
   uint32_t test_deadline_ms;
 
   uint64_t given_back; // atomic: one bit for each signal whose previous action the shield has restored
 
-  cs_kernel_action own; // our handler, in the kernel's form
+  cs_kernel_action own; // the action of our handler, in the kernel's form
 
   cs_kernel_action sweep_action; // the action that a sweep installs for SIGPROF
 
   // The following fields stay valid in a forked child that starts the shield again, because the child has the same
-  // runtimes. The child cannot determine them again: another thread of the parent may have held the loader's lock at
-  // the fork.
+  // runtimes. The child must not determine them again. Another thread of the parent may have held the loader's lock at
+  // the fork, and the child would wait for it forever.
 
-  // The addresses of the runtime error messages, or 0 if the process does not contain the runtime.
+  // The addresses of the variables with the runtimes' error messages; 0 if the process does not contain the runtime.
   uint64_t swift_message;                      // address of a `const char *`
   uint64_t abort_message;                      // address of a pointer to glibc's { unsigned size; char text[]; }
   void *(*exception_type)(void)SIGNAL_SAFE;    // __cxa_current_exception_type, already bound; see exception.c
   void *(*exception_globals)(void)SIGNAL_SAFE; // __cxa_get_globals_fast
   uint64_t single_class;                       // the virtual table of the type_info of a class with one base class
-  uint64_t multiple_class;                     // the same, for a class with several base classes or a virtual one
+  uint64_t multiple_class;                     // as above, with several base classes or a virtual one
   uint64_t cxx_runtime_start;                  // the image that contains __cxa_current_exception_type
   uint64_t cxx_runtime_end;
 
   cs_task_layout task_layout;
   uint64_t first_stack_end; // the upper end of the first thread's stack; the arguments and the environment are above it
 
-  // The actions that our handlers replaced. A forked child inherits them.
+  // The previous actions of the crash signals, which our handlers replaced. A forked child inherits these actions.
   cs_kernel_action previous[CS_SIGNAL_COUNT];
 } cs_state;
 
 extern cs_state cs_process;
 
-// relaxed, because no other data depends on the mode. If the mode changes during a crash, the parts of one record may
-// use different modes.
+// relaxed, because no other data depends on the memory mode. If the mode changes during a crash, the parts of one
+// record may use different modes.
 static inline uint32_t cs_memory_mode(void) SIGNAL_SAFE {
   if (__atomic_load_n(&cs_process.is_restricted, __ATOMIC_RELAXED) != 0) return CS_RING_MEMORY_NONE;
   return __atomic_load_n(&cs_process.memory_mode, __ATOMIC_RELAXED);
 }
 
-// Writes the mode into the ring's header.
+// Writes the memory mode into the ring's header.
 static inline void cs_memory_mode_show(void) SIGNAL_SAFE {
   const uint32_t shown = __atomic_load_n(&cs_process.memory_shown, __ATOMIC_RELAXED);
   const bool is_restricted = __atomic_load_n(&cs_process.is_restricted, __ATOMIC_RELAXED) != 0;
@@ -113,8 +113,9 @@ static inline cs_ring *cs_started_ring(void) SIGNAL_SAFE {
   return __atomic_load_n(&cs_started_pid, __ATOMIC_ACQUIRE) != 0 ? cs_process.ring : NULL;
 }
 
-// The connection to crashd that a crash uses. The idle thread writes it. A crashing thread that had to connect by
-// itself writes it, too. connection.c explains the order: number, then inode.
+// The connection to crashd that a crash uses. The connection's thread (Setup/Attach/attach_client.c) writes this
+// variable. A crashing thread that had to connect by itself also writes it. connection.c explains the order: number,
+// then inode.
 typedef struct cs_connection {
   int number;
   uint64_t inode;

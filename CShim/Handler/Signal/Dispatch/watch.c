@@ -8,12 +8,13 @@
 
 #include <linux/futex.h>
 
-// A flag in `inside`. It means that the process is about to end, and that no thread may leave the handler.
+// A flag in `inside`, set by the watchdog. The flag means that the process is about to end, and that no thread may
+// leave the handler.
 #define CLOSED UINT32_C(0x80000000)
-// The maximum number of failed compare-and-exchange operations. Such an operation fails if another thread enters or
-// leaves at the same time.
+// The maximum number of attempts to change `inside` with a compare-and-exchange. An attempt fails if another thread
+// enters or leaves the handler at the same time.
 #define DOOR_TRIES 1000
-// The time that a thread which wants to leave waits if CLOSED is set: 60 × 1 s.
+// If CLOSED is set, a thread that wants to leave the handler waits at most 60 s (60 × 1 s) for the end of the process.
 #define STAY_TRIES    60
 #define STAY_SLEEP_NS 999999999
 
@@ -21,7 +22,7 @@ typedef struct watch {
   uint32_t inside;       // atomic, a futex: the number of threads in the handler, and the flag CLOSED
   int tid;               // atomic: the watchdog's thread ID
   uint32_t rounds;       // atomic: how many times the watchdog has begun to sleep
-  siginfo_t information; // the signal of the first thread that entered
+  siginfo_t information; // the signal of the thread that entered when no other thread was in the handler
 } watch;
 
 static watch now;
@@ -35,15 +36,15 @@ static void wake(const void *word) SIGNAL_SAFE {
 }
 
 bool cs_watch_enter(const siginfo_t *information) SIGNAL_SAFE {
-  // Sequentially consistent, like the watchdog's load: the watchdog reads the count again before it sleeps, so it
-  // cannot miss this thread.
+  // Sequentially consistent, like the watchdog's load of `inside`. The watchdog compares `inside` with 0 before it
+  // sleeps, so it cannot miss this thread.
   if (__atomic_fetch_add(&now.inside, 1, __ATOMIC_SEQ_CST) != 0) return false;
   now.information = *information; // not atomic: the watchdog reads it only at the deadline
   wake(&now.inside);
   return true;
 }
 
-// The watchdog is ending the process, so this thread waits. It waits at most STAY_TRIES times.
+// The watchdog is ending the process, so this thread waits in the handler for the end, at most 60 s.
 static void stay_until_end(void) SIGNAL_SAFE {
   for (int attempt = 0; attempt < STAY_TRIES; attempt++)
     cs_sleep_ns(STAY_SLEEP_NS);

@@ -1,4 +1,4 @@
-// The watchdog, which ends a stalled handler (docs/decisions/0010).
+// The watchdog, a thread that ends the process if the crash handler stalls (docs/decisions/0010).
 //
 // clang-format off
 // | after                       | the watchdog                                                                       |
@@ -11,8 +11,8 @@
 // |                             | records, and ends the process by the signal of the oldest crash.                   |
 // clang-format on
 //
-// The watchdog measures time as a number of short sleeps, and not with a clock. If the machine stalls for a minute, the
-// handler has no time to run, and the watchdog does not count this minute.
+// The watchdog measures time by counting short sleeps (ticks of 10 ms), and not with a clock. If the whole machine
+// stalls for a minute, the handler has no time to run. The watchdog then counts only one tick.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -32,19 +32,20 @@
 #include "watch.h"
 
 #define RECORD_PART 20
-// On a busy machine, each short sleep takes longer. The watchdog therefore also ends the process after CLOCK_PATIENCE
-// times the deadline on the clock. A short sleep contributes at most NAP_LIMIT_NS to this time, because the process may
-// have been stopped during the sleep.
+// On a busy machine, each short sleep takes longer. The watchdog therefore has a second limit: it also ends the process
+// when CLOCK_PATIENCE times the deadline has passed on the clock. Each short sleep adds at most NAP_LIMIT_NS to the
+// time on the clock, because the process may have been stopped during the sleep.
 #define CLOCK_PATIENCE 4
 #define NAP_LIMIT_NS   UINT64_C(100000000)
-// The number of times that a short sleep is continued after a signal, such as a profiler's, has interrupted it.
+// The maximum number of times that a short sleep continues after a signal, such as a profiler's SIGPROF, has
+// interrupted it.
 #define NAP_TRIES 1000
 
-// The interval at which the watchdog checks whether threads have left first-chance handlers.
+// The interval at which the watchdog checks whether threads have left first-chance handlers (chance.h).
 #define CHECK_NS 20000000
 
-// Sets a kernel timer that ends the process with SIGKILL. The timer is necessary because the watchdog itself may block
-// forever, for example on a failed disk.
+// Sets a kernel timer that ends the process with SIGKILL after `deadline_ms` plus one second. The timer is necessary
+// because the watchdog itself may block forever while it delivers, for example on a failed disk.
 static void limit_patience(int32_t *ret_timer, uint32_t deadline_ms) SIGNAL_SAFE {
   struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
   const struct itimerspec once = {
@@ -74,7 +75,7 @@ static bool is_undelivered(void) SIGNAL_SAFE {
   return false;
 }
 
-// Sleeps for one tick, and returns the part of the time that counts toward the limit on the clock.
+// Sleeps for one tick, and returns the part of the elapsed time that counts toward the limit on the clock.
 static uint64_t nap(void) SIGNAL_SAFE {
   const uint64_t start_ns = cs_clock_ns(CLOCK_MONOTONIC);
   cs_sleep_whole_ns(CS_TICK_NS, NAP_TRIES);
@@ -82,8 +83,8 @@ static uint64_t nap(void) SIGNAL_SAFE {
   return passed_ns < NAP_LIMIT_NS ? passed_ns : NAP_LIMIT_NS;
 }
 
-// Waits a last time for threads that crashed just before the deadline, and for threads that have not reacted to a
-// reminder.
+// After the deadline, waits 80 ms (two times CS_TICKS_AFTER_REMINDER) for threads that crashed just before the deadline
+// or have not reacted to a reminder.
 static bool wait_a_last_time(void) SIGNAL_SAFE {
   for (int tick = 0; tick < 2 * CS_TICKS_AFTER_REMINDER; tick++) {
     if (tick == CS_TICKS_AFTER_REMINDER) cs_overdue_remind_all();
@@ -94,7 +95,7 @@ static bool wait_a_last_time(void) SIGNAL_SAFE {
 }
 
 // Returns the signal of the oldest crash whose thread is still in the handler. If no thread in the handler has a slot,
-// returns the signal of the first thread that entered.
+// returns the signal of the first thread that entered the handler.
 static const siginfo_t *information_of_first(void) SIGNAL_SAFE {
   const cs_crasher *first = NULL;
   for (uint32_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
@@ -104,8 +105,8 @@ static const siginfo_t *information_of_first(void) SIGNAL_SAFE {
   return first != NULL ? &first->information : cs_watch_first();
 }
 
-// The process survives, so this thread's descriptor table must not keep files open that the program closes. Closes all
-// descriptors except those that a later crash needs.
+// The process survives, so the watchdog's own descriptor table must not keep files open that the program closes. Closes
+// all descriptors except those that a later crash needs.
 static void close_copy(void) SIGNAL_SAFE {
   const cs_descriptor *const needed[] = {&cs_process.ring_descriptor, &cs_process.spool};
   int kept[2] = {-1, -1};
@@ -121,7 +122,7 @@ static void end_process(uint32_t deadline_ms) SIGNAL_SAFE {
   const siginfo_t *first = information_of_first();
   const bool is_end = cs_finish_is_end(first->si_signo, first) && !cs_handler_is_replaced(first->si_signo);
   const bool has_copy = is_end && cs_descriptors_separate();
-  // If a crashing thread is delivering, the watchdog need not deliver.
+  // If a crashing thread is delivering now, the watchdog need not deliver.
   const bool is_served = __atomic_load_n(&cs_process.delivering_tid, __ATOMIC_ACQUIRE) != 0;
   int32_t timer = -1;
   limit_patience(&timer, deadline_ms);

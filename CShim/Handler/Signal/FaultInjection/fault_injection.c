@@ -23,7 +23,7 @@ int cs_injection_holder(void) SIGNAL_SAFE {
 }
 
 // Creates a child process in the same way as vfork(), so that this thread waits in the kernel, but with separate
-// memory. The child ends when the thread that created it ends.
+// memory. The child ends when the thread that created it ends, because of PR_SET_PDEATHSIG.
 static void be_held(void) SIGNAL_SAFE {
   const long memory =
       cs_system_call(SYS_mmap, 0, sizeof *holder, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -34,7 +34,8 @@ static void be_held(void) SIGNAL_SAFE {
   if (child != 0) return;
   cs_system_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
   __atomic_store_n(holder, cs_getpid(), __ATOMIC_RELEASE);
-  // If the parent ended before the call of prctl(), no signal arrives. This loop detects that case.
+  // If the parent ended before the call of prctl(), the kernel sends no signal. This loop detects that the parent has
+  // ended.
   while (cs_system_call(SYS_getppid, 0, 0, 0, 0, 0, 0) == self)
     cs_sleep_ns(FOR_EVER_NS);
   cs_system_call(SYS_exit_group, 0, 0, 0, 0, 0, 0);

@@ -11,12 +11,13 @@
 #include "../Threads/task_list.h"
 #include "signal_frame.h"
 
-// A hash table with the thread ID as the key. If a thread finds no free entry near its index, its fault gets no record.
+// A hash table with the thread ID as the key. Each entry describes one call of a first-chance handler (chance.h). If a
+// thread finds no free entry near its index, its fault gets no record before the handler is called.
 #define CHANCE_LIMIT  256
 #define CHANCE_PROBES 16
 
 // The low bits of the state of an entry. The high bits are incremented each time the entry is taken. A thread that
-// withdraws a record can therefore not withdraw a later record by mistake.
+// withdraws a record compares the whole state, and can therefore not withdraw a later record by mistake.
 #define CHANCE_FREE     0u
 #define CHANCE_TAKEN    1u // the thread is writing the entry
 #define CHANCE_RUNNING  2u // the handler has been called
@@ -26,9 +27,9 @@
 
 static cs_chance chances[CHANCE_LIMIT];
 static uint32_t returned[CS_SIGNAL_COUNT]; // atomic: whether the program's handler of the signal ever returned
-static uint32_t is_used;                   // atomic: an entry was taken at least once
-static uint32_t is_watching;               // atomic: the watchdog checks the entries periodically
-static uint32_t is_active;                 // atomic: a first-chance handler was called since the watchdog's last check
+static uint32_t is_used;                   // atomic: whether an entry was taken at least once
+static uint32_t is_watching;               // atomic: whether the watchdog checks the entries periodically
+static uint32_t is_active;                 // atomic: whether a first-chance handler was called since the last check
 
 static uint32_t state_of(const cs_chance *entry) SIGNAL_SAFE {
   return __atomic_load_n(&entry->state, __ATOMIC_ACQUIRE);
@@ -38,7 +39,7 @@ static bool is_in_state(const cs_chance *entry, uint32_t kind) SIGNAL_SAFE {
   return (state_of(entry) & CHANCE_MASK) == kind;
 }
 
-// Returns false if the entry is no longer in the state `seen`.
+// Returns false if the entry is no longer in the state `seen`, and changes nothing.
 static bool change(cs_chance *entry, uint32_t seen, uint32_t to) SIGNAL_SAFE {
   const uint32_t taken = to == CHANCE_TAKEN ? CHANCE_MASK + 1 : 0;
   const uint32_t wanted = (seen & ~CHANCE_MASK) + taken + to;
@@ -54,7 +55,7 @@ static cs_chance *entry_at(int tid, uint32_t probe) SIGNAL_SAFE {
   return &chances[((uint32_t)tid + probe) % CHANCE_LIMIT];
 }
 
-// This flag is checked first, because most programs never use the pages of the entries.
+// `is_used` is checked first. Most programs have no first-chance handlers, and so never touch the pages of the entries.
 static bool was_used(void) SIGNAL_SAFE {
   return __atomic_load_n(&is_used, __ATOMIC_RELAXED) != 0;
 }
@@ -76,21 +77,22 @@ void cs_chance_note_returned(int signal, bool has_returned) SIGNAL_SAFE {
 
 void cs_chance_run(cs_chance *entry) SIGNAL_SAFE {
   put(entry, CHANCE_RUNNING);
-  // Sequentially consistent with cs_chance_check_all(): the watchdog reads this store, or is woken.
+  // Sequentially consistent with cs_chance_check_all(): either the watchdog reads this store before it sleeps, or this
+  // thread wakes it.
   __atomic_store_n(&is_active, 1, __ATOMIC_SEQ_CST);
   if (__atomic_exchange_n(&is_watching, 1, __ATOMIC_SEQ_CST) == 0) cs_watch_wake();
 }
 
 void cs_chance_spool(cs_chance *entry) SIGNAL_SAFE {
   if (cs_deliver_is_attached()) return;
-  // Ordering: the count is incremented before the file is written. cs_spool_take_back() reads the count while it holds
-  // the delivery lock.
+  // Ordering: `spooled_pending` is incremented before the file is written, so that no other thread removes the file.
+  // cs_spool_take_back() reads the count while it holds the delivery lock.
   __atomic_fetch_add(&cs_process.spooled_pending, 1, __ATOMIC_SEQ_CST);
   entry->is_spooled = true;
   cs_deliver();
 }
 
-// Returns true if the spool may contain a file for this entry.
+// Stores that this entry no longer needs the spool file. Returns true if the spool may contain a file for the entry.
 static bool needs_no_file(cs_chance *entry) SIGNAL_SAFE {
   const bool is_spooled = entry->is_spooled;
   if (is_spooled) __atomic_fetch_sub(&cs_process.spooled_pending, 1, __ATOMIC_SEQ_CST);
@@ -144,8 +146,8 @@ static bool take_in_state(cs_chance *entry, uint32_t kind) SIGNAL_SAFE {
   return (seen & CHANCE_MASK) == kind && change(entry, seen, CHANCE_TAKEN);
 }
 
-// Prefers the thread's own entry, then a free entry, then another thread's entry whose handler has returned. Losing
-// such an entry is harmless, because it only serves to detect repeated faults.
+// Prefers the thread's own entry, then a free entry, then an entry of another thread whose handler has returned.
+// Reusing another thread's entry is harmless, because the entry only serves to detect repeated faults.
 cs_chance *cs_chance_take(int tid, cs_chance *own) SIGNAL_SAFE {
   const uint32_t kinds[] = {CHANCE_FREE, CHANCE_RETURNED};
   if (own != NULL && take_in_state(own, CHANCE_RETURNED)) return own;
@@ -182,9 +184,10 @@ typedef enum place {
   PLACE_LEFT,
 } place;
 
-// After a thread has left its handler, it may use more stack than the handler did, so its stack pointer alone is not
-// sufficient. For a thread that is running, the kernel shows only its signal mask. A handler may unblock its own
-// signal. Therefore, an unblocked signal shows that the thread left its handler only if the process is about to end.
+// Determines whether a thread has left its handler. The stack pointer alone is not sufficient, because the thread may
+// later use more stack than the handler did. For a thread that is running, the kernel shows only its signal mask. A
+// handler may unblock its own signal. An unblocked signal therefore shows that the thread left its handler only if the
+// process is about to end.
 static place place_of(const cs_chance *entry, bool is_end) SIGNAL_SAFE {
   uint64_t stack_pointer = (uint64_t)(uintptr_t)__builtin_frame_address(0);
   const long result = entry->tid == cs_gettid() ? 0 : cs_task_stack_pointer(entry->tid, &stack_pointer);
@@ -199,8 +202,8 @@ static place place_of(const cs_chance *entry, bool is_end) SIGNAL_SAFE {
   return is_blocked ? PLACE_INSIDE : is_end ? PLACE_LEFT : PLACE_UNKNOWN;
 }
 
-// If a handler has not returned after `patience_ns`, the fault counts as a crash, because the handler may be waiting
-// forever for a lock.
+// Withdraws the records of threads that have left their handlers. If a handler has not returned after `patience_ns`,
+// the fault counts as a crash, because the handler may be waiting forever for a lock.
 static bool settle_all(bool is_end, uint64_t patience_ns) SIGNAL_SAFE {
   const uint64_t now_ns = cs_clock_ns(CLOCK_MONOTONIC);
   bool is_pending = false;

@@ -1,5 +1,6 @@
-// The calls of first-chance handlers, which may repair a fault. Each call has one entry, which contains its pending
-// record.
+// The calls of first-chance handlers. A first-chance handler is a handler that the program installed before the shield,
+// and that may repair a fault before it counts as a crash. Each call has one entry, which contains the pending record
+// of its fault. Pending means that the record may be withdrawn.
 #ifndef CS_CHANCE_H
 #define CS_CHANCE_H
 
@@ -13,57 +14,58 @@
 
 typedef struct cs_chance {
   uint32_t state;  // atomic
-  uint32_t looked; // the state at the watchdog's last check
+  uint32_t looked; // the value of `state` at the watchdog's last check
   int tid;
-  uint64_t frame; // the handler's frame
+  uint64_t frame; // the address of the handler's signal frame on the stack
   uint64_t call_ns;
-  uint64_t loop_ns; // the time when the handler first returned without a repair; 0: it has not
+  uint64_t loop_ns; // the time when the handler first returned without repairing the fault; 0: it has not
   uint64_t address;
   cs_pending pending;
   siginfo_t information;
-  ucontext_t context; // only the kernel's part is valid
+  ucontext_t context; // only the kernel's part of the structure is valid
   bool is_spooled;
-  bool is_deferred; // the handler runs with its own signal blocked
-  bool is_repaired; // a best guess; determined only after the same fault has occurred twice
+  bool is_deferred; // whether the handler runs with its own signal blocked
+  bool is_repaired; // whether the fault seems repaired; determined only after the same fault has occurred twice
 } cs_chance;
 
-// Returns an entry for a handler call on this thread. If possible, this is `own`, the entry of the thread's last call.
-// Returns NULL if no entry near the thread's index is free.
+// Takes an entry for a handler call on this thread, and returns the entry. If possible, this entry is `own`, the entry
+// of the thread's last call. Returns NULL if no entry near the thread's index is free.
 cs_chance *cs_chance_take(int tid, cs_chance *own) SIGNAL_SAFE;
 
 // Writes the ring to the spool directory if no running crashd has the ring. Precondition: the record is complete.
 void cs_chance_spool(cs_chance *entry) SIGNAL_SAFE;
 
-// Stores that the handler is about to be called.
+// Stores that the handler of the entry is about to be called.
 void cs_chance_run(cs_chance *entry) SIGNAL_SAFE;
 
-// Returns the entry of this thread's last call, if its handler has returned. Otherwise returns NULL.
+// Returns the entry of this thread's last handler call, if that handler has returned. Otherwise returns NULL.
 cs_chance *cs_chance_returned(int tid) SIGNAL_SAFE;
 
-// Returns the entry of the handler whose frame is `frame`, or NULL. The caller must then withdraw the record of the
-// entry.
+// Returns the entry of the handler whose signal frame is `frame`, or NULL. The caller must then withdraw the record of
+// the entry.
 cs_chance *cs_chance_settle(int tid, uint64_t frame) SIGNAL_SAFE;
 void cs_chance_withdraw(cs_chance *entry, bool has_returned) SIGNAL_SAFE;
 
-// cs_chance_withdraw_left() withdraws those records of this thread whose handler was left. A handler was left if it is
-// not among the callers of the code that was interrupted at `context`. cs_chance_commit() commits the other records of
-// this thread.
+// cs_chance_withdraw_left() withdraws those records of this thread whose handler was left without a return
+// (siglongjmp()). A handler was left if it is not among the callers of the code that was interrupted at `context`.
+// cs_chance_commit() commits the other records of this thread.
 void cs_chance_withdraw_left(int tid, const ucontext_t *context) SIGNAL_SAFE;
 void cs_chance_commit(int tid) SIGNAL_SAFE;
 
-// Returns whether the program's handler of that signal has returned at least once.
+// Returns whether the program's handler of the signal has returned at least once.
 bool cs_chance_has_returned(int signal) SIGNAL_SAFE;
 void cs_chance_note_returned(int signal, bool has_returned) SIGNAL_SAFE;
 
 // For the watchdog: withdraws the records of threads that left their handler with siglongjmp(). Also commits the
-// records of threads whose handler has run for `patience_ms`. Returns false if the watchdog may sleep until a thread
-// wakes it.
+// records of threads whose handler has run for `patience_ms`. Returns false if there is nothing to check periodically.
+// The watchdog may then sleep until a thread wakes it.
 bool cs_chance_check_all(uint32_t patience_ms) SIGNAL_SAFE;
 
-// At exit(): withdraws the records whose handler was left, if the watchdog has not checked them yet.
+// At exit(): withdraws the records of threads that left their handlers, because the watchdog may not have checked these
+// records yet.
 void cs_chance_end_all(void) SIGNAL_SAFE;
 
-// Clears the entries in a forked child.
+// In a forked child: clears the entries.
 void cs_chance_forget_all(void) SIGNAL_SAFE;
 
 #endif

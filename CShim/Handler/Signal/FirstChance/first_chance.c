@@ -23,9 +23,10 @@
 // |                                                | handler captures the crash first.                               |
 // clang-format on
 //
-// If the handler has never returned before, it may end the process. The handler of the shield therefore writes a
-// complete record, and spools it if no running crashd has the ring. If the handler has returned before, the record
-// contains only the signal, the registers and the pc, which takes some microseconds.
+// If the program's handler has never returned before, it may end the process. The shield's handler therefore writes a
+// complete record before the call, and spools it if no running crashd has the ring. If the program's handler has
+// returned before, the record contains only the signal, the registers and the pc. Writing this record takes some
+// microseconds.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -46,11 +47,11 @@
 #include "chance.h"
 #include "signal_frame.h"
 
-// The time for which a handler may return repeatedly without repairing the fault. It is not zero, because another
-// thread may be about to repair the fault.
+// The time for which the program's handler may return repeatedly without repairing the fault. The time is longer than
+// zero, because another thread may be about to repair the fault.
 #define LOOP_NS UINT64_C(1000000000)
 
-// After this pause a repeated fault counts as a new fault.
+// If the same fault occurs again after this time (10 s), it counts as a new fault.
 #define LOOP_PAUSE_NS UINT64_C(10000000000)
 
 bool cs_first_chance_is_given(int signal, const siginfo_t *information) SIGNAL_SAFE {
@@ -60,7 +61,8 @@ bool cs_first_chance_is_given(int signal, const siginfo_t *information) SIGNAL_S
   return handler != cs_process.previous[SIGABRT].handler;
 }
 
-// Returns whether the thread came directly from the handler to the same fault. Compares the registers.
+// Returns whether the thread came directly from the return of the handler to the same fault. The thread did so if all
+// registers are equal.
 static bool is_again(const cs_chance *entry, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
   return entry->information.si_signo == information->si_signo &&
          entry->address == (uint64_t)(uintptr_t)information->si_addr &&
@@ -70,10 +72,12 @@ static bool is_again(const cs_chance *entry, const siginfo_t *information, const
 static void write_record(cs_chance *entry, int tid, const siginfo_t *information, ucontext_t *context,
                          uint64_t entry_ns) SIGNAL_SAFE {
   const bool is_short = cs_chance_has_returned(information->si_signo);
-  // As at a crash: if the program survived an earlier crash, this fault may get its own sweep.
+  // At a fault, this code does the same as the crash handler does at a crash. If the program survived an earlier crash,
+  // this fault may get its own sweep (others.h).
   if (!is_short && cs_watch_enter(information)) cs_sweep_renew(context);
   cs_privilege_note();
-  // Sequentially consistent, as in the handler. Other crashing threads wait for this thread.
+  // Sequentially consistent, as in cs_others_enter(). While `busy_count` includes this thread, other crashing threads
+  // wait for it in cs_others_wait().
   __atomic_fetch_add(&cs_process.busy_count, 1, __ATOMIC_SEQ_CST);
   cs_crasher *crasher = cs_crasher_claim_pending(tid, information, context, !is_short);
   if (crasher != NULL && is_short) {
@@ -102,7 +106,7 @@ static void fill(cs_chance *entry, int tid, const siginfo_t *information, const 
   entry->is_spooled = entry->is_repaired = false;
 }
 
-// The mask may include SIGKILL and SIGSTOP, because the kernel never blocks them.
+// The mask may include SIGKILL and SIGSTOP, because the kernel ignores these bits.
 static void set_mask(int signal, const cs_kernel_action *action, const ucontext_t *context) SIGNAL_SAFE {
   uint64_t mask = 0;
   memcpy(&mask, &context->uc_sigmask, sizeof mask);
@@ -124,13 +128,15 @@ cs_signal_call cs_first_chance(int tid, siginfo_t *information, ucontext_t *cont
   const bool is_loop = is_same && entry->loop_ns != 0 && !entry->is_repaired;
   const uint64_t loop_ns = is_loop ? entry->loop_ns : is_same ? entry_ns : 0;
   if (frame == NULL || (is_loop && entry_ns - loop_ns >= LOOP_NS)) return none;
-  // A handler that was installed after ours may call ours by a tail call. This looks as if the kernel had called ours.
+  // A handler that was installed after ours may call ours by a tail call. A tail call looks as if the kernel had called
+  // ours.
   if (cs_handler_is_replaced(signal)) return none;
-  // Another thread's handler may have restored the default action since the fault.
+  // Another thread may have restored the default action since the fault.
   if (action.handler == SIG_DFL || action.handler == SIG_IGN) return none;
   const bool moves = (action.flags & SA_ONSTACK) == 0 && cs_signal_frame_has_changed_stack(frame);
   cs_signal_frame *place = moves ? cs_signal_frame_move(frame) : frame;
-  // If the stack has no space for the frame, there is no first chance. The kernel would end the process in this case.
+  // If the stack has no space for the frame, the program's handler is not called. Without the shield, the kernel would
+  // end the process in this case.
   if (place == NULL) return none;
   entry = cs_chance_take(tid, entry);
   if (entry != NULL) {
@@ -149,8 +155,8 @@ cs_signal_call cs_first_chance(int tid, siginfo_t *information, ucontext_t *cont
   return call;
 }
 
-// Sets the signal mask of the program's handler. Signals that were blocked during our handler arrive now, on the stack
-// on which the kernel would deliver them without the shield.
+// Sets the signal mask with which the program's handler runs. Signals that were blocked during our handler are
+// delivered now. Their handlers run on the same stack as without the shield.
 void cs_signal_frame_entered(cs_signal_frame *frame) SIGNAL_SAFE {
   const int signal = cs_signal_frame_information(frame)->si_signo;
   const cs_kernel_action action = cs_process.previous[signal];
@@ -158,12 +164,12 @@ void cs_signal_frame_entered(cs_signal_frame *frame) SIGNAL_SAFE {
 }
 
 // Installs our handler again if the program's handler has set the default action or has installed itself. Some handlers
-// do this each time. Any other handler stays installed, because another thread may have installed it, and it may call
-// ours.
+// install themselves each time they run. Any other handler stays installed. Another thread may have installed it, and
+// it may call ours.
 static void adopt(int signal) SIGNAL_SAFE {
   cs_kernel_action present = {0};
   if (cs_sigaction(signal, NULL, &present) != 0 || present.handler == cs_process.own.handler) return;
-  // Another thread has restored the action, because a handler of the program receives its crash.
+  // If another thread's crash has restored the previous action, our handler must not be installed again.
   const uint64_t given_back = __atomic_load_n(&cs_process.given_back, __ATOMIC_SEQ_CST);
   if ((given_back & UINT64_C(1) << signal) != 0) return;
   const bool is_without = present.handler == SIG_DFL || present.handler == SIG_IGN;
@@ -172,7 +178,7 @@ static void adopt(int signal) SIGNAL_SAFE {
   cs_sigaction(signal, &cs_process.own, NULL);
 }
 
-// Runs on the stack on which the program's handler ran, and with its signal mask.
+// This function runs on the stack on which the program's handler ran, and with the signal mask of that handler.
 void cs_signal_frame_returned(cs_signal_frame *frame) SIGNAL_SAFE {
   cs_chance *entry = cs_chance_settle(cs_gettid(), (uint64_t)(uintptr_t)frame);
   if (entry == NULL) {

@@ -16,15 +16,16 @@ void cs_handler(int signal, siginfo_t *information, void *context) SIGNAL_SAFE;
 
 typedef struct cs_signal_frame cs_signal_frame;
 
-// A handler of the program, and the frame with which to call it in the same way as the kernel. When the handler
+// A handler of the program, and the frame with which our code calls it in the same way as the kernel. When the handler
 // returns, cs_signal_frame_returned() is called, and the thread continues with the frame's context.
 typedef struct cs_signal_call {
-  cs_signal_frame *frame; // NULL: none
+  cs_signal_frame *frame; // NULL: no call
   void (*handler)(int);
 } cs_signal_call;
 
-// Returns the frame of a handler that was called with these arguments. `called_at` is the address of its return address
-// on the stack. Returns NULL if the kernel did not call the handler, or if a shadow stack checks the handler's return.
+// Returns the signal frame of a handler that was called with these arguments. `called_at` is the address of the
+// handler's return address on the stack. Returns NULL if the kernel did not call the handler, or if a shadow stack
+// (CET) checks the handler's return address.
 cs_signal_frame *cs_signal_frame_of(const siginfo_t *information, const ucontext_t *context,
                                     const void *called_at) SIGNAL_SAFE;
 
@@ -35,35 +36,37 @@ siginfo_t *cs_signal_frame_information(cs_signal_frame *frame) SIGNAL_SAFE;
 bool cs_signal_frame_has_changed_stack(cs_signal_frame *frame) SIGNAL_SAFE;
 
 // Copies the frame to the interrupted stack, where the kernel places it for a handler without SA_ONSTACK. Returns NULL
-// if the stack has no space.
+// if the interrupted stack has no space.
 cs_signal_frame *cs_signal_frame_move(cs_signal_frame *frame) SIGNAL_SAFE;
 
-// Changes the frame so that the handler returns to cs_signal_frame_returned(), and returns the call.
+// Changes the frame so that the handler returns to cs_signal_frame_returned(). Returns the call to make.
 cs_signal_call cs_signal_frame_call(cs_signal_frame *frame, void (*handler)(int)) SIGNAL_SAFE;
 void cs_signal_frame_returned(cs_signal_frame *frame) SIGNAL_SAFE;
 
-// handler.c: handles a signal. `called_at` is the address of the return address on the stack. Returns the program's
-// handler that is to be called next, or no frame.
+// handler.c: handles a signal. `called_at` is the address of the handler's return address on the stack. Returns the
+// program's handler that is to be called next, or no frame.
 cs_signal_call cs_handle(int signal, siginfo_t *information, void *context, const void *called_at) SIGNAL_SAFE;
 
-// Called before the program's handler, on the stack of that handler. It does the work that must not run on the stack of
-// our handler.
+// This function is called before the program's handler, on the stack of that handler. The function does the work that
+// must not run on the stack of our handler.
 void cs_signal_frame_entered(cs_signal_frame *frame) SIGNAL_SAFE;
 
-// Returns whether the frame of a handler is still on the stack. Returns false if other code has overwritten the frame.
+// Returns whether the signal frame of a handler is still on the stack. Returns false if other code has overwritten the
+// frame.
 bool cs_signal_frame_is_intact(uint64_t frame) SIGNAL_SAFE;
 
 // Returns the stack pointer of the interrupted code.
 uint64_t cs_signal_frame_interrupted(const ucontext_t *context) SIGNAL_SAFE;
 
-// Returns whether code with this stack pointer may belong to the handler that has `frame`, or to a function that the
-// handler called. `alternate` is the thread's alternate stack.
+// Returns whether code with this stack pointer may belong to the handler whose signal frame is `frame`, or to a
+// function that the handler called. `alternate` is the thread's alternate stack.
 bool cs_signal_frame_is_below(uint64_t frame, const stack_t *alternate, uint64_t stack_pointer) SIGNAL_SAFE;
 
-// Returns whether both contexts contain the same registers, with which the thread continues.
+// Returns whether both contexts contain the same values of all registers that the kernel restores.
 bool cs_signal_frame_is_equal(const ucontext_t *left, const ucontext_t *right) SIGNAL_SAFE;
 
-// Returns whether the faulting access to `address` would now succeed. Also returns true if this cannot be determined.
+// Returns whether the faulting access to `address` would now succeed, because a handler has repaired the fault. Also
+// returns true if this code cannot determine the access.
 bool cs_signal_frame_is_repaired(const ucontext_t *context, uint64_t address) SIGNAL_SAFE;
 
 #endif

@@ -13,8 +13,8 @@
 #include <linux/futex.h>
 #include <stddef.h>
 
-// The size of the kernel's ucontext_t. It is smaller than glibc's, because the kernel's signal mask is shorter and the
-// floating point registers are elsewhere.
+// The size of the kernel's ucontext_t. The kernel's structure is smaller than glibc's, because its signal mask is
+// shorter, and because the floating-point registers are stored outside of it.
 #define CONTEXT_BYTES 304
 
 struct cs_signal_frame {
@@ -25,8 +25,8 @@ struct cs_signal_frame {
 
 _Static_assert(offsetof(ucontext_t, uc_sigmask) + sizeof(uint64_t) == CONTEXT_BYTES, "the kernel's context");
 
-// The vector registers: the 512 bytes of FXSAVE. Their last fields contain the number of bytes that follow
-// (asm/sigcontext.h).
+// The start of the area in which the kernel saves the vector registers: the 512 bytes of FXSAVE. The last fields of
+// these 512 bytes contain the number of bytes that follow (asm/sigcontext.h).
 #define VECTOR_BYTES     512
 #define VECTOR_ALIGNMENT UINT64_C(64)
 #define EXTENSION_AT     464
@@ -45,7 +45,7 @@ _Static_assert(offsetof(ucontext_t, uc_sigmask) + sizeof(uint64_t) == CONTEXT_BY
 #define FAULT_FETCH        16
 
 static bool has_shadow_stack(void) SIGNAL_SAFE {
-  uint64_t pointer = 0; // without a shadow stack, rdsspq leaves it 0
+  uint64_t pointer = 0; // without a shadow stack, the instruction rdsspq leaves the value 0
   __asm__ volatile("rdsspq %0" : "+r"(pointer));
   return pointer != 0;
 }
@@ -90,8 +90,8 @@ static uint64_t vector_bytes(const uint8_t *vectors) SIGNAL_SAFE {
   return is_extended && extension[1] > VECTOR_BYTES ? extension[1] : VECTOR_BYTES;
 }
 
-// The call lets the kernel write the signal mask to the stack. This write makes the stack grow, in the same way as an
-// access by the program.
+// This system call lets the kernel write the signal mask to the stack. The kernel's write makes the stack grow, in the
+// same way as an access by the program.
 static bool is_writable(uint64_t start, uint64_t end) SIGNAL_SAFE {
   for (uint64_t at = (end - 1) & ~UINT64_C(7); at >= start; at -= PAGE_BYTES) {
     if (cs_system_call(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)at, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0) != 0) return false;
@@ -106,7 +106,7 @@ cs_signal_frame *cs_signal_frame_move(cs_signal_frame *frame) SIGNAL_SAFE {
   const uint64_t size = vectors != NULL ? vector_bytes(vectors) : 0;
   const uint64_t end = cs_signal_frame_interrupted(context) - CS_RED_ZONE_BYTES;
   const uint64_t vectors_at = (end - size) & ~(VECTOR_ALIGNMENT - 1);
-  // At the entry of a function, the stack pointer is 8 more than a multiple of 16.
+  // The ABI requires that at the entry of a function, the stack pointer is 8 more than a multiple of 16.
   const uint64_t frame_at = ((vectors_at - sizeof *frame) & ~(STACK_ALIGNMENT - 1)) - sizeof(uint64_t);
   if (end < size + PAGE_BYTES || !is_writable(frame_at, end)) return NULL;
   if (size > 0) memcpy((void *)(uintptr_t)vectors_at, vectors, size);
@@ -116,9 +116,9 @@ cs_signal_frame *cs_signal_frame_move(cs_signal_frame *frame) SIGNAL_SAFE {
   return moved;
 }
 
-// After the handler has returned, the stack pointer points to the context. Unwinders find the saved registers in the
-// context. The rules below are the same as in glibc's __restore_rt: DW_CFA_def_cfa_expression and DW_CFA_expression
-// with DW_OP_breg7.
+// After the handler has returned, the stack pointer points to the context. Unwinders find the saved registers in this
+// context. The unwind rules below are the same as in glibc's __restore_rt: DW_CFA_def_cfa_expression and
+// DW_CFA_expression with DW_OP_breg7.
 #define LOW(offset)            #offset " & 127 | 128"
 #define HIGH(offset)           #offset " >> 7"
 #define RULE(register, offset) ".cfi_escape 0x10, " #register ", 3, 0x77, " LOW(offset) ", " HIGH(offset) "\n"
@@ -131,7 +131,7 @@ __asm__(".pushsection .text\n"
         ".cfi_escape 0x0f, 4, 0x77, " LOW(160) ", " HIGH(160) ", 0x06\n" // rsp
         RULE(0, 144) RULE(1, 136) RULE(2, 152) RULE(3, 128) RULE(4, 112) RULE(5, 104) RULE(6, 120) RULE(8, 40)
             RULE(9, 48) RULE(10, 56) RULE(11, 64) RULE(12, 72) RULE(13, 80) RULE(14, 88) RULE(15, 96)
-                RULE(16, 168) "nop\n" // some unwinders search for the byte before a return address
+                RULE(16, 168) "nop\n" // some unwinders look up the byte before a return address
                               ".hidden cs_signal_frame_restorer\n"
                               ".globl cs_signal_frame_restorer\n"
                               ".type cs_signal_frame_restorer, @function\n"
@@ -154,7 +154,7 @@ bool cs_signal_frame_is_intact(uint64_t frame) SIGNAL_SAFE {
   const struct iovec local = {&word, sizeof word};
   const struct iovec remote = {(void *)(uintptr_t)frame, sizeof word};
   const long count = cs_process_vm_readv(cs_getpid(), &local, &remote);
-  // If a seccomp filter refuses the call, the frame counts as intact.
+  // If a seccomp filter refuses the call, the result is that the frame is intact.
   if (count < 0 && count != -EFAULT) return true;
   return count == (long)sizeof word && word == (uint64_t)(uintptr_t)cs_signal_frame_restorer;
 }
@@ -163,8 +163,8 @@ _Static_assert(offsetof(cs_signal_frame, context) == 8 && offsetof(cs_signal_fra
                "the offsets in cs_handler");
 _Static_assert(offsetof(siginfo_t, si_signo) == 0, "the offset in cs_handler");
 
-// The code that the kernel calls as the signal handler. When it calls the program's handler, the stack contains no
-// function of the shield.
+// The code that the kernel calls as the signal handler. When this code calls the program's handler, the stack contains
+// no function of the shield.
 __asm__(".pushsection .text\n"
         ".hidden cs_handler\n"
         ".globl cs_handler\n"
@@ -209,13 +209,14 @@ bool cs_signal_frame_is_repaired(const ucontext_t *context, uint64_t address) SI
   const greg_t *registers = context->uc_mcontext.gregs;
   const greg_t vector = registers[REG_TRAPNO];
   if (vector == DIVIDE_VECTOR || vector == INSTRUCTION_VECTOR || vector == PROTECTION_VECTOR) return false;
-  // A trap occurs after its instruction, so the thread continues and the fault does not repeat. The operands of vector
-  // instructions are not decoded, so the result is true for them.
+  // A trap is reported after its instruction. The thread therefore continues behind the instruction, and the trap does
+  // not repeat. This code does not decode the operands of vector instructions, so the result is true for these
+  // instructions.
   if (vector != FAULT_VECTOR) return true;
   if ((registers[REG_ERR] & FAULT_FETCH) != 0) return true;
   if ((registers[REG_ERR] & FAULT_WRITE) == 0) return cs_memory_is_readable(address & ~UINT64_C(7));
-  // This futex operation atomically ORs 0 into the word. It needs the same access rights as the faulting write and
-  // changes nothing. No thread waits on this futex.
+  // This futex operation atomically ORs 0 into the word. The operation needs the same access rights as the faulting
+  // write and changes nothing. No thread waits on this futex.
   uint32_t unused = 0;
   const long nothing = FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_LT, 0);
   return cs_system_call(SYS_futex, (long)&unused, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0,

@@ -21,7 +21,7 @@ typedef struct image_bytes {
   int file; // -1: memory
 } image_bytes;
 
-// Copies `size` bytes of the image. Returns false if they are not inside the image, or cannot be read.
+// Copies `size` bytes of the image. Returns false if these bytes are not all inside the image, or cannot be read.
 static bool copy_inside(const image_bytes *from, uint64_t address, void *to, uint64_t size) SIGNAL_SAFE {
   if (address < from->start || address > from->end || size > from->end - address) return false;
   if (from->file >= 0) return cs_pread(from->file, to, (size_t)size, address) == (long)size;

@@ -15,15 +15,15 @@ static bool is_same(const cs_image_file *file, const struct stat *status) SIGNAL
          (uint64_t)status->st_ino == file->inode;
 }
 
-// Also compares the build ID, because a file system may reuse the inode of a removed file for another file.
+// Also compares the build ID, because a file system may give the inode number of a removed file to another file.
 static bool has_build_id(const cs_image_file *file, int descriptor) SIGNAL_SAFE {
   uint8_t id[CS_RING_BUILD_ID_LIMIT_BYTES];
   const uint32_t size = cs_file_build_id(descriptor, id);
   return size == file->build_id_bytes && memcmp(id, file->build_id, size) == 0;
 }
 
-// Returns the descriptor, or -1. Checks the file before opening it, because opening another file, such as a device, may
-// have side effects.
+// Returns the descriptor of the opened file, or -1. Checks the path's device and inode before opening the file, because
+// opening another file, such as a device node, may have side effects.
 static int open_file(const cs_image_file *file) SIGNAL_SAFE {
   struct stat status = {0};
   const char *path = cs_image_file_path(file);

@@ -7,17 +7,18 @@
 
 #include "cs_ring.h"
 
-// While the hello is sent, each of these files needs an open descriptor. The limit leaves enough descriptors for the
-// program.
+// While the hello is sent, each of these files needs an open descriptor. The limit leaves enough free descriptors for
+// the program.
 #define CS_IMAGE_FILE_LIMIT 64
 
-// The file of an image, as it was at the start. It is in private memory and not in the ring, because a process that has
-// received the ring may be able to write to it. It could then choose which file is sent.
+// The file of an image, as it was when the shield started. The structure is in private memory and not in the ring,
+// because another process that has received the ring may be able to write to the ring. That process could otherwise
+// choose which file is sent to crashd.
 typedef struct cs_image_file {
   uint64_t device;
   uint64_t inode;
   uint32_t build_id_bytes;
-  uint16_t image; // the index of the image in the ring's table
+  uint16_t image; // the index of the image in the ring's image table
   bool is_executable;
   uint8_t build_id[CS_RING_BUILD_ID_LIMIT_BYTES];
   char path[CS_RING_PATH_LIMIT_BYTES];
@@ -30,13 +31,13 @@ typedef struct cs_image_file_list {
 
 extern cs_image_file_list cs_image_files;
 
-// Opens the files whose device, inode and build ID have not changed since the start. Returns the number of opened
-// files.
+// Opens the files whose device, inode and build ID have not changed since the shield's start. Returns the number of
+// opened files.
 uint32_t cs_image_files_open(int ret_descriptors[CS_IMAGE_FILE_LIMIT],
                              uint16_t ret_images[CS_IMAGE_FILE_LIMIT]) SIGNAL_SAFE;
 
-// Returns a path that leads to the file of an image. /proc/self/exe leads to the executable even after a deployment has
-// replaced its file.
+// Returns a path through which the file of an image can be opened. For the executable, the path is /proc/self/exe,
+// which works even after a deployment has replaced the file.
 static inline const char *cs_image_file_path(const cs_image_file *file) SIGNAL_SAFE {
   return file->is_executable ? "/proc/self/exe" : file->path;
 }

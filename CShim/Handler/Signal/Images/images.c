@@ -13,8 +13,8 @@
 
 cs_image_ranges cs_images;
 
-// Returns whether the image is still mapped. After dlclose(), another image may be loaded at the same address, and it
-// often has the same name.
+// Returns whether the image in this entry is still mapped. After dlclose(), the loader may map another image at the
+// same address, and this image often has the same name. The build ID is therefore compared.
 static bool is_mapped(uint32_t index) SIGNAL_SAFE {
   const cs_ring_image *image = &cs_process.ring->images[index];
   uint8_t id[CS_RING_BUILD_ID_LIMIT_BYTES];
@@ -25,7 +25,7 @@ static bool is_mapped(uint32_t index) SIGNAL_SAFE {
 
 // Stores in `ret_unloaded` the index of an image that contained `pc` but is no longer mapped.
 static uint16_t look_up(uint64_t pc, uint16_t *ret_unloaded) SIGNAL_SAFE {
-  // acquire: pairs with the release store in add_late() and in the setup.
+  // acquire: pairs with the release stores in add_late() and in the setup.
   const uint32_t count = __atomic_load_n(&cs_images.count, __ATOMIC_ACQUIRE);
   *ret_unloaded = CS_RING_NO_IMAGE;
   for (uint32_t index = 0; index < count; index++) {
@@ -67,14 +67,15 @@ static uint16_t add_late(const struct dl_find_object *object) SIGNAL_SAFE {
 
   cs_images.start[index] = image->start;
   cs_images.end[index] = image->end;
-  // release: a thread that reads the new count also reads the whole entry.
+  // release: a thread that reads the new number of images also reads the whole entry.
   __atomic_store_n(&cs_images.count, index + 1, __ATOMIC_RELEASE);
   __atomic_store_n(&header->image_count, index + 1, __ATOMIC_RELEASE);
   return (uint16_t)index;
 }
 
-// Concurrency: only one thread at a time adds an entry. Another crashing thread does not wait for this. Its frame then
-// has no image index, but crashd can still find the image by the frame's address.
+// Concurrency: only one thread at a time adds an entry to the image table. If another crashing thread needs an entry at
+// the same time, that thread does not wait. The frame of that thread then has no image index, but crashd can still find
+// the image by the frame's address.
 uint16_t cs_image_index(uint64_t pc) SIGNAL_SAFE {
   uint16_t unloaded = CS_RING_NO_IMAGE;
   const uint16_t known = look_up(pc, &unloaded);

@@ -7,21 +7,21 @@
 
 #include "cs_ring.h"
 
-// The address ranges of the ring's image table. They are in a separate structure, so that a search reads few cache
-// lines.
+// The address ranges of the images in the ring's image table. The ranges are in a structure outside of the ring, so
+// that a search reads few cache lines.
 typedef struct cs_image_ranges {
   uint64_t start[CS_RING_IMAGE_LIMIT];
   uint64_t end[CS_RING_IMAGE_LIMIT];
   uint64_t build_id[CS_RING_IMAGE_LIMIT]; // the address of the build ID in the mapped image; 0: none
-  uint32_t count;                         // release: pairs with the acquire load in cs_image_index()
-  uint32_t writer;                        // the thread ID of the thread that is adding an entry, or 0
+  uint32_t count;                         // atomic: a release store, for the acquire load in cs_image_index()
+  uint32_t writer;                        // atomic: the thread ID of the thread that is adding an entry, or 0
 } cs_image_ranges;
 
 extern cs_image_ranges cs_images;
 
-// Returns the index of the image that contains `pc`. Adds an image that was loaded after the start to the table first,
-// even if its address range previously belonged to an unloaded image. Returns CS_RING_NO_IMAGE if no image contains
-// `pc`, or if the table is full.
+// Returns the index of the image that contains `pc`. If the image was loaded after the start, first adds it to the
+// table. This also works if the address range previously belonged to an unloaded image. Returns CS_RING_NO_IMAGE if no
+// image contains `pc`, or if the table is full.
 uint16_t cs_image_index(uint64_t pc) SIGNAL_SAFE;
 
 // Reads the build ID from the notes of the image that is mapped at `start`, and stores the address of the ID. Returns

@@ -9,8 +9,8 @@
 
 #include "system_call.h"
 
-// The first of the descriptor numbers that the shield uses. They are below the usual soft limit of 1024. In a process
-// with a lower limit, the shield uses the last numbers below that limit.
+// The first descriptor number that the shield uses for its own descriptors. The shield's numbers are just below
+// 1024, the usual soft limit. In a process with a lower soft limit, the shield uses the last numbers below that limit.
 #define FIRST_NUMBER 960
 #define ROOM         16
 #define KEPT_LIMIT   4
@@ -20,7 +20,7 @@ static long close_between(long first, long last, unsigned flags) SIGNAL_SAFE {
 }
 
 bool cs_descriptors_separate(void) SIGNAL_SAFE {
-  // The range of descriptors to close is empty, so the call only copies the descriptor table.
+  // The range of descriptors to close contains no number, so the call only copies the descriptor table.
   if (close_between(UINT32_MAX, UINT32_MAX, CLOSE_RANGE_UNSHARE) == 0) return true;
   return cs_system_call(SYS_unshare, CLONE_FILES, 0, 0, 0, 0, 0) == 0;
 }

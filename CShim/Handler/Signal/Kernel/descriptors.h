@@ -1,4 +1,5 @@
-// Moves descriptors to numbers that the program does not use, and separates descriptor tables from the program's table.
+// Moves descriptors to numbers that programs usually do not use, and separates the descriptor table of a thread from
+// the program's table.
 #ifndef CS_DESCRIPTORS_H
 #define CS_DESCRIPTORS_H
 
@@ -7,11 +8,11 @@
 
 #include "cs_signal_safe.h"
 
-// Gives the calling thread a copy of the descriptor table. After that, other threads cannot change this thread's
-// descriptors. Returns false if the kernel is older than Linux 5.9 and a seccomp filter also forbids unshare(2). The
-// thread then still shares the program's table.
-// Precondition: after this call, the thread runs no code of the program, except code that ends the process. If the
-// process continues after all, the thread closes the descriptors of its copy.
+// Gives the calling thread its own copy of the process's descriptor table. After that, other threads cannot change this
+// thread's descriptors. Returns false if the kernel is older than Linux 5.9 (which added close_range) and a seccomp
+// filter also forbids unshare(2). The thread then still shares the program's table. Precondition: after this call, the
+// thread runs no code of the program, except code that ends the process. If the process continues after all, the thread
+// closes the descriptors of its own table.
 bool cs_descriptors_separate(void) SIGNAL_SAFE;
 
 // Like cs_descriptors_separate(), but the new table contains only the descriptors in `kept`. Negative numbers in `kept`

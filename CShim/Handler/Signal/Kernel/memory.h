@@ -10,14 +10,15 @@
 
 #define CS_PAGE_BYTES UINT64_C(4096)
 
-// Memory that is known to be readable: the range of the crashing thread's stack, and the page that was probed last.
+// Memory that is known to be readable: the recorded range of the crashing thread's stack, and the page that was probed
+// last.
 typedef struct cs_memory {
   uint64_t low;
   uint64_t high;
-  uint64_t probed_page; // the address of the page + 1; 0: none
+  uint64_t probed_page; // 1 + the address of the page that was probed last; 0: no page
 } cs_memory;
 
-// Returns whether the eight bytes at `address` are readable. The system call changes nothing.
+// Returns whether the eight bytes at `address` are readable. The system call that this function makes changes nothing.
 bool cs_memory_is_readable(uint64_t address) SIGNAL_SAFE;
 
 bool cs_memory_read_word(cs_memory *memory, uint64_t address, uint64_t *ret_word) SIGNAL_SAFE;

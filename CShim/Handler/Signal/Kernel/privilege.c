@@ -9,16 +9,16 @@
 
 bool cs_privilege_is_users(void) SIGNAL_SAFE {
   const long answer = cs_system_call(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0, 0);
-  // If a seccomp filter forbids the call, the last result is used.
+  // If a seccomp filter forbids the call, this function returns the result of the last successful call.
   if (answer < 0) return __atomic_load_n(&cs_process.is_restricted, __ATOMIC_RELAXED) == 0;
   return answer == 1;
 }
 
-// Concurrency: threads that crash at the same time read and write the same value.
+// Concurrency: threads that crash at the same time store the same value, so the order of their stores does not matter.
 void cs_privilege_note(void) SIGNAL_SAFE {
   const uint32_t is_restricted = cs_privilege_is_users() ? 0 : 1;
   cs_ring_header *header = &cs_process.ring->header;
-  // relaxed: no other data depends on these fields, as in cs_memory_mode().
+  // relaxed: no other data depends on these fields.
   __atomic_store_n(&cs_process.is_restricted, is_restricted, __ATOMIC_RELAXED);
   __atomic_store_n(&header->is_restricted, is_restricted, __ATOMIC_RELAXED);
   cs_memory_mode_show();

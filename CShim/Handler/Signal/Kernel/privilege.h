@@ -1,6 +1,7 @@
-// Determines whether this process may contain data that its user must not read. This is so if the process was started
-// with set-user-ID or file capabilities, has changed its user, or has disabled core dumps. The kernel would not write a
-// core dump of such a process for its user, so the shield does not give the process's memory to that user either.
+// Determines whether this process may contain data that its user must not read. The process may contain such data in
+// three cases: it was started with set-user-ID or file capabilities, has changed its user, or has disabled core dumps.
+// The kernel would not write a core dump of such a process for its user. The shield follows this rule and does not give
+// the process's memory to that user.
 #ifndef CS_PRIVILEGE_H
 #define CS_PRIVILEGE_H
 
@@ -12,17 +13,19 @@
 // Returns whether the kernel would now write a core dump of this process for its user (PR_GET_DUMPABLE).
 bool cs_privilege_is_users(void) SIGNAL_SAFE;
 
-// Queries the kernel and stores the result in the ring. For a restricted process, records contain no memory, and the
-// report belongs to root. The function is called at the start, at each hello and at each crash, because a process can
-// change its state at any time.
+// Queries the kernel, and stores the result in the ring and in cs_process.is_restricted. If the process is restricted
+// (the kernel would refuse the core dump), records contain no memory, and the report belongs to root. The function is
+// called at the start, at each hello and at each crash. The reason is that the process can change its user or disable
+// core dumps at any time.
 void cs_privilege_note(void) SIGNAL_SAFE;
 
-// Returns whether the user may receive this process's ring, image files and spool file. This is so for root, the user
-// of the system's crashd, and the user who started this process. The user who started this process is trusted only if
-// the kernel would write a core dump for that user.
+// Returns whether the user may receive this process's ring, image files and spool file. The result is true for root,
+// for the user of the system's crashd, and for the user who started this process. For the user who started this
+// process, the result is true only if the kernel would write a core dump for that user.
 bool cs_user_is_trusted(uint32_t uid) SIGNAL_SAFE;
 
-// Like cs_user_is_trusted(), for the user at the other end of a socket. The kernel determines that user.
+// Like cs_user_is_trusted(), but for the user at the other end of a socket. The kernel provides the identity of that
+// user (SO_PEERCRED).
 bool cs_peer_is_trusted(int socket) SIGNAL_SAFE;
 
 #endif

@@ -1,4 +1,5 @@
-// Copies memory without sanitizer checks, because the handler also reads stacks and other memory that is not allocated.
+// Copies memory without sanitizer checks. The handler reads stacks and other memory that a sanitizer would report as
+// invalid.
 #ifndef CS_RAW_COPY_X86_64_H
 #define CS_RAW_COPY_X86_64_H
 #if defined(__x86_64__)

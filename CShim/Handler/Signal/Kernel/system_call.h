@@ -1,6 +1,6 @@
-// The system calls that the handler makes. They do not use libc, so they involve no errno, no thread-locals, no
-// cancellation points, and no function that a program has interposed. On failure, each returns -errno, as the kernel
-// does.
+// The system calls that the handler makes. These functions do not use libc. They therefore involve no errno, no
+// thread-locals, no cancellation points, and no function that a program has interposed. On failure, each function
+// returns -errno, as the kernel does.
 #ifndef CS_SYSTEM_CALL_H
 #define CS_SYSTEM_CALL_H
 
@@ -26,8 +26,8 @@
 // The size of the kernel's sigset_t, which is smaller than glibc's.
 #define CS_KERNEL_SIGNAL_SET_BYTES 8
 
-// The structure that rt_sigaction uses. glibc's struct sigaction has another order of fields and does not contain the
-// restorer.
+// The structure that the system call rt_sigaction uses. glibc's struct sigaction has another order of fields and does
+// not contain the restorer.
 typedef struct cs_kernel_action {
   void (*handler)(int);
   unsigned long flags;
@@ -56,7 +56,7 @@ static inline long cs_sigmask(int how, const uint64_t *set) SIGNAL_SAFE {
   return cs_system_call(SYS_rt_sigprocmask, how, (long)set, 0, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0);
 }
 
-// Queues `information` unchanged, because the kernel accepts any si_code in a signal that a process sends to itself.
+// Queues `information` unchanged. The kernel accepts any si_code if a process sends the signal to itself.
 static inline long cs_queue_signal(int pid, int tid, int signal, const siginfo_t *information) SIGNAL_SAFE {
   return cs_system_call(SYS_rt_tgsigqueueinfo, pid, tid, signal, (long)information, 0, 0);
 }
@@ -110,7 +110,7 @@ static inline long cs_ftruncate(int descriptor, uint64_t size) SIGNAL_SAFE {
   return cs_system_call(SYS_ftruncate, descriptor, (long)size, 0, 0, 0, 0);
 }
 
-// Returns whether RLIMIT_FSIZE forbids a file of `size` bytes. Writing such a file would cause SIGXFSZ.
+// Returns whether RLIMIT_FSIZE forbids a file of `size` bytes. A write that exceeds this limit would cause SIGXFSZ.
 static inline bool cs_file_size_is_limited(uint64_t size) SIGNAL_SAFE {
   struct rlimit limit = {0};
   const long result = cs_system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0);

@@ -5,8 +5,8 @@
 
 #include "cs_signal_safe.h"
 
-// All arguments are `long`. With an int, the upper half of the register would be undefined, and some calls read the
-// upper half.
+// All arguments are `long`. If an argument were an int, the upper half of its register would be undefined, and some
+// system calls read the upper half.
 static inline long cs_system_call(long number, long a, long b, long c, long d, long e, long f) SIGNAL_SAFE {
   long result;
   register long r10 __asm__("r10") = d;

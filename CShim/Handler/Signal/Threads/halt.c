@@ -1,5 +1,5 @@
-// Halts the other threads, which the sweep's signal (SIGPROF) reaches. A thread that stays sleeps in the handler of
-// this signal.
+// Halts the other threads when a crash ends the process: sends SIGPROF, the signal of the thread sweep (sweep.h), to
+// them. A thread that stays (in the table below) sleeps in its SIGPROF handler until the process ends.
 //
 // clang-format off
 // | situation                                              | what the thread does                                    |
@@ -12,8 +12,8 @@
 // | It crashes before it stays.                            | It has its own crash (handler.c).                       |
 // | It blocks SIGPROF, or waits for SIGPROF by sigwait().  | It gets no signal, or SIGPROF stays pending (reach.c).  |
 // |                                                        | It continues, and none of its calls is interrupted.     |
-// | It begins to do so after that check.                   | If the program uses SIGPROF itself, the signal may end  |
-// |                                                        | it.                                                     |
+// | It begins to block SIGPROF, or to wait for it, after   | If the program uses SIGPROF itself, the signal may end  |
+// | the halt has checked the thread.                       | the process.                                            |
 // | It waits for a vfork child.                            | It continues, and the signal stays pending.             |
 // | It calls exit() or exec() before it stays.             | The call takes effect, as it may without the shield.    |
 // | It forks before it stays.                              | The child has the program's action for SIGPROF, and     |
@@ -22,19 +22,19 @@
 // | Two threads crash.                                     | It stays if one of the two signals certainly ends the   |
 // |                                                        | process. A thread that an earlier sweep released gets   |
 // |                                                        | SIGPROF again.                                          |
-// | The handler crashes.                                   | It gets SIGPROF before the process ends.                |
+// | The crash handler crashes.                             | It gets SIGPROF before the process ends.                |
 // | A handler of the program receives the crash, or the    | It answers and continues. If SIGPROF made a call fail   |
 // | kernel does not end the process (abort() in the first  | with EINTR, the call returns only after that handler    |
 // | process of a pid namespace).                           | has ended, a signal of the program has arrived, or      |
-// |                                                        | HOLD_NAPS have passed. Otherwise, the program might     |
+// |                                                        | 100 ms have passed. Otherwise, the program might        |
 // |                                                        | exit with its own status before the handler ends the    |
 // |                                                        | process.                                                |
-// | The process survives although it should end, because a | It continues after SURVIVED_NAPS.                       |
+// | The process survives although it should end, because a | It continues after one second (SURVIVED_NAPS).          |
 // | debugger discarded the signal.                         |                                                         |
 // clang-format on
 //
-// While a thread stays, it blocks all signals except crash signals and glibc's own signals. It accepts glibc's signals
-// so that setuid() on another thread gets this thread's answer.
+// While a thread stays in the SIGPROF handler, it blocks all signals except crash signals and glibc's own signals. The
+// thread accepts glibc's signals, because setuid() on another thread waits for an answer from each thread.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -55,34 +55,34 @@
 #include "sweep_turn.h"
 #include "task_list.h"
 
-// cs_halt_all() sends SIGPROF in rounds. Threads that were running may continue until no thread has crashed for
-// OTHERS_NS, or until ROUNDS rounds have passed.
+// cs_halt_all() sends SIGPROF in rounds of at most 1 ms (STEPS × STEP_NS). Threads that were running may continue until
+// no thread has crashed for OTHERS_NS (3 ms), or until ROUNDS rounds have passed.
 #define OTHERS_NS UINT64_C(3000000)
 #define ROUNDS    100
 #define STEPS     5
 #define STEP_NS   200000
 
-// A thread that stays checks whether the process has survived the signal. The process has survived if no thread was in
-// the handler for 20 × 50 ms. The thread stays for at most 2400 × 50 ms, which is twice the longest deadline of the
-// watchdog.
+// A thread that stays checks every 50 ms whether the process has survived the signal. The process has survived if no
+// thread was in the crash handler in 20 checks in a row (1 s). A thread stays at most 2400 × 50 ms (two minutes), which
+// is twice the longest deadline of the watchdog.
 #define STAY_NAP_NS   50000000
 #define STAY_NAPS     2400
 #define SURVIVED_NAPS 20
 
-// A system call that the sweep interrupted returns at the latest 50 × 2 ms after the handler has ended. After the first
-// 5 of these steps, the thread checks whether the handler has ended. The thread does not check before the fifth step,
-// because the crashing thread may crash again after a short time. An example is abort() in the first process of a pid
-// namespace.
+// SIGPROF may make a system call of a thread fail with EINTR. The thread holds back the return of this call, at most 50
+// × 2 ms after all threads have left the crash handler. After the first 5 of these 50 steps, the thread checks whether
+// the program's handler of the crash has ended. The thread does not check earlier, because the crashing thread may
+// crash again after a short time. For example, abort() in the first process of a pid namespace crashes again.
 #define HOLD_NAP_NS 2000000
 #define HOLD_NAPS   50
 #define HOLD_QUIET  5
 #define HOLD_LIMIT  60000
 
-static uint32_t has_begun; // atomic, a futex
-static uint32_t is_last;   // atomic: threads that were running must stay too
-static uint32_t staying;   // atomic: the number of threads that stay
-static uint32_t over;      // atomic, a futex: how many times a held thread found that the program's handler has ended
-static uint32_t checking;  // atomic: 1 while a held thread checks whether the handler has ended
+static uint32_t has_begun; // atomic, a futex: 1 while a halt is in progress
+static uint32_t is_last;   // atomic: whether threads that were running must stay too
+static uint32_t staying;   // atomic: the number of threads that stay in the SIGPROF handler
+static uint32_t over;      // atomic, a futex: how often hold() found that the program's handler has ended
+static uint32_t checking;  // atomic: 1 while a thread in hold() checks whether the handler has ended
 static cs_task_list list;  // only the thread that halts the others uses it
 
 static void sleep_while(const uint32_t *word, uint32_t value, long at_most_ns) SIGNAL_SAFE {
@@ -99,7 +99,8 @@ bool cs_halt_has_begun(void) SIGNAL_SAFE {
 }
 
 bool cs_halt_begin(void) SIGNAL_SAFE {
-  // Sequentially consistent with a sweep, which reads `has_begun` before it restores the program's SIGPROF action.
+  // Sequentially consistent with a sweep, which reads `has_begun` before it restores the program's SIGPROF action. One
+  // of the two threads therefore detects the other.
   return __atomic_exchange_n(&has_begun, 1, __ATOMIC_SEQ_CST) == 0;
 }
 
@@ -134,7 +135,7 @@ static void stay(void) SIGNAL_SAFE {
   __atomic_fetch_sub(&staying, 1, __ATOMIC_RELAXED);
 }
 
-// Only one held thread at a time reads the state of threads from /proc.
+// Only one thread in hold() at a time reads the states of threads from /proc.
 static bool is_handler_over(void) SIGNAL_SAFE {
   if (__atomic_exchange_n(&checking, 1, __ATOMIC_ACQUIRE) != 0) return false;
   const bool is_over = cs_sweep_is_survived();
@@ -153,8 +154,8 @@ static bool is_ignored(int signal) SIGNAL_SAFE {
   return action.handler == SIG_DFL && is_harmless;
 }
 
-// Returns whether a pending signal would have interrupted the thread's system call. Ignores SIGPROF, because the sweep
-// may have sent it.
+// Returns whether a signal that is pending now would have interrupted the thread's system call. Ignores SIGPROF,
+// because the sweep may have sent this signal.
 static bool has_signal(uint64_t blocked) SIGNAL_SAFE {
   uint64_t pending = 0;
   cs_system_call(SYS_rt_sigpending, (long)&pending, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0, 0, 0);
@@ -167,9 +168,10 @@ static bool has_signal(uint64_t blocked) SIGNAL_SAFE {
   return false;
 }
 
-// Delays the return of an interrupted system call. The thread runs on our alternate stack, so signals stay blocked
-// during the delay. The handler of a pending signal then runs after the return, on the stack that the program has
-// chosen for it. Returns true if another crash ends the process during the delay.
+// Delays the return of a system call that SIGPROF has interrupted. The thread runs on our alternate stack. Signals stay
+// blocked during the delay, so that no handler of the program runs on this stack. The handler of a pending signal runs
+// after the return, on the stack that the program has chosen for it. Returns true if another crash ends the process
+// during the delay.
 static bool hold(const ucontext_t *context) SIGNAL_SAFE {
   const uint32_t before = __atomic_load_n(&over, __ATOMIC_RELAXED);
   uint64_t own = 0;
@@ -205,8 +207,8 @@ void cs_halt_exempt(ucontext_t *context) SIGNAL_SAFE {
   memcpy(&context->uc_sigmask, &mask, sizeof mask);
 }
 
-// Returns whether the thread stays or will stay. It will stay if this function has sent it SIGPROF, or if it is still
-// in the handler of an earlier SIGPROF.
+// Returns whether the thread stays in the SIGPROF handler, or will stay there. The thread will stay if this function
+// has sent it SIGPROF, or if it is still in the handler of an earlier SIGPROF.
 static bool signal_one(int tid) SIGNAL_SAFE {
   if (cs_reach_has_mark(tid, CS_REACH_STAYS)) return true;
   if (cs_reach_has_mark(tid, CS_REACH_PENDS)) return false;
@@ -215,8 +217,8 @@ static bool signal_one(int tid) SIGNAL_SAFE {
   return cs_system_call(SYS_tgkill, cs_process.pid, tid, SIGPROF, 0, 0, 0) == 0;
 }
 
-// Sends SIGPROF to the threads that have not crashed, and stores the number of threads that will stay. Returns false if
-// the list of threads cannot be read.
+// Sends SIGPROF to the threads that have not crashed. Stores the number of threads that stay or will stay in the
+// SIGPROF handler. Returns false if the list of threads cannot be read.
 static bool signal_all(uint32_t *ret_count) SIGNAL_SAFE {
   const int self = cs_gettid();
   bool has_self = false;
@@ -237,7 +239,7 @@ static uint64_t crash_count(void) SIGNAL_SAFE {
   return cs_ring_counter(&header->slot_head) + cs_ring_counter(&header->slot_lost);
 }
 
-// Waits for one round. Returns whether `wanted` threads stay at its end.
+// Waits at most 1 ms until `wanted` threads stay in the SIGPROF handler. Returns whether this is so.
 static bool await(uint32_t wanted) SIGNAL_SAFE {
   for (int step = 0; step < STEPS; step++) {
     if (__atomic_load_n(&staying, __ATOMIC_RELAXED) >= wanted) return true;

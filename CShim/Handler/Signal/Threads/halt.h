@@ -8,22 +8,24 @@
 
 #include "cs_signal_safe.h"
 
-// Begins the halt, because the crash certainly ends the process. After this call, each thread that our SIGPROF reaches
-// stays in the SIGPROF handler. Returns true only for the first call.
+// Begins the halt. The caller's crash certainly ends the process. After this call, each thread that our SIGPROF reaches
+// stays in the SIGPROF handler until the process ends. Returns true only for the first call.
 bool cs_halt_begin(void) SIGNAL_SAFE;
 bool cs_halt_has_begun(void) SIGNAL_SAFE;
 
-// Sends SIGPROF to all threads that have not crashed, until they stay. This takes a few milliseconds at most. A thread
-// that was running first continues for a short processor time, because it may be about to crash for the same reason.
-// Returns false if the threads cannot be listed. Precondition: cs_halt_begin() was called, and no sweep is running.
+// Sends SIGPROF to all threads that have not crashed, until they stay in the SIGPROF handler. The call takes a few
+// milliseconds, and about 100 ms at most. A thread that was running first continues for a short processor time
+// (halt_turn.h), because it may be about to crash for the same reason. Returns false if the threads cannot be listed.
+// Precondition: cs_halt_begin() was called, and no sweep is running.
 bool cs_halt_all(void) SIGNAL_SAFE;
 
-// Called at the end of our SIGPROF handler. `context` is the interrupted context of the thread. Does not return if the
-// crash ends the process.
+// Our SIGPROF handler calls this function at its end. `context` is the interrupted context of the thread. If the crash
+// ends the process, the function does not return.
 void cs_halt_here(const ucontext_t *context) SIGNAL_SAFE;
 
-// Blocks SIGPROF in `context`, for the thread whose crash ends the process and which returns to this context.
-// Otherwise, a SIGPROF of a profiler or of the shield could halt the thread before it re-raises its signal.
+// Blocks SIGPROF in `context`. This is for the thread whose crash ends the process, and which returns to this context
+// to re-raise its signal. Otherwise, a SIGPROF of a profiler or of the shield could halt the thread before it re-raises
+// its signal.
 void cs_halt_exempt(ucontext_t *context) SIGNAL_SAFE;
 
 // In a forked child: clears the state of the parent's halt.

@@ -9,19 +9,19 @@
 #include "reach.h"
 #include "sweep_turn.h"
 
-// The processor time for which a thread that was running may continue. If it is about to crash for the same reason, it
-// needs less time.
+// The processor time for which a thread that was running at the halt may continue. A thread that is about to crash for
+// the same reason needs less time than this.
 #define TURN_NS 200000
 
-// A hash table with the thread ID as the key. It contains the threads that were running. If a thread finds no free
-// entry near its index, it may not continue.
+// A hash table with the thread ID as the key. The table contains the threads that were running when the halt reached
+// them. If a thread finds no free entry near its index, it gets no time to continue.
 #define TURN_LIMIT  1024
 #define TURN_PROBES 16
 
 typedef struct turn {
   int tid;       // atomic
-  int is_over;   // atomic: the thread's processor time is used up, so it stays
-  uint64_t time; // the thread's processor time when it was first allowed to continue; 0: not yet
+  int is_over;   // atomic: whether the thread's processor time is used up, so that it stays in the SIGPROF handler
+  uint64_t time; // the value of the thread's processor clock when it was first allowed to continue; 0: not yet
 } turn;
 
 static turn turns[TURN_LIMIT];
@@ -34,7 +34,7 @@ static turn *turn_of(int tid) SIGNAL_SAFE {
   for (uint32_t probe = 0; probe < TURN_PROBES; probe++) {
     turn *entry = &turns[((uint32_t)tid + probe) % TURN_LIMIT];
     int holder = 0;
-    // relaxed, because only the thread itself uses its entry.
+    // relaxed, because only the thread itself changes its entry.
     if (__atomic_compare_exchange_n(&entry->tid, &holder, tid, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
         holder == tid) {
       return entry;
@@ -57,7 +57,7 @@ bool cs_halt_has_had_turn(int tid) SIGNAL_SAFE {
 }
 
 void cs_halt_remind(void) SIGNAL_SAFE {
-  // If the sweep has already restored the program's SIGPROF action, a SIGPROF would end the process.
+  // If the sweep has already restored the program's SIGPROF action, SIGPROF would end the process.
   if (!cs_sweep_has_signal()) return;
   for (uint32_t index = 0; index < TURN_LIMIT; index++) {
     const int tid = __atomic_load_n(&turns[index].tid, __ATOMIC_RELAXED);

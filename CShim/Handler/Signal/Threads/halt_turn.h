@@ -1,5 +1,5 @@
-// A thread that was running when a crash ends the process may be about to crash for the same reason. It therefore
-// continues until it has used a short processor time.
+// A thread that is running when a crash ends the process may be about to crash for the same reason. Such a thread
+// therefore gets a turn: it continues until it has used 0.2 ms of processor time, and only then halts.
 #ifndef CS_HALT_TURN_H
 #define CS_HALT_TURN_H
 
@@ -7,11 +7,13 @@
 
 #include "cs_signal_safe.h"
 
-// Returns whether the calling thread, which was running, has used this processor time since its first call.
+// Returns whether the calling thread, which was running, has used this processor time since its first call of this
+// function.
 bool cs_halt_has_had_turn(int tid) SIGNAL_SAFE;
 
-// Sends SIGPROF again to the threads that were allowed to continue. Otherwise, they would keep the processors busy
-// during a sweep. Does nothing if our SIGPROF handler is not installed. Precondition: the halt has begun.
+// Sends SIGPROF again to the threads that were allowed to continue, so that they halt when their processor time is used
+// up. Otherwise, these threads would keep the processors busy during a sweep. Does nothing if our SIGPROF handler is
+// not installed. Precondition: the halt has begun.
 void cs_halt_remind(void) SIGNAL_SAFE;
 
 void cs_halt_forget_turns(void) SIGNAL_SAFE;

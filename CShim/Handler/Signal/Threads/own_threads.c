@@ -7,15 +7,15 @@
 #include "../Dispatch/trusted.h"
 #include "../Kernel/system_call.h"
 
-// How long a crash waits for the connection's thread to wake crashd. This thread may itself be waiting for a callback
-// of the program: 200 × 0.1 ms.
+// A crash waits at most 20 ms (200 × 0.1 ms) for the connection's thread to wake crashd. The wait is limited, because
+// this thread may itself be waiting for a callback of the program.
 #define ANSWER_TRIES    200
 #define ANSWER_SLEEP_NS 100000
 
 static int tids[CS_OWN_ROLES];  // atomic
-static uint32_t is_attached;    // atomic: crashd has accepted the process over the thread's connection
+static uint32_t is_attached;    // atomic: whether crashd has accepted the process over the thread's connection
 static uint32_t asked;          // atomic: how many crashes have asked the connection's thread to wake crashd
-static uint32_t answered;       // atomic: the number of the last crash for which that thread woke crashd
+static uint32_t answered;       // atomic: the value of `asked` for which the connection's thread last woke crashd
 static uint32_t is_in_callback; // atomic
 static uint32_t are_dismissed;  // atomic
 
@@ -41,17 +41,18 @@ void cs_own_runs_callback(bool does) SIGNAL_SAFE {
 static bool has_open_signals(void) SIGNAL_SAFE {
   char name[16] = {0};
   if (cs_gettid() == cs_own_tid(CS_OWN_CALLER)) return true;
-  // The quarantine's thread and the thread of Shield.incidents belong to other libraries. They are recognized by their
-  // names.
+  // The quarantine's thread and the thread of Shield.incidents belong to other libraries, so this code does not have
+  // their thread IDs. It recognizes these threads by their names.
   cs_thread_name(name);
   return memcmp(name, CS_OWN_REAPER_NAME, sizeof CS_OWN_REAPER_NAME) == 0 ||
          memcmp(name, CS_OWN_INCIDENTS_NAME, sizeof CS_OWN_INCIDENTS_NAME) == 0;
 }
 
-// A signal whose value is this address was sent by kill(), and a thread of the shield passed it on.
+// A signal with the code SI_QUEUE whose value is this address was originally sent by kill(), and a thread of the shield
+// passed it on.
 static char kill_mark;
 
-// The kernel lets only the first thread of a process send a signal with the code SI_USER. A thread of the shield
+// The kernel lets only the first thread of a process queue a signal with the code SI_USER. A thread of the shield
 // therefore passes the signal on with the code SI_QUEUE.
 static void mark(siginfo_t *information) SIGNAL_SAFE {
   if (information->si_code == SI_USER) information->si_value.sival_ptr = &kill_mark;
@@ -103,7 +104,7 @@ bool cs_own_link_wakes_crashd(void) SIGNAL_SAFE {
   const uint32_t mine = __atomic_add_fetch(&asked, 1, __ATOMIC_SEQ_CST);
   if (cs_system_call(SYS_tgkill, cs_getpid(), tid, CS_OWN_BELL, 0, 0, 0) != 0) return false;
   for (int attempt = 0; attempt < ANSWER_TRIES; attempt++) {
-    // Compares the difference of the counters, because they may wrap around.
+    // Compares the counters by their difference, because they may wrap around.
     if ((int32_t)(__atomic_load_n(&answered, __ATOMIC_SEQ_CST) - mine) >= 0) return true;
     cs_sleep_ns(ANSWER_SLEEP_NS);
   }

@@ -1,4 +1,4 @@
-// The shield's own threads, as the handler and the setup need them.
+// The shield's own threads, as far as the crash handler and the setup need to identify and control them.
 #ifndef CS_OWN_THREADS_H
 #define CS_OWN_THREADS_H
 
@@ -16,12 +16,12 @@ typedef enum cs_own_role {
   CS_OWN_ROLES,
 } cs_own_role;
 
-// Return and set the thread ID of the thread with this role, or 0. Atomic.
+// Return and set the ID of the thread with this role. The ID is 0 if no thread has the role. Atomic.
 int cs_own_tid(cs_own_role role) SIGNAL_SAFE;
 void cs_own_tid_set(cs_own_role role, int tid) SIGNAL_SAFE;
 
-// Returns whether a sweep skips the thread, because it runs no code of the program. While the caller's thread runs a
-// callback, it is not skipped.
+// Returns whether a sweep (the sampling of all threads' stacks at a crash) skips the thread, because it runs no code of
+// the program. While the caller's thread runs a callback, it is not skipped.
 bool cs_own_is_idle(int tid) SIGNAL_SAFE;
 void cs_own_runs_callback(bool does) SIGNAL_SAFE;
 
@@ -31,29 +31,31 @@ void cs_own_runs_callback(bool does) SIGNAL_SAFE;
 // the program.
 #define CS_OWN_INCIDENTS_NAME "crashshield-i"
 
-// Passes a signal that was sent to the process on to a thread of the program, which may be waiting for it. The calling
-// thread of the shield received the signal because it runs code of the program with the signal unblocked. The function
-// blocks the signal in this thread. Returns false for a fault, for a signal that was sent to a single thread, and on a
-// thread of the program. When the passed signal arrives, its code is restored. Reports and the program's handlers
-// therefore read SI_USER if kill() sent it. But a thread that waits for the signal with sigwait() reads SI_QUEUE.
+// Handles a signal that was sent to the process: sends it to the process again, for a thread of the program. A thread
+// of the program may be waiting for the signal. The calling thread of the shield received the signal because it runs
+// code of the program with the signal unblocked. The function blocks the signal in the calling thread. Returns false
+// for a fault, for a signal that was sent to a single thread, and on a thread of the program. When the signal arrives
+// again, its code is restored. Reports and the program's handlers therefore contain SI_USER if kill() sent the signal.
+// A thread that waits for the signal with sigwaitinfo(), however, reads SI_QUEUE.
 bool cs_own_passes_on(int signal, siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
-// For a crash whose descriptor table does not contain the connection: asks the connection's thread to wake crashd.
-// Returns true if that thread has done so.
+// For a crash whose descriptor table does not contain the connection: asks the connection's thread to wake crashd, and
+// waits at most 20 ms. Returns true if the connection's thread has done so.
 bool cs_own_link_wakes_crashd(void) SIGNAL_SAFE;
 // For the connection's thread: cs_own_link_attached() stores whether crashd has the ring through the connection.
-// cs_own_link_is_asked() returns whether a crash waits for this thread. cs_own_link_has_woken() ends the wait of that
-// crash.
+// cs_own_link_is_asked() returns whether a crash waits for this thread to wake crashd. cs_own_link_has_woken() ends the
+// wait of that crash.
 void cs_own_link_attached(bool is_so) SIGNAL_SAFE;
 bool cs_own_link_is_asked(uint32_t *ret_number) SIGNAL_SAFE;
 void cs_own_link_has_woken(uint32_t number) SIGNAL_SAFE;
 
-// The signal that wakes the connection's thread: glibc's cancellation signal. glibc sends it only to single threads,
-// and does not let a program block it, handle it or wait for it. glibc never cancels the connection's thread. The
-// connection's thread blocks the signal and reads it from a signalfd.
+// The signal that wakes the connection's thread is glibc's cancellation signal. glibc sends this signal only to single
+// threads, and does not let a program block it, handle it or wait for it. glibc never cancels the connection's thread.
+// The connection's thread blocks the signal and reads it from a signalfd.
 #define CS_OWN_BELL 32
 
-// cs_own_dismiss() requests that the threads end as soon as they can (Setup/Threads/aside.c).
+// cs_own_dismiss() dismisses the shield's threads: it requests that they end as soon as they can
+// (Setup/Threads/aside.c).
 bool cs_own_are_dismissed(void) SIGNAL_SAFE;
 void cs_own_dismiss(bool is_so) SIGNAL_SAFE;
 

@@ -9,7 +9,8 @@
 #include "../Kernel/system_call.h"
 #include "task_list.h"
 
-// A hash table with the thread ID as the key. It contains the threads that have a mark.
+// A hash table with the thread ID as the key, which stores the marks of a thread (cs_reach_mark). Only threads that
+// have a mark have an entry.
 #define REACH_LIMIT  4096
 #define REACH_PROBES 16
 
@@ -22,15 +23,15 @@ typedef struct reach_entry {
 
 static reach_entry entries[REACH_LIMIT];
 
-// System calls in which most waiting threads of a server are. They do not consume signals, in contrast to a read of a
-// signalfd. If a thread blocks SIGPROF during one of these calls, SIGPROF stays pending. Therefore, the signal mask of
-// these threads need not be read.
+// The system calls in which most waiting threads of a server sleep. These calls do not consume signals, in contrast to
+// a read of a signalfd. If a thread blocks SIGPROF during one of these calls, a SIGPROF for it stays pending. The
+// signal mask of a thread in one of these calls therefore need not be read.
 static bool takes_no_signal(uint64_t call) SIGNAL_SAFE {
   return call == SYS_futex || call == SYS_recvfrom || call == SYS_recvmsg || call == SYS_accept || call == SYS_accept4;
 }
 
-// Returns whether a thread waits for SIGPROF with sigwait(). During this call, the kernel unblocks the signals that the
-// thread waits for. The mask therefore does not show that it waits.
+// Returns whether a thread waits for SIGPROF with sigwait(). During sigwait(), the kernel unblocks the signals that the
+// thread waits for. The thread's signal mask therefore does not show that the thread waits for SIGPROF.
 static bool waits_for_signal(const cs_task_call *call) SIGNAL_SAFE {
   cs_memory memory = {0};
   uint64_t wanted = 0;
@@ -54,7 +55,7 @@ void cs_reach_mark_set(int tid, cs_reach_mark mark) SIGNAL_SAFE {
   for (uint32_t probe = 0; probe < REACH_PROBES; probe++) {
     reach_entry *entry = &entries[((uint32_t)tid + probe) % REACH_LIMIT];
     int holder = 0;
-    // relaxed: if this thread reads a new mark late, the halt only checks the thread once more.
+    // relaxed: if another thread reads a new mark late, the halt only checks this thread once more.
     if (!__atomic_compare_exchange_n(&entry->tid, &holder, tid, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
         holder != tid) {
       continue;

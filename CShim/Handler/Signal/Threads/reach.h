@@ -1,6 +1,6 @@
-// Selects the threads to which SIGPROF may be sent, because they would run its handler. Other threads would consume the
-// signal: those that read it from a signalfd, and those that wait in sigwait(). If a server consumes a signal in this
-// way, it may exit with its own status.
+// Selects the threads to which SIGPROF may be sent, because they would run our handler for it. Some other threads would
+// consume the signal without running the handler: those that read it from a signalfd, and those that wait for it in
+// sigwait(). A server that consumes SIGPROF in this way may exit with its own status before the crash ends it.
 #ifndef CS_REACH_H
 #define CS_REACH_H
 
@@ -16,8 +16,8 @@ typedef enum cs_reach {
   CS_REACH_CLOSED, // the thread waits, and would consume SIGPROF or keep it pending
 } cs_reach;
 
-// Returns the current state of the thread. The state may change after this call. If the thread begins to block SIGPROF,
-// or to wait for it, before the caller sends the signal, the thread still gets the signal.
+// Returns the current state of the thread. The state may have changed when the caller sends the signal. For example,
+// the thread may begin to block SIGPROF or to wait for it. It then still gets the signal.
 cs_reach cs_reach_of(int tid) SIGNAL_SAFE;
 
 // The marks of a thread since the halt began.
@@ -27,8 +27,8 @@ typedef enum cs_reach_mark {
   CS_REACH_PENDS = 4, // SIGPROF is pending for the thread
 } cs_reach_mark;
 
-// Concurrency: any number of threads may call these functions. If more than REACH_LIMIT threads have marks, further
-// marks are dropped.
+// Concurrency: any number of threads may call these functions at the same time. If more than REACH_LIMIT threads have
+// marks, further marks are dropped.
 void cs_reach_mark_set(int tid, cs_reach_mark mark) SIGNAL_SAFE;
 bool cs_reach_has_mark(int tid, cs_reach_mark mark) SIGNAL_SAFE;
 void cs_reach_forget(void) SIGNAL_SAFE;

@@ -19,23 +19,23 @@
 #define NS_PER_MS   UINT64_C(1000000)
 #define SLEEP_NS    100000
 #define SLEEP_TRIES 10000
-// The time after the last signal within which most threads answer the sweep.
+// Most threads answer the sweep within this time after the last signal was sent.
 #define SOON_NS (5 * NS_PER_MS)
-// Additional time after the sweep's deadline. During this time, threads finish writing their answers, and the sweeping
-// thread reads the kernel's data about threads that do not answer.
+// The additional time of the sweeping thread after the sweep's deadline. During this time, threads finish writing their
+// answers, and the sweeping thread reads the kernel's data about threads that do not answer.
 #define GRACE_NS  (5 * NS_PER_MS)
 #define STATUS_NS (20 * NS_PER_MS)
 
 static cs_task_list task_list;
 static uint32_t under_way;                   // atomic
-static bool is_unsent[CS_RING_THREAD_LIMIT]; // the thread of this slot blocked SIGPROF, so the signal was not sent
+static bool is_unsent[CS_RING_THREAD_LIMIT]; // whether the thread of this slot blocked SIGPROF and got no signal
 
 static uint64_t now_ns(void) SIGNAL_SAFE {
   return cs_clock_ns(CLOCK_MONOTONIC);
 }
 
-// Returns the first slot from `index` on that can be used. A thread that was signaled for an earlier crash may still be
-// writing its slot. Such a slot is skipped.
+// Returns the index of the first usable slot, starting at `index`. A thread that received a signal for an earlier crash
+// may still be writing its slot. This function skips the slots that are being written.
 static uint32_t next_place(uint32_t index) SIGNAL_SAFE {
   const cs_ring_thread *threads = cs_process.ring->threads;
   while (index < CS_RING_THREAD_LIMIT &&
@@ -44,7 +44,7 @@ static uint32_t next_place(uint32_t index) SIGNAL_SAFE {
   return index;
 }
 
-// Returns false if the thread has ended.
+// Returns false if the thread has ended, so that no signal can be sent.
 static bool signal_place(int tid, uint32_t index) SIGNAL_SAFE {
   siginfo_t information = {.si_signo = SIGPROF, .si_code = SI_QUEUE};
   information.si_pid = cs_process.pid;
@@ -52,14 +52,14 @@ static bool signal_place(int tid, uint32_t index) SIGNAL_SAFE {
   is_unsent[index] = false;
   cs_reach_mark_set(tid, CS_REACH_SENT);
   long result = cs_queue_signal(cs_process.pid, tid, SIGPROF, &information);
-  // If queueing the signal fails, for example because the signal queue is full or a seccomp filter refuses the call,
-  // sends the signal without the slot's index.
+  // Queueing the signal may fail, for example because the signal queue is full or a seccomp filter refuses the call. In
+  // this case, sends the signal without the slot's index.
   if (result != 0 && result != -ESRCH) result = cs_system_call(SYS_tgkill, cs_process.pid, tid, SIGPROF, 0, 0, 0);
   return result == 0;
 }
 
-// Returns whether the thread ID belongs to this process. If /proc belongs to another pid namespace, its thread IDs
-// belong to other processes.
+// Returns whether the thread ID belongs to this process. If /proc belongs to another pid namespace, the thread IDs in
+// it belong to other processes.
 static bool is_thread_of_ours(int tid) SIGNAL_SAFE {
   return cs_system_call(SYS_tgkill, cs_process.pid, tid, 0, 0, 0, 0) != -ESRCH;
 }
@@ -82,11 +82,11 @@ static void answer_for_closed(cs_ring_thread *thread) SIGNAL_SAFE {
   answer_for(thread, CS_RING_ANSWER_BLOCKED, &status);
 }
 
-// Returns false if the thread has ended.
+// Assigns the slot to the thread and sends the signal. Returns false if the thread has ended.
 static bool ask(int tid, uint32_t index) SIGNAL_SAFE {
   cs_ring_thread *thread = &cs_process.ring->threads[index];
   uint64_t asked = cs_sweep_state(CS_RING_STATE_ASKED);
-  // The slot may contain data of an earlier crash.
+  // The slot may contain the answer of a thread to an earlier sweep.
   if (thread->record.tid != 0) memset(&thread->record, 0, sizeof thread->record);
   thread->record.tid = tid;
   __atomic_store_n(&thread->state, asked, __ATOMIC_RELEASE);
@@ -106,16 +106,15 @@ static bool ask(int tid, uint32_t index) SIGNAL_SAFE {
   return false;
 }
 
-// Returns false if the list of threads cannot be read. Also returns false if the list does not contain the calling
-// thread, because the list then belongs to another pid namespace.
+// Asks all other threads for their stacks. Returns false if the list of threads cannot be read. Also returns false if
+// the list does not contain the calling thread. The list then belongs to another pid namespace.
 static bool ask_all(uint64_t deadline_ns) SIGNAL_SAFE {
   cs_ring_header *header = &cs_process.ring->header;
   const int self = cs_gettid();
   bool has_self = false;
   uint32_t asked = next_place(0);
   uint32_t total = 0;
-  // The thread count in the ring is written even if no thread gets a signal, because the program may have overwritten
-  // it.
+  // The ring's `thread_count` is written even if no thread gets a signal, because the program may have overwritten it.
   __atomic_store_n(&header->thread_count, 0, __ATOMIC_RELEASE);
   cs_task_list_open(&task_list);
   for (int tid = cs_task_list_next(&task_list); tid != 0; tid = cs_task_list_next(&task_list)) {
@@ -134,7 +133,7 @@ static bool ask_all(uint64_t deadline_ns) SIGNAL_SAFE {
   return has_self;
 }
 
-// Returns the index of the first thread, from `from` on, that has not answered.
+// Returns the index of the first thread, from `from` on, whose answer this thread waits for.
 static uint32_t count_of_answers(uint32_t from, uint64_t waited_for) SIGNAL_SAFE {
   const uint32_t count = cs_thread_count(cs_process.ring);
   while (from < count) {
@@ -146,8 +145,8 @@ static uint32_t count_of_answers(uint32_t from, uint64_t waited_for) SIGNAL_SAFE
   return from;
 }
 
-// Waits until every thread has answered. If `waited_for` is CS_RING_STATE_WRITING, waits only for threads that have
-// begun to write their answers.
+// Waits until every signaled thread has answered, but not beyond `deadline_ns`. If `waited_for` is
+// CS_RING_STATE_WRITING, waits only for threads that have begun to write their answers.
 static void wait_for(uint64_t waited_for, uint64_t deadline_ns) SIGNAL_SAFE {
   const uint32_t count = cs_thread_count(cs_process.ring);
   uint32_t done = 0;
@@ -159,7 +158,7 @@ static void wait_for(uint64_t waited_for, uint64_t deadline_ns) SIGNAL_SAFE {
   }
 }
 
-// Sends SIGPROF to the threads that did not get it because they blocked it.
+// Sends SIGPROF to the threads that did not get it before, because they blocked it.
 static void ask_again(void) SIGNAL_SAFE {
   const uint32_t count = cs_thread_count(cs_process.ring);
   for (uint32_t index = 0; index < count; index++) {
@@ -182,7 +181,7 @@ static void note_silent(bool only_blocked, uint64_t deadline_ns) SIGNAL_SAFE {
     if (cs_ring_thread_state_acquire(thread) != cs_sweep_state(CS_RING_STATE_ASKED)) continue;
     cs_task_status status = {0};
     if (now_ns() < deadline_ns) cs_task_status_read(thread->record.tid, &status);
-    // A thread inside our handler also blocks the signal, but the signal is not pending for it.
+    // A thread inside our handler also blocks SIGPROF, but no SIGPROF is pending for it.
     const uint64_t waiting = status.blocked_signals & status.pending_signals;
     const bool is_blocked = (waiting & UINT64_C(1) << (SIGPROF - 1)) != 0;
     if (only_blocked && !is_blocked) continue;
@@ -208,25 +207,25 @@ static bool sweep(void) SIGNAL_SAFE {
   const uint64_t soon_ns = now_ns() + SOON_NS;
   wait_for(CS_RING_STATE_ASKED, soon_ns < deadline_ns ? soon_ns : deadline_ns);
   ask_again();
-  // Threads that keep SIGPROF blocked cannot answer. They are recorded now, because the sweep need not wait for them.
+  // Threads that keep SIGPROF blocked cannot answer. They are recorded now, so that the sweep does not wait for them.
   note_silent(true, deadline_ns);
   wait_for(CS_RING_STATE_ASKED, deadline_ns);
-  // If the crash ends the process, our SIGPROF handler stays installed, because a thread that receives the signal late
-  // must stay, too.
+  // If the crash ends the process, our SIGPROF handler stays installed. A thread that receives SIGPROF late must then
+  // stay in this handler, too (halt.c).
   if (!cs_halt_has_begun()) cs_sweep_give_signal_back();
   wait_for(CS_RING_STATE_WRITING, now_ns() + GRACE_NS);
   note_silent(false, now_ns() + STATUS_NS);
 
   header->sweep_ns = now_ns() - start_ns;
-  // release: a reader that reads the end of the sweep also reads all earlier writes.
+  // release: a reader that reads this value of `sweep` also reads all earlier writes of the sweep.
   __atomic_store_n(&header->sweep, is_whole ? CS_RING_SWEEP_DONE : CS_RING_SWEEP_BLIND, __ATOMIC_RELEASE);
   if (!is_whole) cs_sweep_note_running();
   return true;
 }
 
 bool cs_sweep(void) SIGNAL_SAFE {
-  // Sequentially consistent: if another thread begins to halt the threads, that thread reads this store, or this thread
-  // reads that the halt has begun.
+  // Sequentially consistent with cs_halt_begin(). If another thread begins a halt now, either that thread reads this
+  // store, or this thread reads that the halt has begun.
   __atomic_store_n(&under_way, 1, __ATOMIC_SEQ_CST);
   const bool is_done = sweep();
   __atomic_store_n(&under_way, 0, __ATOMIC_SEQ_CST);

@@ -1,4 +1,4 @@
-// The part of a sweep that runs on each thread that did not crash.
+// The part of a sweep that runs on each thread that did not crash: it writes the thread's own stack to the ring.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -12,18 +12,19 @@
 #include "halt.h"
 #include "sweep_turn.h"
 
-// The maximum numbers of innermost and outermost frames that an answer contains. The rest of the frame array is for
-// async callers.
+// The maximum numbers of innermost and of outermost frames that one thread's answer contains. The rest of the frame
+// array is for async callers.
 #define HEAD_LIMIT 96
 #define TAIL_LIMIT 24
-// The maximum number of frames of an unwind. Unwinding this many frames takes half a millisecond.
+// The maximum number of frames that the unwind of one answer visits. Unwinding this many frames takes half a
+// millisecond.
 #define STEP_LIMIT 4096
 
-static uint32_t running; // atomic: the number of threads that were running and not waiting
+static uint32_t running; // atomic: the number of threads that were running when the sweep's signal reached them
 
-// The working memory for the unwind of each signaled thread. Unused pages need no memory.
+// The working memory for the unwinds, one element for each signaled thread. Unused pages need no memory.
 static cs_cfi_scratch scratches[CS_RING_THREAD_LIMIT];
-static int answering_tid[CS_RING_THREAD_LIMIT]; // the thread ID of the thread that is answering; 0: none
+static int answering_tid[CS_RING_THREAD_LIMIT]; // the ID of the thread that is answering in each slot; 0: none
 
 void cs_sweep_note_running(void) SIGNAL_SAFE {
   __atomic_fetch_add(&running, 1, __ATOMIC_RELAXED);
@@ -42,8 +43,9 @@ bool cs_sweep_found_running(void) SIGNAL_SAFE {
   return __atomic_load_n(&running, __ATOMIC_RELAXED) != 0;
 }
 
-// Returns the slot of a signaled thread. The signal's value contains the slot's index as a hint. If a SIGPROF of a
-// profiler was already pending, the kernel may deliver only the profiler's signal, which contains no hint.
+// Returns the slot of the ring that the sweep has assigned to this thread. The signal's value contains the slot's index
+// as a hint. If a SIGPROF of a profiler was already pending, the kernel may deliver only that signal, which contains no
+// hint.
 static cs_ring_thread *place_of(int tid, const siginfo_t *information) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   const uint32_t count = cs_thread_count(ring);
@@ -76,14 +78,14 @@ static void answer(const siginfo_t *information, const ucontext_t *context) SIGN
                                 .head = &record->frame_head,
                                 .stop = &record->unwind_stop};
   cs_registers_from_context(context, &record->registers);
-  // The thread did not fault, so the kernel's fault data belongs to an earlier fault.
+  // The thread did not fault, so the fault data in the kernel's context belongs to an earlier fault.
   record->registers.error_code = record->registers.trap_number = record->registers.fault_address = 0;
   cs_thread_name((char *)record->name);
   if (cs_task_read(&cs_process.task_layout, &record->task_id, &record->task_priority, record->task_name,
                    &record->task_name_bytes)) {
     record->flags = CS_RING_RECORD_TASK;
   }
-  // The working memory may contain data of an earlier sweep that belongs to images that are not loaded any more.
+  // The working memory may contain data of an earlier sweep, from images that are not loaded any more.
   scratches[index].memory = (cs_memory){0};
   scratches[index].row_pc = 0;
   cs_unwind(&scratches[index], &record->registers, &frames);
@@ -92,8 +94,8 @@ static void answer(const siginfo_t *information, const ucontext_t *context) SIGN
   record->answer = CS_RING_ANSWER_WHOLE;
   cs_sweep_commit(thread);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  // After the commit, the slot may already belong to another thread. The exchange therefore clears the thread ID only
-  // if it is still this thread's.
+  // After the commit, another sweep may already have assigned the slot to another thread. The exchange therefore clears
+  // the thread ID only if it is still this thread's.
   int self = tid;
   __atomic_compare_exchange_n(&answering_tid[index], &self, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
@@ -107,7 +109,7 @@ void cs_sweep_answer(int signal, siginfo_t *information, void *context) SIGNAL_S
 
 bool cs_sweep_is_answering(int tid) SIGNAL_SAFE {
   for (uint32_t index = 0; cs_sweep_has_begun() && index < CS_RING_THREAD_LIMIT; index++) {
-    // relaxed: a thread only searches for its own thread ID, which it stored itself.
+    // relaxed: a thread only searches for its own thread ID, which the thread itself stored.
     if (__atomic_load_n(&answering_tid[index], __ATOMIC_RELAXED) == tid) return true;
   }
   return false;

@@ -1,4 +1,4 @@
-// The answer of a thread that did not crash. Each thread writes its answer to its own slot of the ring.
+// The answer to a sweep of a thread that did not crash. Each thread writes its answer to its own slot of the ring.
 #ifndef CS_SWEEP_ANSWER_H
 #define CS_SWEEP_ANSWER_H
 
@@ -12,28 +12,29 @@
 void cs_sweep_answer(int signal, siginfo_t *information, void *context) SIGNAL_SAFE;
 
 // Returns whether the thread is writing its answer. If the thread faults while it writes its answer, the fault is in
-// the shield.
+// the shield's code.
 bool cs_sweep_is_answering(int tid) SIGNAL_SAFE;
 
-// Counts a thread that was running and not waiting.
+// Counts a thread that was running when the sweep's signal reached it.
 void cs_sweep_note_running(void) SIGNAL_SAFE;
 void cs_sweep_forget_running(void) SIGNAL_SAFE;
 
 // Returns whether a sweep found a running thread, or may have missed one. A running thread may be about to crash for
-// the same reason.
+// the same reason as the crashing thread.
 bool cs_sweep_found_running(void) SIGNAL_SAFE;
 
-// In a forked child: resets the state.
+// In a forked child: resets the state of this file's functions.
 void cs_sweep_forget_answers(void) SIGNAL_SAFE;
 
-// Returns the value of a slot's state in the sweep of this crash. The value includes the number of the crash. A thread
-// that answers an earlier sweep late can therefore not claim a slot of this sweep.
+// Returns the value that a slot's `state` has in the sweep of the current crash. The value includes the number of the
+// crash. A thread that answers an earlier sweep late has an older number, and can therefore not claim a slot of this
+// sweep.
 static inline uint64_t cs_sweep_state(uint64_t state) SIGNAL_SAFE {
   // acquire: pairs with the release store in cs_sweep_renew().
   return (uint64_t)__atomic_load_n(&cs_process.ring->header.survived, __ATOMIC_ACQUIRE) << 2 | state;
 }
 
-// Determines which thread writes the record: the signaled thread, or the sweeping thread for it.
+// Determines which thread writes a slot's record: the signaled thread, or the sweeping thread in its place.
 static inline bool cs_sweep_begin_to_write(cs_ring_thread *thread, uint64_t asked) SIGNAL_SAFE {
   const uint64_t writing = (asked & ~(uint64_t)CS_RING_STATE_MASK) | CS_RING_STATE_WRITING;
   // acquire: pairs with the release store in ask().

@@ -1,5 +1,5 @@
-// Determines the thread that sweeps. Only one thread sweeps for each crash. If the process survives a crash, the next
-// crash renews the turn, and its thread can sweep.
+// Determines which crashing thread sweeps: the thread that claims the turn. Only one thread sweeps for each crash. If
+// the process survives a crash, the next crash renews the turn, so that its thread can sweep.
 //
 //   free ──claim──▶ taken ──release──▶ done ──renew, by the next crash──▶ renewing ──▶ free
 #include "cs_platform.h"
@@ -20,9 +20,10 @@
 
 static uint32_t turn; // atomic
 
-// Data about the threads that have left our handler for a handler of the program. Each field is atomic.
-static uint32_t is_final; // the signal of one of these threads certainly ends the process
-static int left_tid;      // the thread that left our handler last, if its signal may not end the process
+// Data about the threads that have left the crash handler, because a handler of the program receives the signal. Each
+// field is atomic.
+static uint32_t is_final; // whether the signal of one of these threads certainly ends the process
+static int left_tid;      // the thread that left the crash handler last
 static int left_signal;
 
 static bool change(uint32_t from, uint32_t to) SIGNAL_SAFE {
@@ -47,9 +48,9 @@ bool cs_sweep_has_begun(void) SIGNAL_SAFE {
   return __atomic_load_n(&turn, __ATOMIC_RELAXED) != TURN_FREE || cs_process.ring->header.survived != 0;
 }
 
-// Ordering: two sequentially consistent operations order these stores before the loads of cs_sweep_renew(). One
-// operation is in cs_watch_leave(), which follows this function. The other is in cs_watch_enter(), which precedes
-// cs_sweep_renew().
+// Ordering: two sequentially consistent operations order these stores before the loads in cs_sweep_renew(). The first
+// operation is in cs_watch_leave(), which follows this function. The second operation is in cs_watch_enter(), which
+// precedes cs_sweep_renew().
 void cs_sweep_leave(int signal, bool is_end) SIGNAL_SAFE {
   if (is_end) __atomic_store_n(&is_final, 1, __ATOMIC_RELAXED);
   __atomic_store_n(&left_tid, cs_gettid(), __ATOMIC_RELAXED);
@@ -66,39 +67,40 @@ bool cs_sweep_is_survived(void) SIGNAL_SAFE {
 }
 
 // Returns whether the program has continued after the previous crash. If a handler of the program is still running, the
-// result is false, because this handler may end the process, or may be crashing now. While such a handler runs, its
-// signal is blocked, unless it was installed with SA_NODEFER.
+// result is false, because that handler may end the process, or may be crashing now. While the program's handler runs,
+// its signal is blocked, unless it was installed with SA_NODEFER.
 static bool is_survived(const ucontext_t *context) SIGNAL_SAFE {
   const int tid = __atomic_load_n(&left_tid, __ATOMIC_RELAXED);
   if (tid != cs_gettid()) return cs_sweep_is_survived();
   const int signal = __atomic_load_n(&left_signal, __ATOMIC_RELAXED);
   if (__atomic_load_n(&is_final, __ATOMIC_RELAXED) != 0) return false;
-  // Reads the mask of the interrupted code, because the current mask is that of our handler.
+  // Reads the signal mask of the interrupted code, because the current mask is that of our handler.
   uint64_t mask = 0;
   memcpy(&mask, &context->uc_sigmask, sizeof mask);
   return (mask & UINT64_C(1) << (signal - 1)) == 0;
 }
 
-// Concurrency: another thread of the same crash may call cs_sweep_claim() at the same time. The other thread finds the
-// turn done and does not sweep, because only this thread renews the turn. In the first crash, the other thread may find
-// the turn free, and may sweep. While it is in the handler, the crash does not count as survived, so this thread does
-// not renew the turn.
+// Concurrency: another thread that crashes at the same time may call cs_sweep_claim(). That thread finds the turn done
+// and does not sweep, because only the calling thread renews the turn. In the first crash, that thread may find the
+// turn free, and may sweep. While that thread is in the handler, the crash does not count as survived, so the calling
+// thread does not renew the turn.
 void cs_sweep_renew(const ucontext_t *context) SIGNAL_SAFE {
   cs_ring_header *header = &cs_process.ring->header;
   if (!is_survived(context) || !change(TURN_DONE, TURN_RENEWING)) return;
-  // First clears the data that a reader would attribute to the new crash. Then stores the number of the new crash,
-  // which publishes the change.
+  // First clears the data about the previous sweep, which a reader would attribute to the new crash. Then stores the
+  // number of the new crash in `survived`, which publishes the change.
   __atomic_store_n(&header->thread_count, 0, __ATOMIC_RELEASE);
   __atomic_store_n(&header->thread_total, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&header->sweep, CS_RING_SWEEP_NONE, __ATOMIC_RELAXED);
   __atomic_store_n(&header->sweep_ns, 0, __ATOMIC_RELAXED);
-  // Each crash takes a ticket, even if it gets no slot. The number of tickets is therefore different at each crash.
+  // Each crash takes a ticket (the counter slot_head), even if it gets no slot. The number of tickets is therefore
+  // different at each crash.
   __atomic_store_n(&header->survived, (uint32_t)cs_ring_counter(&header->slot_head), __ATOMIC_RELEASE);
   change(TURN_RENEWING, TURN_FREE);
 }
 
 static cs_kernel_action host; // the action for SIGPROF that the program installed
-static uint32_t has_signal;   // atomic: our SIGPROF handler is installed
+static uint32_t has_signal;   // atomic: whether our SIGPROF handler is installed
 
 static bool is_ours(const cs_kernel_action *action) SIGNAL_SAFE {
   return action->handler == cs_process.sweep_action.handler;
@@ -116,8 +118,9 @@ bool cs_sweep_has_signal(void) SIGNAL_SAFE {
   return __atomic_load_n(&has_signal, __ATOMIC_SEQ_CST) != 0;
 }
 
-// Ignoring a signal drops all pending ones. Otherwise, a thread could receive a pending SIGPROF after the program's
-// action is restored, and this action often ends the process.
+// If a signal's action is set to SIG_IGN, the kernel drops all pending signals of this number. Otherwise, a thread
+// could receive a pending SIGPROF after the program's action is restored. The program's action is often the default
+// one, which ends the process.
 void cs_sweep_give_signal_back(void) SIGNAL_SAFE {
   const cs_kernel_action ignored = {.handler = SIG_IGN};
   cs_kernel_action present = {0};

@@ -17,7 +17,8 @@
 // The numbers of fields in a stat file, as proc_pid_stat(5) counts them.
 #define STAT_STATE   3
 #define STAT_BLOCKED 32
-// The maximum number of reads of the list. It is sufficient for the maximum number of threads that the kernel supports.
+// The maximum number of reads of the list of threads. This number is sufficient for the maximum number of threads that
+// the kernel supports.
 #define READ_LIMIT 8192
 
 // The structure that getdents64 writes.
@@ -104,8 +105,8 @@ static void path_of(int tid, const char *file, char ret_path[48]) SIGNAL_SAFE {
   *at = 0;
 }
 
-// Reads one of a thread's files as a string that ends with a NUL. Returns false if the thread has ended, or if the file
-// cannot be read.
+// Reads a file of the thread's directory in /proc as a string that ends with a NUL. Returns false if the thread has
+// ended, or if the file cannot be read.
 static bool read_text(int tid, const char *file, char *ret_text, size_t size) SIGNAL_SAFE {
   char path[48];
   path_of(tid, file, path);
@@ -180,8 +181,9 @@ bool cs_task_call_read(int tid, cs_task_call *ret_call) SIGNAL_SAFE {
   char text[CALL_BYTES];
   if (!read_text(tid, "/syscall", text, sizeof text)) return false;
   *ret_call = (cs_task_call){.number = UINT64_MAX};
-  // A `syscall` file begins with the number of the system call. If it does not begin with a number, it contains
-  // "running". If it begins with -1, the thread waits outside of a system call.
+  // The file `syscall` of a thread begins with the number of the system call in which the thread waits. If the thread
+  // is running, the file contains the word "running" instead. If the number is -1, the thread waits outside of a system
+  // call.
   if (text[0] < '0' || text[0] > '9') return true;
   const char *argument = field(text, 1);
   if (argument == NULL || argument[0] != '0' || argument[1] != 'x') return false;
@@ -201,13 +203,13 @@ bool cs_task_waits_in(int tid, const char *part) SIGNAL_SAFE {
   return false;
 }
 
-// The file contains "running", or a list of numbers. The last two numbers are the stack pointer and the program
-// counter.
+// The file `syscall` contains the word "running", or a list of numbers. The last two numbers are the stack pointer and
+// the program counter.
 long cs_task_stack_pointer(int tid, uint64_t *ret_stack_pointer) SIGNAL_SAFE {
   char path[48];
   char text[CALL_BYTES];
   path_of(tid, "/syscall", path);
-  // If no descriptor is free, this call fails: the reserved descriptor is only for crashes.
+  // If no descriptor is free, this call fails. It does not close the reserved descriptor, which is only for crashes.
   const int file = cs_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
   if (file < 0) return file;
   long size = cs_read(file, text, sizeof text - 1);

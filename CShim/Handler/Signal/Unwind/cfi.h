@@ -6,8 +6,9 @@
 //   cfi_step.c        the row -> the caller's registers
 //
 // The tables are read from the memory to which the loader mapped them, and are not trusted. Each read is checked to be
-// inside the image, the FDE or the CIE. Each loop ends, because every pass reads at least one more byte. If the tables
-// contain an unknown construct, they are not used. The unwinder then tries the frame pointer.
+// inside the image, the FDE or the CIE that is being read. Each loop ends, because every iteration reads at least one
+// more byte. If the tables contain an unknown construct, the unwinder does not use them. For this frame, it then uses
+// the frame pointer.
 #ifndef CS_CFI_H
 #define CS_CFI_H
 
@@ -19,7 +20,7 @@
 #include "../Kernel/memory.h"
 #include "cs_signal_safe.h"
 
-// The maximum nesting of DW_CFA_remember_state. Compilers nest it only once.
+// The maximum nesting of DW_CFA_remember_state. Compilers nest this instruction only once.
 #define CS_CFI_REMEMBER_LIMIT 8
 
 // The mapped range of an image and the address of its .eh_frame_hdr.
@@ -65,7 +66,7 @@ typedef struct cs_cfi_row {
 
 #define CS_CFI_CFA CS_REGISTER_COUNT
 
-// The working memory of one unwind. It is too large for the stack frame of a handler.
+// The working memory of one unwind. The structure is too large for the stack frame of a handler.
 typedef struct cs_cfi_scratch {
   cs_memory memory;
   cs_cfi_function function;
@@ -85,9 +86,9 @@ typedef enum cs_cfi_result {
 // Finds the image that contains `pc`. Returns false if no image contains `pc`, or if the image has no tables.
 bool cs_cfi_image_of(uint64_t pc, cs_cfi_image *ret_image) SIGNAL_SAFE;
 
-// For the setup: sets the bounds of the executable's segment that contains .eh_frame_hdr and .eh_frame. This is needed
-// for an executable whose segments are not contiguous, because _dl_find_object then returns only the bounds of the code
-// segment.
+// For the setup: stores the bounds of the segment of the executable that contains .eh_frame_hdr and .eh_frame. The
+// bounds are needed if the executable's segments are not contiguous. _dl_find_object then returns only the bounds of
+// the code segment.
 void cs_cfi_set_tables(uint64_t start, uint64_t end);
 
 bool cs_cfi_find(const cs_cfi_image *image, uint64_t pc, cs_cfi_function *ret_function) SIGNAL_SAFE;
@@ -95,12 +96,13 @@ bool cs_cfi_find(const cs_cfi_image *image, uint64_t pc, cs_cfi_function *ret_fu
 // Computes scratch->row for `pc` from scratch->function.
 bool cs_cfi_run(cs_cfi_scratch *scratch, uint64_t pc) SIGNAL_SAFE;
 
-// Evaluates a DWARF expression of `size` bytes. If `has_initial` is true, pushes `initial` first.
+// Evaluates a DWARF expression of `size` bytes. If `has_initial` is true, pushes `initial` on the expression's stack
+// first.
 bool cs_cfi_evaluate(const uint8_t *expression, size_t size, const uint64_t registers[CS_REGISTER_COUNT],
                      cs_memory *memory, bool has_initial, uint64_t initial, uint64_t *ret_value) SIGNAL_SAFE;
 
-// Replaces the registers of a function by those of its caller. `is_exact`: whether the pc is the address of an
-// instruction, and not a return address.
+// Replaces the registers of a function by those of the function's caller. `is_exact`: whether the pc is the address of
+// an instruction, and not a return address.
 cs_cfi_result cs_cfi_step(cs_cfi_scratch *scratch, uint64_t registers[CS_REGISTER_COUNT], bool is_exact) SIGNAL_SAFE;
 
 // Sets scratch->function and scratch->row for `pc`. Returns false if the tables contain no function for `pc`.

@@ -1,5 +1,5 @@
-// Evaluates the DWARF expressions in call frame information. Examples are the CFA in the procedure linkage table (PLT),
-// and the frame of a signal restorer.
+// Evaluates the DWARF expressions in call frame information. Two examples are the rule for the CFA in the procedure
+// linkage table (PLT), and the rules for the frame of a signal restorer.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -9,8 +9,8 @@
 #include "cfi_reader.h"
 
 #define STACK_LIMIT 32
-// The maximum number of operations, because an expression may contain a loop. Expressions that compilers generate need
-// fewer.
+// The maximum number of operations that are executed. The limit is necessary, because an expression may contain a loop.
+// Expressions that compilers generate need fewer operations.
 #define STEP_LIMIT 256
 
 typedef struct evaluator {

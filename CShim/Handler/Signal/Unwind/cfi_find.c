@@ -7,8 +7,8 @@
 
 #include "cfi_reader.h"
 
-// The bounds of the executable's tables. They are constant after the handlers are installed. Only the executable needs
-// them, because the loader maps each library as one contiguous range.
+// The bounds of the executable's unwind tables. They are constant after the handlers are installed. Only the executable
+// needs these bounds, because the loader maps each library as one contiguous range.
 static uint64_t tables_start;
 static uint64_t tables_end;
 
@@ -40,8 +40,8 @@ static cs_cfi_reader reader_in(const cs_cfi_image *image, uint64_t address) SIGN
   return reader;
 }
 
-// An entry of the search table: the start of a function and the address of its FDE, both relative to the header's
-// address.
+// An entry of the search table: the start address of a function and the address of its FDE, both relative to the
+// header's address.
 typedef struct table_row {
   int32_t start;
   int32_t entry;
@@ -53,7 +53,7 @@ static table_row row_at(const uint8_t *table, uint64_t index) SIGNAL_SAFE {
   return row;
 }
 
-// Returns the address of the last FDE whose function starts at or before `pc`, or 0 if there is none.
+// Returns the address of the last FDE whose function starts at or before `pc`, or 0 if there is no such FDE.
 static uint64_t search(const cs_cfi_image *image, uint64_t pc) SIGNAL_SAFE {
   cs_cfi_reader reader = reader_in(image, image->header);
   const uint8_t version = cs_cfi_byte(&reader);
@@ -109,8 +109,8 @@ static bool read_augmentation(cs_cfi_reader *cie, const char *letters, size_t le
       function->pointer_encoding = cs_cfi_byte(&data);
       break;
     case 'P': {
-      // The address of the personality routine is skipped. Only its size matters, and an indirect address has the same
-      // size as a direct address, so the flag for an indirect address is removed.
+      // The address of the personality routine is skipped. Only the size of the address matters. An indirect address
+      // has the same size as a direct one, so the flag for an indirect address is removed.
       const uint8_t encoding = cs_cfi_byte(&data);
       cs_cfi_pointer(&data, encoding & (uint8_t)~CS_ENCODING_INDIRECT, 0);
       break;

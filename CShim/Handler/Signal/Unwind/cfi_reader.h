@@ -1,4 +1,4 @@
-// A reader for untrusted bytes. The reader never reads past the end of the bytes: an attempt to do so sets `is_bad`.
+// A reader for untrusted bytes. The reader never reads past the end of the bytes. An attempt to do so sets `is_bad`.
 #ifndef CS_CFI_READER_H
 #define CS_CFI_READER_H
 
@@ -21,7 +21,7 @@
 typedef struct cs_cfi_reader {
   const uint8_t *at;
   const uint8_t *end;
-  bool is_bad; // set by a read past the end, or by an unknown encoding; after that, all reads return 0
+  bool is_bad; // set by a read past the end or an unknown encoding; after that, all reads return 0
 } cs_cfi_reader;
 
 static inline cs_cfi_reader cs_cfi_reader_make(const uint8_t *at, const uint8_t *end) SIGNAL_SAFE {
@@ -61,8 +61,8 @@ static inline int64_t cs_cfi_fixed_signed(cs_cfi_reader *reader, size_t size) SI
 uint64_t cs_cfi_uleb(cs_cfi_reader *reader) SIGNAL_SAFE;
 int64_t cs_cfi_sleb(cs_cfi_reader *reader) SIGNAL_SAFE;
 
-// Reads a pointer that has the encoding `encoding`. `data_base` is the base address of data-relative pointers. Indirect
-// pointers set `is_bad`, because no field that the unwinder needs uses them.
+// Reads a pointer that has the encoding `encoding`. `data_base` is the base address of data-relative pointers. An
+// indirect pointer sets `is_bad`, because no field that the unwinder needs uses an indirect pointer.
 uint64_t cs_cfi_pointer(cs_cfi_reader *reader, uint8_t encoding, uint64_t data_base) SIGNAL_SAFE;
 
 #endif

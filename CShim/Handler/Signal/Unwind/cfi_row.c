@@ -1,4 +1,4 @@
-// Computes the row of rules for a pc: executes the instructions of the CIE, and then those of the FDE up to the pc.
+// Computes the row (the unwind rules for one pc): executes the instructions of the CIE, then those of the FDE up to it.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -7,8 +7,8 @@
 
 #include "cfi_reader.h"
 
-// The maximum size of an expression, because tables may be corrupt. Compilers do not generate expressions above this
-// size.
+// The maximum size of an expression. The limit is necessary, because the tables may be corrupt. Compilers do not
+// generate larger expressions.
 #define EXPRESSION_LIMIT_BYTES 1024
 
 enum {
@@ -48,7 +48,7 @@ typedef struct machine {
   uint64_t location;
   uint64_t pc;
   uint32_t remembered_count;
-  bool is_initial; // the CIE's instructions are executed, which apply to all locations
+  bool is_initial; // whether the CIE's instructions are executed, which apply to all locations
 } machine;
 
 // Rules for other registers, such as vector registers, are parsed and ignored.
@@ -89,7 +89,8 @@ static void set_cfa_offset(machine *run, int64_t offset) SIGNAL_SAFE {
   run->scratch->row.value[CS_CFI_CFA] = offset;
 }
 
-// Computes with unsigned numbers, because an overflow of untrusted values must have a defined result.
+// Computes with unsigned numbers. The values are untrusted and may overflow, and an overflow of unsigned numbers has a
+// defined result.
 static int64_t scaled(uint64_t value, int64_t factor) SIGNAL_SAFE {
   return (int64_t)(value * (uint64_t)factor);
 }
@@ -149,7 +150,8 @@ static void run_register_instruction(machine *run, uint8_t instruction) SIGNAL_S
     break;
   case CFA_EXPRESSION:
   case CFA_VAL_EXPRESSION:
-    // A register number above the range must not change the rule for the CFA, which is stored after the registers.
+    // A register number that is too large must not change the rule for the CFA, which is stored after the rules for the
+    // registers.
     set_expression(run, index < CS_REGISTER_COUNT ? index : UINT64_MAX,
                    instruction == CFA_EXPRESSION ? CS_CFI_RULE_EXPRESSION : CS_CFI_RULE_VALUE_EXPRESSION);
     break;
@@ -170,7 +172,7 @@ static void run_register_instruction(machine *run, uint8_t instruction) SIGNAL_S
   }
 }
 
-// Executes one instruction. Returns false if the current row is the result.
+// Executes one instruction. Returns false if the current row is already the result.
 static bool run_instruction(machine *run) SIGNAL_SAFE {
   cs_cfi_reader *reader = &run->reader;
   const uint8_t instruction = cs_cfi_byte(reader);

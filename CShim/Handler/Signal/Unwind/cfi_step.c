@@ -1,4 +1,4 @@
-// Computes the caller's registers from the row of rules.
+// Computes the caller's registers from the row (the unwind rules for the function's pc).
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -8,7 +8,7 @@
 #include "../Dispatch/trusted.h"
 
 bool cs_cfi_prepare(cs_cfi_scratch *scratch, uint64_t pc) SIGNAL_SAFE {
-  // The row is cached, because a deep recursion needs the same row many times.
+  // The row is kept for the next step, because a deep recursion needs the same row many times.
   if (scratch->row_pc == pc && pc != 0) return true;
   scratch->row_pc = 0;
   cs_cfi_image image;
@@ -75,8 +75,8 @@ cs_cfi_result cs_cfi_step(cs_cfi_scratch *scratch, uint64_t registers[CS_REGISTE
 
   uint64_t cfa = 0;
   if (!find_cfa(scratch, registers, &cfa)) return CS_CFI_UNREADABLE;
-  // Each caller must have a higher CFA. The exception is the step out of a signal handler, which may run on another
-  // stack.
+  // Each caller must have a higher CFA. The exception is the step out of a signal handler, because the handler may run
+  // on another stack.
   if (cfa <= registers[CS_REGISTER_STACK_POINTER] && !scratch->function.is_signal_frame) return CS_CFI_UNKNOWN;
 
   uint64_t caller[CS_REGISTER_COUNT];
@@ -90,7 +90,8 @@ cs_cfi_result cs_cfi_step(cs_cfi_scratch *scratch, uint64_t registers[CS_REGISTE
   }
   caller[CS_REGISTER_PC] = caller[return_register];
   memcpy(registers, caller, sizeof caller);
-  // A pc of 0 in a signal frame is the result of a call through a null pointer. This frame is not the outermost frame.
+  // A pc of 0 in the frame that a signal interrupted is the result of a call through a null pointer. Such a frame has a
+  // caller, so it is not the outermost frame.
   return registers[CS_REGISTER_PC] == 0 && !scratch->function.is_signal_frame ? CS_CFI_OUTERMOST : CS_CFI_CALLER;
 }
 

@@ -10,10 +10,10 @@
 // The state of one unwind.
 typedef struct walk {
   cs_cfi_scratch *scratch;
-  const cs_ring_registers *context; // the registers with which the unwind begins
+  const cs_ring_registers *context; // the registers of the frame with which the unwind begins
   const cs_frame_list *list;
   cs_async_start async;
-  uint64_t asked_function; // the last function whose prologue was checked; a recursion needs it many times
+  uint64_t asked_function; // the last function whose prologue was checked; the next frame may have the same one
   uint64_t registers[CS_REGISTER_COUNT];
   bool is_exact; // whether this frame's pc is the address of an instruction, and not a return address
 } walk;
@@ -23,8 +23,8 @@ static bool is_code(uint64_t pc) SIGNAL_SAFE {
   return _dl_find_object((void *)(uintptr_t)pc, &object) == 0;
 }
 
-// Returns the list entry for frame `depth`. The innermost frames have fixed entries, and the other frames use the
-// tail's entries as a ring buffer.
+// Returns the list entry for frame `depth`. The innermost frames have fixed entries. The other frames use the entries
+// of the tail as a ring buffer, which keeps the outermost ones.
 static cs_ring_frame *place_of(const cs_frame_list *list, uint32_t depth) SIGNAL_SAFE {
   if (depth < list->head_limit) return &list->frames[depth];
   return &list->frames[list->head_limit + (depth - list->head_limit) % list->tail_limit];
@@ -37,7 +37,7 @@ static cs_ring_frame *append(walk *way, cs_ring_trust trust) SIGNAL_SAFE {
   frame->function_start = 0;
   frame->trust = trust;
   frame->flags = way->is_exact ? CS_RING_FRAME_EXACT : 0;
-  frame->image = CS_RING_NO_IMAGE; // found after the unwind, only for the frames that stay in the list
+  frame->image = CS_RING_NO_IMAGE; // found after the unwind, only for the frames that are still in the list
   frame->reserved = 0;
   (*list->total)++;
   if (*list->total <= list->head_limit) *list->count = *list->head = *list->total;
@@ -45,8 +45,8 @@ static cs_ring_frame *append(walk *way, cs_ring_trust trust) SIGNAL_SAFE {
 }
 
 // Unwinds one frame with the frame pointer, for code without tables, such as glibc's assembly code. The word at fp is
-// the caller's frame pointer, and the word at fp + 8 is the return address. The result is accepted only if the frame
-// pointer grows and the return address is inside code.
+// the caller's frame pointer, and the word at fp + 8 is the return address. The result is accepted only if the new
+// frame pointer is above the old one and the return address is inside code.
 static bool step_by_frame_pointer(walk *way) SIGNAL_SAFE {
   uint64_t *registers = way->registers;
   const uint64_t frame = registers[CS_REGISTER_FRAME_POINTER];
@@ -61,13 +61,14 @@ static bool step_by_frame_pointer(walk *way) SIGNAL_SAFE {
   return true;
 }
 
-// A call of an invalid address has only pushed its return address, so the caller's registers are otherwise unchanged.
-// An address inside an image is also invalid if the bytes at the address are data. In this case, the error code of the
+// A call of an invalid address has only pushed the return address, so all other registers are still the caller's. An
+// address inside an image is also invalid if the bytes at the address are data. In this case, the error code of the
 // fault shows that the processor could not fetch an instruction.
 static bool step_out_of_bad_call(walk *way) SIGNAL_SAFE {
   uint64_t *registers = way->registers;
   uint64_t pc = 0;
-  // The error code belongs only to the innermost frame, and not to a frame that a signal handler interrupted.
+  // The error code belongs only to the innermost frame. It does not belong to another frame that a signal handler
+  // interrupted.
   const bool is_innermost = registers[CS_REGISTER_PC] == way->context->general[CS_REGISTER_PC];
   const bool is_bad = is_innermost && cs_registers_show_bad_fetch(way->context);
   if (is_code(registers[CS_REGISTER_PC]) && !is_bad) return false;
@@ -87,7 +88,7 @@ static void note_function(walk *way, cs_ring_frame *frame, const uint64_t *regis
   way->async.is_found = cs_async_context_of(way->scratch, registers, was_exact, &way->async.context);
 }
 
-// Unwinds one frame. Returns false at the end, and stores the reason in `ret_stop`.
+// Unwinds one frame. Returns false at the end of the stack, and stores the reason in `ret_stop`.
 static bool step(walk *way, cs_ring_frame *frame, cs_ring_trust *ret_trust, cs_unwind_stop *ret_stop) SIGNAL_SAFE {
   uint64_t here[CS_REGISTER_COUNT];
   memcpy(here, way->registers, sizeof here);
@@ -122,13 +123,13 @@ static void reverse(cs_ring_frame *frames, uint32_t from, uint32_t to) SIGNAL_SA
   }
 }
 
-// Sorts the ring buffer of the tail with three reversals, and adds its frames to the counts.
+// Sorts the ring buffer of the tail by reversing parts of it three times, and adds its frames to the counts.
 static void finish_tail(const cs_frame_list *list) SIGNAL_SAFE {
   if (*list->total <= list->head_limit) return;
   const uint32_t beyond = *list->total - list->head_limit;
   cs_ring_frame *tail = &list->frames[list->head_limit];
   if (beyond <= list->tail_limit) {
-    *list->head = *list->count = *list->total; // no frames were dropped
+    *list->head = *list->count = *list->total; // no frames were dropped, so the buffer is already sorted
     return;
   }
   const uint32_t oldest = beyond % list->tail_limit;
@@ -169,7 +170,7 @@ void cs_unwind_find_images(const cs_frame_list *list) SIGNAL_SAFE {
     cs_ring_frame *frame = &list->frames[index];
     const bool is_exact = (frame->flags & CS_RING_FRAME_EXACT) != 0;
     const uint64_t pc = frame->pc - !is_exact;
-    // Adjacent frames often belong to the same image, so this image is checked first.
+    // Adjacent frames often belong to the same image, so the image of the previous frame is checked first.
     const bool is_same = image != CS_RING_NO_IMAGE && pc >= cs_images.start[image] && pc < cs_images.end[image];
     if (!is_same) image = cs_image_index(pc);
     frame->image = image;

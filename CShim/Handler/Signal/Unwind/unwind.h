@@ -13,14 +13,15 @@
 // 30 ms.
 #define CS_UNWIND_STEP_LIMIT 524288
 
-// The Swift task that was found during the unwind, as the address of its AsyncContext.
+// The Swift task that the unwind has found, as the address of the task's AsyncContext.
 typedef struct cs_async_start {
   uint64_t context;
   bool is_found;
 } cs_async_start;
 
 // The list that an unwind fills with frames. The first `head_limit` of the `limit` entries are for the innermost
-// frames. The next `tail_limit` entries are for the outermost frames, and the rest is for the async callers.
+// frames. The next `tail_limit` entries are for the outermost frames, and the remaining entries are for the async
+// callers.
 typedef struct cs_frame_list {
   cs_ring_frame *frames;
   uint32_t head_limit;
@@ -46,15 +47,16 @@ static inline cs_frame_list cs_record_frames(cs_ring_record *record) SIGNAL_SAFE
                          .stop = &record->unwind_stop};
 }
 
-// Fills the list with the frames of the stack, beginning with the frame whose registers are `registers`. At all times,
-// the counts include only valid frames. If a second crash interrupts the unwind, the list is still correct.
+// Fills the list with the frames of the stack, beginning with the frame whose registers are `registers`. At any time
+// during the unwind, the counts include only valid frames. If a second crash interrupts the unwind, the list is
+// therefore still correct.
 void cs_unwind(cs_cfi_scratch *scratch, const cs_ring_registers *registers, const cs_frame_list *list) SIGNAL_SAFE;
 
 // Finds the image of each frame. Adds images that were loaded late to the ring's table.
 void cs_unwind_find_images(const cs_frame_list *list) SIGNAL_SAFE;
 
-// Finds the AsyncContext of the function in scratch->function, if it is async. `registers` are the registers in that
-// function.
+// Finds the AsyncContext of the function in scratch->function, if this function is async. `registers` are the registers
+// in that function.
 bool cs_async_context_of(cs_cfi_scratch *scratch, const uint64_t registers[CS_REGISTER_COUNT], bool is_exact,
                          uint64_t *ret_context) SIGNAL_SAFE;
 
