@@ -37,7 +37,8 @@ bool cs_context_is_at_trap(const ucontext_t *context) SIGNAL_SAFE;
 
 // Returns whether a signal that was sent may have interrupted the thread at a fault. In this case, the instruction at
 // the pc has faulted, and the thread has executed no instruction since the fault. This occurs if a handler of the fault
-// raised the signal again while the signal was blocked, and then returned. The function also returns true at the first
+// raised the signal again while the signal was blocked. The signal then stays pending until the handler returns to the
+// instruction that has faulted. The function also returns true at the first
 // access to a page after a page fault that the kernel resolved. crashd therefore also checks the instruction.
 bool cs_context_shows_fault(const ucontext_t *context) SIGNAL_SAFE;
 

@@ -207,8 +207,8 @@ void cs_halt_exempt(ucontext_t *context) SIGNAL_SAFE {
   memcpy(&context->uc_sigmask, &mask, sizeof mask);
 }
 
-// Returns whether the thread stays in the SIGPROF handler, or will stay there. The thread will stay if this function
-// has sent it SIGPROF, or if it is still in the handler of an earlier SIGPROF.
+// Sends SIGPROF to the thread if the thread can run the handler. Returns whether the thread stays in that handler until
+// the process ends, or will stay there: after this SIGPROF, or because it is still in the handler of an earlier one.
 static bool signal_one(int tid) SIGNAL_SAFE {
   if (cs_reach_has_mark(tid, CS_REACH_STAYS)) return true;
   if (cs_reach_has_mark(tid, CS_REACH_PENDS)) return false;

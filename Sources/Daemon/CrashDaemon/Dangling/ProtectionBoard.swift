@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Contains the protection plans that are in force.
+/// Contains the plan in force for each service: the classes whose objects are quarantined, and the guards' modes.
 ///
 /// The policy keeper writes the plans. The attach thread reads the plan of a process when the process attaches and when
 /// the plan changes.

@@ -87,9 +87,9 @@ struct ReanalysisTests {
     }
   }
 
-  /// Runs a daemon with a report whose stack has passed the unwind cross-check.
+  /// Runs a daemon with a report whose stack the unwind cross-check has already unwound, with two frames.
   ///
-  /// The cross-check answers with the data that the test passes to `answer`.
+  /// A later cross-check answers with the data that the test passes to `answer`.
   private func withUnwoundReport(
     _ body: (TestDaemon, TestClient, String, (UnwindAnswer) throws -> Void) async throws -> Void
   ) async throws {
