@@ -45,7 +45,11 @@ final class VarlinkConnection {
       // The socket may belong to another user, so the reply is untrusted. Check the nesting depth first, because the
       // cost of decoding `JSONValue` increases with the depth.
       try JSONDepth.check(message)
-      reply = try JSONDecoder().decode(VarlinkReply<Parameters>.self, from: message)
+      let decoder = JSONDecoder()
+      // crashd sends a number that is not finite as a string.
+      decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+        positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
+      reply = try decoder.decode(VarlinkReply<Parameters>.self, from: message)
     } catch {
       throw .malformedReply(String(describing: error))
     }

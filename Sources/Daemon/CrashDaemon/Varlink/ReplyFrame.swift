@@ -15,8 +15,8 @@ enum ReplyFrame {
   }
 
   private static func frame(_ json: () throws -> Data) -> ByteBuffer {
-    // Encoding fails only for a floating-point number that is not finite. The only floating-point number in the
-    // interface is a confidence from 0 to 1, which is always finite.
+    // Encoding cannot fail: every value of the interface is a string, a number, a list or an object, and numbers that
+    // are not finite become strings (FragmentList.json).
     guard let json = try? CPUAccounts.charging(json) else { preconditionFailure("BUG: a reply that is not JSON") }
     var buffer = ByteBuffer()
     buffer.reserveCapacity(json.count + 1)

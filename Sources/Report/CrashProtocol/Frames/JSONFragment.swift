@@ -37,7 +37,6 @@ package struct JSONFragment: Encodable, Sendable, Equatable {
 
   /// Encodes a placeholder, which `FragmentList` later replaces with the bytes.
   /// - Throws: `EncodingError` if the encoder has no `FragmentList`, because the encoder would escape the bytes.
-  /// - Throws: `EncodingError` if the encoder has no `FragmentList`, because the encoder would escape the bytes.
   package func encode(to encoder: any Encoder) throws {
     guard let list = encoder.userInfo[FragmentList.key] as? FragmentList else {
       throw EncodingError.invalidValue(
@@ -82,7 +81,7 @@ private enum Outline: JSONBuildable {
 /// fragment, and `FragmentList` then replaces the placeholder with the fragment.
 final class FragmentList: Sendable {
   static let key: CodingUserInfoKey = {
-    guard let key = CodingUserInfoKey(rawValue: "fragments") else { preconditionFailure("BUG: a text that is no key") }
+    guard let key = CodingUserInfoKey(rawValue: "fragments") else { preconditionFailure("BUG: no key of this name") }
     return key
   }()
 
@@ -98,10 +97,15 @@ final class FragmentList: Sendable {
   }
 
   /// Encodes a value as JSON, and replaces the placeholders with their fragments.
+  ///
+  /// A floating-point number that is not finite becomes a string, such as "Infinity": JSON has no such numbers, and an
+  /// estimate from a ring's counters, which are untrusted, may be one.
   static func json(_ value: some Encodable, _ formatting: JSONEncoder.OutputFormatting) throws -> Data {
     let list = FragmentList()
     let encoder = JSONEncoder()
     encoder.outputFormatting = formatting.union(.withoutEscapingSlashes)
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
     encoder.userInfo[key] = list
     var json = try encoder.encode(value)
     for (index, fragment) in list.fragments.withLock({ $0 }).enumerated() {

@@ -29,6 +29,17 @@ struct JSONFragmentTests {
     #expect(parameters.report?["z"] == .array([.double(1.5), .string("a/bé")]))
   }
 
+  @Test("a number that is not finite is encoded as a string, and does not make the encoding fail")
+  func notFinite() throws {
+    let json = try VarlinkReplyText.success(["a": Double.infinity, "b": -.infinity, "c": .nan])
+    let reply = try JSONDecoder().decode(VarlinkReply<[String: String]>.self, from: json)
+    guard case .parameters(let parameters) = reply.outcome else {
+      Issue.record("\(reply)")
+      return
+    }
+    #expect(parameters == ["a": "Infinity", "b": "-Infinity", "c": "NaN"])
+  }
+
   @Test("several fragments are each encoded at their own position")
   func several() throws {
     let fragments = try (1...3).map { try JSONFragment(["n": $0]) }
