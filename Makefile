@@ -34,7 +34,7 @@ BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
-.PHONY: check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
+.PHONY: check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages measure-requests docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
   build-packages test-packages check-format check-units check-api check-demo check-signal-safety check-idle check-preload check-static check-unsupported check-descriptors check-verdicts check-grouping check-faults check-sinks \
   checks sanitizer-builds build-address build-thread test-debug test-release test-sanitizers test-address test-thread
 
@@ -308,6 +308,9 @@ docs: build ## @daily Build the documentation as a DocC archive
 measure-implicit: dynamic ## @costs Count what CrashShieldImplicit and CrashShieldCasts add
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	@scripts/measure/implicit $(DYNAMIC)/release
+
+measure-requests: ## @costs Measure what a request adds to a call
+	@scripts/measure/requests
 
 measure-pages: ## @costs Count what guard pages add to a malloc
 	@scripts/install-packages $(SYMBOL_PACKAGES)

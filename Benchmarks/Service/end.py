@@ -33,7 +33,7 @@ PATIENCE_S = 60
 LOAD_CONNECTIONS = 50
 NOISE = 1.25
 # The offset of the first slot's record, and the offset of entry_ns in the record (docs/ring-format.md).
-RING_BYTES, SLOTS_AT, SLOT_COUNT, SLOT_BYTES, RECORD_AT, ENTRY_AT = 9998336, 561152, 64, 81920, 64, 16
+RING_BYTES, SLOTS_AT, SLOT_COUNT, SLOT_BYTES, RECORD_AT, ENTRY_AT = 12095488, 561152, 64, 81920, 64, 16
 BARE, SHIELD, NO_SWEEP, BACKTRACER = "no shield", "shield", "shield, CRASHSHIELD_SWEEP_MS=0", "Swift's backtracer"
 WAYS = {
     BARE: {"CRASHSHIELD_DISABLE": "1"},

@@ -41,11 +41,59 @@ void cs_shim_breadcrumb(const char *text, size_t text_bytes) {
   (void)text_bytes;
 }
 
-void cs_shim_breadcrumb_with(cs_shim_text message, cs_ring_level level, cs_shim_text category, cs_shim_text metadata) {
+void cs_shim_breadcrumb_with(cs_shim_text message, cs_ring_level level, cs_shim_text category, cs_shim_text metadata,
+                             uint64_t request) {
   (void)message;
   (void)level;
   (void)category;
   (void)metadata;
+  (void)request;
+}
+
+cs_shim_request cs_shim_request_begin(cs_shim_text operation, cs_shim_text id) {
+  (void)operation;
+  (void)id;
+  return 0;
+}
+
+void cs_shim_request_trace(cs_shim_request request, cs_shim_text trace_id, cs_shim_text span_id) {
+  (void)request;
+  (void)trace_id;
+  (void)span_id;
+}
+
+void cs_shim_request_tag(cs_shim_request request, cs_shim_text key, cs_shim_text value) {
+  (void)request;
+  (void)key;
+  (void)value;
+}
+
+void cs_shim_request_run(cs_shim_request request) {
+  (void)request;
+}
+
+void cs_shim_request_end(cs_shim_request request, bool has_failed) {
+  (void)request;
+  (void)has_failed;
+}
+
+uint64_t cs_shim_request_number(cs_shim_request request) {
+  (void)request;
+  return 0;
+}
+
+cs_shim_request cs_shim_request_enter(cs_shim_request request) {
+  (void)request;
+  return 0;
+}
+
+void cs_shim_request_check(uint64_t key, cs_shim_request request) {
+  (void)key;
+  (void)request;
+}
+
+cs_ring_request_lookup cs_shim_request_lookup(void) {
+  return CS_RING_REQUEST_LOOKUP_UNCHECKED;
 }
 
 void cs_shim_incident(const cs_ring_incident *incident) SIGNAL_SAFE {

@@ -41,6 +41,12 @@ OFFSET(cs_ring_header, self_test, 688);
 OFFSET(cs_ring_header, announces_incidents, 728);
 OFFSET(cs_ring_header, swift_version, 732);
 OFFSET(cs_ring_header, takes_last_crash, 736);
+OFFSET(cs_ring_header, request_lookup, 740);
+OFFSET(cs_ring_header, request_begun, 744);
+OFFSET(cs_ring_header, request_finished, 752);
+OFFSET(cs_ring_header, request_failed, 760);
+OFFSET(cs_ring_header, request_overflow, 768);
+OFFSET(cs_ring_header, request_high, 776);
 
 SIZE(cs_ring_handler, 16);
 OFFSET(cs_ring_handler, signal, 8);
@@ -68,6 +74,7 @@ OFFSET(cs_ring_breadcrumb, level, 20);
 OFFSET(cs_ring_breadcrumb, category_bytes, 21);
 OFFSET(cs_ring_breadcrumb, metadata_bytes, 22);
 OFFSET(cs_ring_breadcrumb, text, 24);
+OFFSET(cs_ring_breadcrumb, request, 248);
 
 SIZE(cs_ring_registers, 312);
 SIZE(cs_ring_frame, 24);
@@ -97,10 +104,25 @@ OFFSET(cs_ring_record, task_name, 4328);
 OFFSET(cs_ring_record, memory, 4392);
 OFFSET(cs_ring_record, frames, 6840);
 
+SIZE(cs_ring_request, 512);
+OFFSET(cs_ring_request, state, 0);
+OFFSET(cs_ring_request, number, 8);
+OFFSET(cs_ring_request, started_ns, 16);
+OFFSET(cs_ring_request, trace_id, 24);
+OFFSET(cs_ring_request, span_id, 40);
+OFFSET(cs_ring_request, operation_bytes, 48);
+OFFSET(cs_ring_request, id_bytes, 50);
+OFFSET(cs_ring_request, tag_bytes, 52);
+OFFSET(cs_ring_request, operation, 56);
+OFFSET(cs_ring_request, id, 152);
+OFFSET(cs_ring_request, tags, 216);
+
 SIZE(cs_ring_slot, 81920);
 OFFSET(cs_ring_slot, commit_ns, 8);
 OFFSET(cs_ring_slot, crc, 16);
 OFFSET(cs_ring_slot, record, 64);
+OFFSET(cs_ring_slot, request, 13048);
+OFFSET(cs_ring_slot, request_crc, 13560);
 OFFSET(cs_ring_slot, stack, 16384);
 
 SIZE(cs_ring_thread_record, 4048);
@@ -172,7 +194,7 @@ OFFSET(cs_ring_class, instance_bytes, 68);
 OFFSET(cs_ring_class, name_bytes, 72);
 OFFSET(cs_ring_class, name, 80);
 
-SIZE(cs_ring, 9998336);
+SIZE(cs_ring, 12095488);
 OFFSET(cs_ring, images, 4096);
 OFFSET(cs_ring, annotations, 200704);
 OFFSET(cs_ring, breadcrumbs, 233472);
@@ -180,6 +202,11 @@ OFFSET(cs_ring, incidents, 266240);
 OFFSET(cs_ring, classes, 430080);
 OFFSET(cs_ring, slots, 561152);
 OFFSET(cs_ring, threads, 5804032);
+OFFSET(cs_ring, requests, 9998336);
+_Static_assert(offsetof(cs_ring, requests) == CS_RING_EARLIER_BYTES, "version 5 ends where the requests begin");
+_Static_assert(offsetof(cs_ring_breadcrumb, text) + CS_RING_EARLIER_BREADCRUMB_LIMIT_BYTES ==
+                   sizeof(cs_ring_breadcrumb),
+               "the text of version 5 ends with the breadcrumb");
 
 SIZE(cs_attach_hello, 536);
 SIZE(cs_attach_reply, 264);

@@ -148,6 +148,11 @@ void cs_attach_client_connect(void);
 void cs_attach_client_pause(uint64_t duration_ns);
 
 void cs_annotations_reset(void);
+
+// Frees the entries of all requests when a new ring is created. A request that is running then has no entry in the new
+// ring.
+void cs_requests_forget(void);
+
 // Sets an annotation at the start of the shield. The program cannot change this annotation later. The string `key` must
 // stay valid forever.
 void cs_annotations_fix(const char *key, const char *value);

@@ -118,9 +118,35 @@ typedef struct cs_shim_text {
   size_t bytes;
 } cs_shim_text;
 
-// Like cs_shim_breadcrumb(), but also stores a level, a category and metadata. The metadata consist of pairs of a key
-// and a value. Each of these strings ends with a NUL. Pairs that do not fit are dropped.
-void cs_shim_breadcrumb_with(cs_shim_text message, cs_ring_level level, cs_shim_text category, cs_shim_text metadata);
+// Like cs_shim_breadcrumb(), but also stores a level, a category, metadata and a request. The metadata consist of pairs
+// of a key and a value. Each of these strings ends with a NUL. Pairs that do not fit are dropped. `request` is the
+// number of the current request, or 0 if there is none.
+void cs_shim_breadcrumb_with(cs_shim_text message, cs_ring_level level, cs_shim_text category, cs_shim_text metadata,
+                             uint64_t request);
+
+// The handle of a request in flight. It is 0 if there is no request, for example because the shield is not started.
+typedef uint64_t cs_shim_request;
+
+// Begins to register a request. The caller then passes the details of the request, and calls cs_shim_request_run(). One
+// thread makes all these calls. Any thread may end the request. Strings are cut at a UTF-8 boundary. Tags that do not
+// fit completely are dropped. The calls are lock-free and do not allocate. A signal handler must not make them.
+cs_shim_request cs_shim_request_begin(cs_shim_text operation, cs_shim_text id);
+// Sets the IDs of W3C Trace Context, of 32 and 16 hexadecimal digits. Any other string is ignored.
+void cs_shim_request_trace(cs_shim_request request, cs_shim_text trace_id, cs_shim_text span_id);
+void cs_shim_request_tag(cs_shim_request request, cs_shim_text key, cs_shim_text value);
+void cs_shim_request_run(cs_shim_request request);
+void cs_shim_request_end(cs_shim_request request, bool has_failed);
+
+// Returns the number of a request, or 0 if the request has ended.
+uint64_t cs_shim_request_number(cs_shim_request request);
+
+// Sets the request of the synchronous code on this thread, for code outside of tasks. Returns the previous request.
+cs_shim_request cs_shim_request_enter(cs_shim_request request);
+
+// Checks, once in a process, whether the handler can read the task-local value that the calling task has just set. All
+// calls pass the same `key`, the address of the task-local's object.
+void cs_shim_request_check(uint64_t key, cs_shim_request request);
+cs_ring_request_lookup cs_shim_request_lookup(void);
 
 // Records an incident of a component of the shield in the ring. The component fills the fields of `incident` from
 // `address` on. If an equal incident was recorded before, only its count is increased. Incidents and repetitions wake

@@ -59,6 +59,9 @@ bool cs_testing_read_frame_information(const void *bytes, size_t size, size_t he
 // contained work was started before this call.
 void cs_testing_contained_ignore(const char *image);
 
+// Makes the handler read the task-local values of a task at a wrong offset, as if the runtime had another layout.
+void cs_testing_move_task_locals(void);
+
 // Makes the next start of the shield behave as on Linux before 5.1, which does not have F_SEAL_FUTURE_WRITE.
 void cs_testing_have_old_kernel(void);
 

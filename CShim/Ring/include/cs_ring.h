@@ -12,7 +12,13 @@
 
 // The characters "CSRING" and two zero bytes: the first eight bytes of each ring.
 #define CS_RING_MAGIC   UINT64_C(0x0000474e49525343)
-#define CS_RING_VERSION 5u
+#define CS_RING_VERSION 6u
+
+// crashd also reads version 5 (docs/decisions/0136-requests-in-flight.md). A ring of version 5 ends after `threads`.
+// The breadcrumbs of this ring have no field `request`, and their field `text` is 8 bytes longer.
+#define CS_RING_EARLIER_VERSION                5u
+#define CS_RING_EARLIER_BYTES                  9998336
+#define CS_RING_EARLIER_BREADCRUMB_LIMIT_BYTES 232
 
 // The limits of all tables and strings in the ring.
 #define CS_RING_IMAGE_LIMIT                512
@@ -21,6 +27,7 @@
 #define CS_RING_SLOT_LIMIT                 64
 #define CS_RING_FRAME_LIMIT                256
 #define CS_RING_THREAD_LIMIT               1024
+#define CS_RING_REQUEST_LIMIT              4096 // in flight
 #define CS_RING_HANDLER_LIMIT              8
 #define CS_RING_THREAD_FRAME_LIMIT         150 // with this limit, the entry of a thread fills one page
 #define CS_RING_INCIDENT_LIMIT             256
@@ -32,7 +39,7 @@
 #define CS_RING_NAME_LIMIT_BYTES           64
 #define CS_RING_KEY_LIMIT_BYTES            64
 #define CS_RING_VALUE_LIMIT_BYTES          440
-#define CS_RING_BREADCRUMB_LIMIT_BYTES     232
+#define CS_RING_BREADCRUMB_LIMIT_BYTES     224
 #define CS_RING_CATEGORY_LIMIT_BYTES       64 // maximum size of a breadcrumb's category
 #define CS_RING_MESSAGE_LIMIT_BYTES        2048
 #define CS_RING_ABORT_LIMIT_BYTES          1024
@@ -46,7 +53,10 @@
 #define CS_RING_STACK_LIMIT_BYTES          65536
 #define CS_RING_REGISTER_LIMIT             34
 #define CS_RING_NO_IMAGE                   0xffffu
-#define CS_RING_RECORD_PADDING_BYTES       3336 // padding before the stack, which begins at the offset 16 KiB of a slot
+#define CS_RING_OPERATION_LIMIT_BYTES      96
+#define CS_RING_REQUEST_ID_LIMIT_BYTES     64
+#define CS_RING_REQUEST_TAG_LIMIT_BYTES    256
+#define CS_RING_RECORD_PADDING_BYTES       2820 // padding before the stack, which begins at the offset 16 KiB of a slot
 
 // The state of a slot is in the lowest two bits of cs_ring_slot.state. The higher bits contain the generation of the
 // slot.
@@ -56,6 +66,12 @@
 #define CS_RING_STATE_ASKED     3u // only in cs_ring_thread: the thread has not begun to answer the sweep
 #define CS_RING_STATE_PENDING   3u // only in cs_ring_slot: complete, but the record may still be withdrawn
 #define CS_RING_STATE_MASK      3u
+
+// The state of a request, in the low byte of cs_ring_request.state. The bits above this byte contain the generation.
+#define CS_RING_REQUEST_FREE    0u
+#define CS_RING_REQUEST_CLAIMED 1u // being written
+#define CS_RING_REQUEST_RUNNING 2u
+#define CS_RING_REQUEST_MASK    0xffu
 
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_architecture : uint32_t {
   CS_RING_ARCHITECTURE_X86_64 = 1,
@@ -103,6 +119,13 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_trust : uint8_t {
 // memory addresses, registers, memory or strings. The addresses of code are relative to artificial base addresses of
 // the images.
 #define CS_RING_RECORD_BARE 64u
+
+// Whether the handler can find the request of a task in the task's memory.
+typedef enum __attribute__((enum_extensibility(open))) cs_ring_request_lookup : uint32_t {
+  CS_RING_REQUEST_LOOKUP_UNCHECKED = 0, // no request has begun in a task
+  CS_RING_REQUEST_LOOKUP_WORKS = 1,
+  CS_RING_REQUEST_LOOKUP_REFUSED = 2, // this Swift runtime stores task-local values with another layout
+} cs_ring_request_lookup;
 
 // Determines which memory of the program a record contains (header.memory_mode).
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_memory_mode : uint32_t {
@@ -263,7 +286,13 @@ typedef struct cs_ring_header {
   uint32_t announces_incidents; // 1: the process wakes crashd for incidents; 0: crashd must poll
   uint32_t swift_version;       // the Swift version: major << 16 | minor << 8 | patch; 0: unknown or no Swift
   uint32_t takes_last_crash;    // 1: crashd may send CS_CONTROL_LAST_CRASH
-  uint8_t reserved[3356];
+  uint32_t request_lookup;      // cs_ring_request_lookup
+  uint64_t request_begun;       // the number of the latest request
+  uint64_t request_finished;
+  uint64_t request_failed;   // requests that ended with an error
+  uint64_t request_overflow; // requests without an entry, because no entry was free; reports cannot name them
+  uint32_t request_high;     // requests[request_high ...] were never used
+  uint8_t reserved[3316];
 } cs_ring_header;
 
 // A loaded ELF image. For a pc in the image, the address in the ELF file is pc - bias.
@@ -310,6 +339,7 @@ typedef struct cs_ring_breadcrumb {
   uint8_t category_bytes;
   uint16_t metadata_bytes;
   uint8_t text[CS_RING_BREADCRUMB_LIMIT_BYTES];
+  uint64_t request; // the number of the request that was current; 0: none
 } cs_ring_breadcrumb;
 
 // The registers, indexed by DWARF number. x86-64: 0 rax, 1 rdx, 2 rcx, 3 rbx, 4 rsi, 5 rdi, 6 rbp, 7 rsp, 8–15 r8–r15,
@@ -384,6 +414,24 @@ typedef struct cs_ring_record {
   cs_ring_frame frames[CS_RING_FRAME_LIMIT];
 } cs_ring_record;
 
+// A request that Shield.withRequest registered. A reader copies the entry. The copy is valid if `state` is RUNNING with
+// the same generation before and after the copy. Strings are UTF-8, and are truncated at a character boundary.
+typedef struct cs_ring_request {
+  uint64_t state;       // generation << 8 | CS_RING_REQUEST_…
+  uint64_t number;      // from 1, unique in the process
+  uint64_t started_ns;  // CLOCK_REALTIME
+  uint8_t trace_id[16]; // W3C Trace Context; all zero: none
+  uint8_t span_id[8];   // all zero: none
+  uint16_t operation_bytes;
+  uint16_t id_bytes;
+  uint16_t tag_bytes;
+  uint16_t reserved0;
+  uint8_t operation[CS_RING_OPERATION_LIMIT_BYTES];
+  uint8_t id[CS_RING_REQUEST_ID_LIMIT_BYTES];
+  uint8_t tags[CS_RING_REQUEST_TAG_LIMIT_BYTES]; // each key and each value ends with a NUL; whole pairs only
+  uint8_t reserved1[40];
+} cs_ring_request;
+
 // The slot of a thread that has crashed. `crc` includes the record and the first record.stack_bytes bytes of the stack.
 typedef struct cs_ring_slot {
   uint64_t state;     // generation << 2 | CS_RING_STATE_…
@@ -392,6 +440,8 @@ typedef struct cs_ring_slot {
   uint32_t reserved0;
   uint8_t reserved1[40];
   cs_ring_record record;
+  cs_ring_request request; // of the crashed thread, at the time of the crash; number 0: none
+  uint32_t request_crc;    // CRC-32C of the request
   uint8_t reserved2[CS_RING_RECORD_PADDING_BYTES];
   uint8_t stack[CS_RING_STACK_LIMIT_BYTES];
 } cs_ring_slot;
@@ -505,6 +555,7 @@ typedef struct cs_ring {
   cs_ring_class classes[CS_RING_CLASS_LIMIT];
   cs_ring_slot slots[CS_RING_SLOT_LIMIT];
   cs_ring_thread threads[CS_RING_THREAD_LIMIT];
+  cs_ring_request requests[CS_RING_REQUEST_LIMIT];
 } cs_ring;
 
 #pragma clang diagnostic pop

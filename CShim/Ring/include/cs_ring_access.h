@@ -42,6 +42,17 @@ static inline uint64_t cs_ring_thread_state_recheck(const cs_ring_thread *thread
   return __atomic_load_n(&thread->state, __ATOMIC_RELAXED);
 }
 
+// acquire: pairs with the release store that commits a request.
+static inline uint64_t cs_ring_request_state_acquire(const cs_ring_request *request) SIGNAL_SAFE {
+  return __atomic_load_n(&request->state, __ATOMIC_ACQUIRE);
+}
+
+// Reads the state again after the copy of the entry. The caller compares it with the state before the copy.
+static inline uint64_t cs_ring_request_state_recheck(const cs_ring_request *request) SIGNAL_SAFE {
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  return __atomic_load_n(&request->state, __ATOMIC_RELAXED);
+}
+
 // acquire: pairs with the release store after an image entry was filled.
 static inline uint32_t cs_ring_image_count_acquire(const cs_ring_header *header) SIGNAL_SAFE {
   return __atomic_load_n(&header->image_count, __ATOMIC_ACQUIRE);
@@ -118,6 +129,11 @@ static inline uint32_t cs_image_count(const cs_ring *ring) SIGNAL_SAFE {
 
 static inline uint32_t cs_ring_classes(const cs_ring *ring) SIGNAL_SAFE {
   return cs_at_most(cs_ring_class_count_acquire(&ring->header), CS_RING_CLASS_LIMIT);
+}
+
+// relaxed: a reader checks the state of each entry separately.
+static inline uint32_t cs_ring_requests(const cs_ring *ring) SIGNAL_SAFE {
+  return cs_at_most(__atomic_load_n(&ring->header.request_high, __ATOMIC_RELAXED), CS_RING_REQUEST_LIMIT);
 }
 
 static inline uint32_t cs_thread_count(const cs_ring *ring) SIGNAL_SAFE {

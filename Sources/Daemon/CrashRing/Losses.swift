@@ -32,6 +32,8 @@ package struct Losses {
     case breadcrumbs
     /// Incidents that did not fit, or whose table entry is invalid.
     case incidents
+    /// Requests whose entry is invalid.
+    case requests
     /// Protected classes that did not fit, or whose table entry is invalid.
     case classes
   }

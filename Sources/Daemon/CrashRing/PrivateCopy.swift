@@ -39,6 +39,12 @@ struct PrivateCopy<Layout> {
     return bytes[start..<start + min(Int(clamping: count), MemoryLayout<Field>.size)]
   }
 
+  /// Returns `count` bytes from the start of a field, which may continue in the next fields, or all bytes to the end of
+  /// the struct if there are fewer.
+  func bytes<Field>(from field: KeyPath<Layout, Field>, count: Int) -> ArraySlice<UInt8> {
+    bytes.dropFirst(offset(of: field)).prefix(count)
+  }
+
   /// Returns the first `count` bytes of a field as a string that is safe to print.
   func text<Field>(_ field: KeyPath<Layout, Field>, count: some BinaryInteger) -> String {
     CleanText.decode(bytes(field, count: count))

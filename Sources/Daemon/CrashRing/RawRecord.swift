@@ -8,6 +8,8 @@ struct RawRecord {
   let commit_ns: UInt64
   let record: PrivateCopy<cs_ring_record>
   let stack: [UInt8]
+  /// The request of the crashed thread with its CRC, unchecked.
+  let request: (copy: PrivateCopy<cs_ring_request>, crc: UInt32)?
 
   /// Whether the record is complete and unchanged: the CRC is correct and no length is above its limit.
   func isWhole(crc: UInt32) -> Bool {
@@ -25,6 +27,17 @@ struct RawRecord {
       && record[\.memory_count] <= CS_RING_MEMORY_LIMIT
       && (1...64).contains(record[\.signal])
   }
+
+  /// The checked request; nil if there is none, or if it is damaged.
+  private var checkedRequest: RingContents.Request? {
+    guard let (copy, crc) = request else { return nil }
+    // The pointer is valid only during the call, and is passed with the count of its array.
+    let found = unsafe copy.bytes.withUnsafeBytes { unsafe cs_ring_crc32c(0, $0.baseAddress, $0.count) }
+    return found == crc ? RingContents.Request(copy) : nil
+  }
+
+  /// Whether the slot has a request that differs from the one that its writer committed.
+  var hasDamagedRequest: Bool { request != nil && checkedRequest == nil }
 
   private var checksum: UInt32 {
     // Each pointer is used only during the call, and is passed together with the size of its array.
@@ -57,7 +70,7 @@ struct RawRecord {
       isLate: record[\.flags] & CS_RING_RECORD_LATE != 0,
       exceptionText: isOfFile || isOfClass ? "" : exceptionText, mappedFile: isOfFile ? mappedFile : nil,
       objectClass: isOfClass ? CleanText.line(exceptionText) : "",
-      task: record.task, memory: memory, heapEnd: record[\.heap_end],
+      task: record.task, request: checkedRequest, memory: memory, heapEnd: record[\.heap_end],
       exceedsIsolationBudget: record[\.flags] & CS_RING_RECORD_BUDGET != 0,
       isBare: record[\.flags] & CS_RING_RECORD_BARE != 0)
   }

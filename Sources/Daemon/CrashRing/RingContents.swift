@@ -27,6 +27,8 @@ public struct RingContents: Sendable {
   public var incidents: [Incident] = []
   /// The classes that are or were protected by the quarantine, in the order in which their protection began.
   public var protectedClasses: [ProtectedClass] = []
+  /// The requests in flight, and their numbers since the start; empty for an earlier version of the ring.
+  public var requests = Requests()
   /// Facts about the heap, and which part of the memory the records contain.
   public var memory = MemoryFacts()
   /// The numbers of items that could not be read or were dropped, by kind (`torn`, `corrupt`, `overwritten`, `noSlot`,
@@ -113,6 +115,8 @@ extension RingContents {
     public var category = ""
     /// The metadata of the breadcrumb, as keys and values.
     public var metadata: [String: String] = [:]
+    /// The number of the request in which the program left the breadcrumb; nil if there was none.
+    public var request: UInt64?
   }
 }
 
@@ -190,6 +194,8 @@ public struct CrashRecord: Sendable, Equatable {
   public var objectClass = ""
   /// The Swift task that the thread was running; nil if there was none.
   public var task: TaskFacts?
+  /// The request in which the thread crashed; nil if there was none, or if it is unknown.
+  public var request: RingContents.Request?
   /// Copies of the memory words around the addresses in registers, outside of `stack`.
   public var memory: [Memory] = []
   /// The address after the last byte of the heap that begins at `RingContents.memory.heapStart`; 0 if it is unknown.

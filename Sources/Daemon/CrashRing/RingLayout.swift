@@ -2,8 +2,6 @@ internal import CShimRing
 
 /// The offsets and limits of the parts of the ring, as Swift integers.
 enum RingLayout {
-  static let size = MemoryLayout<cs_ring>.size
-
   static let slotLimit = Int(CS_RING_SLOT_LIMIT)
   static let threadLimit = Int(CS_RING_THREAD_LIMIT)
   static let imageLimit = Int(CS_RING_IMAGE_LIMIT)
@@ -11,6 +9,7 @@ enum RingLayout {
   static let breadcrumbLimit = Int(CS_RING_BREADCRUMB_LIMIT)
   static let incidentLimit = Int(CS_RING_INCIDENT_LIMIT)
   static let classLimit = Int(CS_RING_CLASS_LIMIT)
+  static let requestLimit = Int(CS_RING_REQUEST_LIMIT)
 
   static func image(_ index: Int) -> Int { images + index * MemoryLayout<cs_ring_image>.stride }
   static func annotation(_ index: Int) -> Int { annotations + index * MemoryLayout<cs_ring_annotation>.stride }
@@ -20,6 +19,8 @@ enum RingLayout {
   static func slot(_ index: Int) -> Int { slots + index * MemoryLayout<cs_ring_slot>.stride }
 
   static func thread(_ index: Int) -> Int { threads + index * MemoryLayout<cs_ring_thread>.stride }
+
+  static func request(_ index: Int) -> Int { requests + index * MemoryLayout<cs_ring_request>.stride }
 
   static let selfTest = offset(of: \cs_ring.header) + offset(of: \cs_ring_header.self_test)
 
@@ -38,6 +39,8 @@ enum RingLayout {
   static let commitTimeInSlot = offset(of: \cs_ring_slot.commit_ns)
   static let crcInSlot = offset(of: \cs_ring_slot.crc)
   static let recordInSlot = offset(of: \cs_ring_slot.record)
+  static let requestInSlot = offset(of: \cs_ring_slot.request)
+  static let requestCRCInSlot = offset(of: \cs_ring_slot.request_crc)
   static let stackInSlot = MemoryLayout<cs_ring_slot>.size - Int(CS_RING_STACK_LIMIT_BYTES)
 
   private static let images = offset(of: \cs_ring.images)
@@ -46,9 +49,10 @@ enum RingLayout {
   private static let incidents = offset(of: \cs_ring.incidents)
   private static let classes = offset(of: \cs_ring.classes)
   private static let slots = offset(of: \cs_ring.slots)
-  // The array of threads is the last field of the ring. Swift does not import an array of this size, so the offset is
-  // computed from the end of the ring.
-  private static let threads = size - threadLimit * MemoryLayout<cs_ring_thread>.size
+  // The arrays of threads and requests are the last fields of the ring. Swift does not import arrays of this size, so
+  // the offsets are computed from the end of the ring.
+  private static let threads = requests - threadLimit * MemoryLayout<cs_ring_thread>.size
+  private static let requests = RingVersion.current.bytes - requestLimit * MemoryLayout<cs_ring_request>.size
 
   private static func offset<Layout>(of field: PartialKeyPath<Layout>) -> Int {
     guard let offset = MemoryLayout<Layout>.offset(of: field) else {

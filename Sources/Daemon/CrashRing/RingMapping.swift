@@ -23,10 +23,10 @@ public final class RingMapping: Sendable {
     try Self.checkSeals(of: descriptor)
     // A memfd of huge pages must be refused, because reading it could raise SIGBUS if no huge page is free. The size
     // check refuses this memfd, because its size is a multiple of the huge page size, and the size of a ring is not.
-    try Self.checkSize(of: descriptor)
+    let size = try Self.size(of: descriptor)
     isShared = true
     memory = try Memory(
-      protection: PROT_READ, flags: MAP_SHARED, descriptor: descriptor, call: "mmap of the ring")
+      size: size, protection: PROT_READ, flags: MAP_SHARED, descriptor: descriptor, call: "mmap of the ring")
     // `reader` uses the memory only as long as `self` exists, and `self` owns the memory. The memory is unmapped only
     // in the deinit of `Memory`.
     reader = try unsafe RingReader(bytes: memory.bytes)
@@ -40,10 +40,10 @@ public final class RingMapping: Sendable {
   public init(spoolFile descriptor: Int32) throws(RingError) {
     let status = try Self.status(of: descriptor)
     guard status.st_mode & S_IFMT == S_IFREG else { throw RingError.notARegularFile }
-    try Self.checkSize(of: descriptor)
+    let size = try Self.size(of: descriptor)
     isShared = false
     memory = try Memory(
-      protection: PROT_READ | PROT_WRITE, flags: MAP_PRIVATE | MAP_ANONYMOUS, descriptor: -1,
+      size: size, protection: PROT_READ | PROT_WRITE, flags: MAP_PRIVATE | MAP_ANONYMOUS, descriptor: -1,
       call: "mmap for a spool file")
     try memory.fill(from: descriptor)
     // `reader` uses the memory only as long as `self` exists, and `self` owns the memory. The memory is unmapped only
@@ -89,6 +89,12 @@ public final class RingMapping: Sendable {
   public func takesLastCrash() -> Bool {
     defer { letGo() }
     return reader.takesLastCrash()
+  }
+
+  /// Reads the numbers of requests since the process started.
+  public func requestCounts() -> RingContents.RequestCounts {
+    defer { letGo() }
+    return reader.requestCounts()
   }
 
   /// Reads the result of the program's last guard self-test.
@@ -159,9 +165,13 @@ public final class RingMapping: Sendable {
     guard missing.isEmpty else { throw RingError.unsealed(missing: missing.map(\.name)) }
   }
 
-  private static func checkSize(of descriptor: Int32) throws(RingError) {
+  /// Returns the size of the file, which is that of a known version.
+  private static func size(of descriptor: Int32) throws(RingError) -> Int {
     let found = Int(try status(of: descriptor).st_size)
-    guard found == RingLayout.size else { throw RingError.size(found: found, expected: RingLayout.size) }
+    guard RingVersion.allCases.contains(where: { $0.bytes == found }) else {
+      throw RingError.size(found: found, expected: RingVersion.current.bytes)
+    }
+    return found
   }
 
   private static func status(of descriptor: Int32) throws(RingError) -> stat {
@@ -188,13 +198,13 @@ private final class Memory: @unchecked Sendable {
   // Sendable: only the initializers of RingMapping change the memory, before other threads can access it.
   let bytes: UnsafeRawBufferPointer
 
-  init(protection: Int32, flags: Int32, descriptor: Int32, call: String) throws(RingError) {
+  init(size: Int, protection: Int32, flags: Int32, descriptor: Int32, call: String) throws(RingError) {
     // The call requests no fixed address, so mmap does not replace an existing mapping.
-    let start = unsafe mmap(nil, RingLayout.size, protection, flags, descriptor, 0)
+    let start = unsafe mmap(nil, size, protection, flags, descriptor, 0)
     guard let start = unsafe start, unsafe start != MAP_FAILED else {
       throw RingError.systemCall(name: call, errno: errno)
     }
-    unsafe bytes = UnsafeRawBufferPointer(start: start, count: RingLayout.size)
+    unsafe bytes = UnsafeRawBufferPointer(start: start, count: size)
   }
 
   deinit {
@@ -211,15 +221,17 @@ private final class Memory: @unchecked Sendable {
   /// Reads the whole file into the private memory.
   func fill(from descriptor: Int32) throws(RingError) {
     var offset = 0
-    while offset < RingLayout.size {
+    // Reading the size of the mapping does not access its memory.
+    let size = unsafe bytes.count
+    while offset < size {
       // The target range is within the mapping, because offset + count is at most the size of the mapping. The
       // initializer made the mapping writable.
       let count = unsafe pread(
         descriptor, UnsafeMutableRawPointer(mutating: bytes.baseAddress)?.advanced(by: offset),
-        RingLayout.size - offset, off_t(offset))
+        size - offset, off_t(offset))
       if count < 0 && errno == EINTR { continue }
       guard count >= 0 else { throw RingError.systemCall(name: "pread", errno: errno) }
-      guard count > 0 else { throw RingError.size(found: offset, expected: RingLayout.size) }
+      guard count > 0 else { throw RingError.size(found: offset, expected: size) }
       offset += count
     }
   }

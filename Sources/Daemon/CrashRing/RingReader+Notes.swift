@@ -76,7 +76,7 @@ extension RingReader {
 
       let ticket = before - 1
       guard ticket % UInt64(RingLayout.breadcrumbLimit) == UInt64(index),
-        let crumb = RingContents.Breadcrumb(copy)
+        let crumb = RingContents.Breadcrumb(copy, version)
       else { return .lost }
       return .whole(ticket, crumb)
     }
@@ -89,35 +89,24 @@ extension RingContents.Breadcrumb {
   ///
   /// A level of 0 or a length of 0 means that the program did not set the field. Older versions of the library never
   /// write these fields.
-  fileprivate init?(_ copy: PrivateCopy<cs_ring_breadcrumb>) {
+  fileprivate init?(_ copy: PrivateCopy<cs_ring_breadcrumb>, _ version: RingVersion) {
     let (text, category) = (Int(clamping: copy[\.text_bytes]), Int(copy[\.category_bytes]))
     let metadata = Int(copy[\.metadata_bytes])
-    let limit = Int(CS_RING_BREADCRUMB_LIMIT_BYTES)
+    let limit = version.breadcrumbLimitBytes
     // Check `text` alone first, so that the sum cannot overflow.
     guard text <= limit, text + category + metadata <= limit else { return nil }
-    let bytes = copy.bytes(\.text, count: text + category + metadata)
+    let bytes = copy.bytes(from: \.text, count: text + category + metadata)
+    let request = version == .current ? copy[\.request] : 0
     self.init(
       time_ns: copy[\.time_ns], text: CleanText.decode(bytes.prefix(text)), level: Self.level(copy[\.level]),
       category: CleanText.line(CleanText.decode(bytes.dropFirst(text).prefix(category))),
-      metadata: Self.pairs(bytes.dropFirst(text + category)))
+      metadata: [String: String](pairs: bytes.dropFirst(text + category)), request: request == 0 ? nil : request)
   }
 
   private static func level(_ number: UInt8) -> CrashReport.Breadcrumb.Level? {
     if number == 0 { return nil }
     let known = CrashReport.Breadcrumb.Level.all
     return Int(number) <= known.count ? known[Int(number) - 1] : .init("\(number)")
-  }
-
-  /// Returns the keys and values of the metadata.
-  ///
-  /// In `bytes`, each key and each value ends with a NUL byte. A key without a value is dropped.
-  private static func pairs(_ bytes: ArraySlice<UInt8>) -> [String: String] {
-    let texts = bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast().map { CleanText.decode($0) }
-    var pairs: [String: String] = [:]
-    for index in stride(from: 0, to: texts.count - 1, by: 2) where !texts[index].isEmpty {
-      pairs[CleanText.line(texts[index])] = texts[index + 1]
-    }
-    return pairs
   }
 }
 

@@ -17,6 +17,7 @@ extension RingReader {
       case .pending(let record): pending.append(record)
       }
     }
+    losses.add(.requests, (records + pending).count { $0.hasDamagedRequest })
     guard hasEnded, !pending.isEmpty else { return records }
     let survived = UInt64(unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)[\.survived])
     let last = records.map { $0.record[\.sequence] }.filter { $0 >= survived }.max()
@@ -48,15 +49,25 @@ extension RingReader {
       let crc: UInt32 = unsafe copyOut(of: shared, at: offset + RingLayout.crcInSlot)
       let commit_ns: UInt64 = unsafe copyOut(of: shared, at: offset + RingLayout.commitTimeInSlot)
       let record = unsafe PrivateCopy<cs_ring_record>(of: shared, at: offset + RingLayout.recordInSlot)
+      let request = request(inSlotAt: offset)
       let stackBytes = min(record[\.stack_bytes], UInt32(CS_RING_STACK_LIMIT_BYTES))
       let stack = unsafe copyOut(of: shared, at: offset + RingLayout.stackInSlot, count: Int(stackBytes))
       guard unsafe cs_ring_slot_state_recheck(slot) == state else { continue }
 
       let raw = RawRecord(
-        slot: index, generation: cs_ring_generation(state), commit_ns: commit_ns, record: record, stack: stack)
+        slot: index, generation: cs_ring_generation(state), commit_ns: commit_ns, record: record, stack: stack,
+        request: request)
       guard raw.isWhole(crc: crc) else { return .corrupt }
       return state & UInt64(CS_RING_STATE_MASK) == UInt64(CS_RING_STATE_PENDING) ? .pending(raw) : .committed(raw)
     }
     return .torn
+  }
+
+  /// Returns the copy of the request in a slot with its CRC, or nil if the slot has none.
+  private func request(inSlotAt offset: Int) -> (copy: PrivateCopy<cs_ring_request>, crc: UInt32)? {
+    guard version == .current else { return nil }
+    let copy = unsafe PrivateCopy<cs_ring_request>(of: shared, at: offset + RingLayout.requestInSlot)
+    let crc: UInt32 = unsafe copyOut(of: shared, at: offset + RingLayout.requestCRCInSlot)
+    return copy[\.number] == 0 ? nil : (copy, crc)
   }
 }

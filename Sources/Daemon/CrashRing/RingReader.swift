@@ -11,19 +11,21 @@ public struct RingReader: @unchecked Sendable {
   // Sendable: the reader never writes to the memory, and every read expects that the process may change the memory at
   // any time.
   let shared: UnsafeRawBufferPointer
+  /// The version, which is read only once, because the process could change it.
+  let version: RingVersion
   /// The parts of the ring that the process has used.
   ///
   /// If the value is nil, the process may have used any part.
   var used: UsedParts?
 
-  /// Checks that the bytes are a ring with the format version and architecture of this reader.
+  /// Checks that the bytes are a ring with a known format version and the architecture of this reader.
   ///
   /// - Parameter bytes: The bytes of the ring, aligned to 8 bytes. The memory must stay readable as long as the reader
   ///   exists.
   /// - Throws: `RingError`, which states what was found.
   public init(bytes: UnsafeRawBufferPointer) throws(RingError) {
-    guard bytes.count == RingLayout.size else {
-      throw RingError.size(found: bytes.count, expected: RingLayout.size)
+    guard RingVersion.allCases.contains(where: { $0.bytes == bytes.count }) else {
+      throw RingError.size(found: bytes.count, expected: RingVersion.current.bytes)
     }
     let address = UInt(bitPattern: bytes.baseAddress)
     precondition(
@@ -32,14 +34,18 @@ public struct RingReader: @unchecked Sendable {
 
     let header = unsafe PrivateCopy<cs_ring_header>(of: bytes, at: 0)
     guard header[\.magic] == Self.magic else { throw RingError.magic(found: header[\.magic]) }
-    guard header[\.version] == CS_RING_VERSION else {
-      throw RingError.version(found: header[\.version], expected: CS_RING_VERSION)
+    guard let version = RingVersion(header[\.version]) else {
+      throw RingError.version(found: header[\.version], expected: RingVersion.current.number)
     }
+    self.version = version
     guard header[\.architecture] == Self.architecture.rawValue else {
       throw RingError.architecture(found: header[\.architecture], expected: Self.architecture.rawValue)
     }
-    guard header[\.total_bytes] == UInt64(RingLayout.size) else {
-      throw RingError.headerSize(found: header[\.total_bytes], expected: UInt64(RingLayout.size))
+    guard header[\.total_bytes] == UInt64(version.bytes) else {
+      throw RingError.headerSize(found: header[\.total_bytes], expected: UInt64(version.bytes))
+    }
+    guard bytes.count == version.bytes else {
+      throw RingError.size(found: bytes.count, expected: version.bytes)
     }
   }
 
@@ -71,6 +77,8 @@ public struct RingReader: @unchecked Sendable {
     losses.add(.minimal, header[\.record_minimal])
     losses.add(.annotations, header[\.annotation_lost])
 
+    // Ordering: the requests are read first, because the other threads go on until the process ends.
+    let requests = requests(header, losses: &losses)
     let images = images(total: header[\.image_total], losses: &losses)
     let table = ImageTable(images)
     let threads = threads(header, images: table, losses: &losses)
@@ -80,7 +88,7 @@ public struct RingReader: @unchecked Sendable {
       identity: identity(header), images: images, annotations: annotations, breadcrumbs: breadcrumbs,
       records: records.map { $0.decoded(images: table) }
         .sorted { ($0.sequence, $0.slot) < ($1.sequence, $1.slot) },
-      threads: threads, memory: memory(header), losses: [:])
+      threads: threads, requests: requests, memory: memory(header), losses: [:])
     contents.incidents = incidents(header, losses: &losses)
     contents.protectedClasses = protectedClasses(header, losses: &losses)
     contents.losses = losses.counts

@@ -36,11 +36,11 @@ struct GroupRestriction {
     // Each of the following conditions looks up the report of a row in the table `reports`. The look-ups are fast
     // enough, because the condition on the group key usually leaves only a few rows.
     if let pid = filter.pid { add(Self.ofReport("reports.pid = :pid"), "pid", pid, past: "FALSE") }
-    for (field, wanted) in texts where field.match != .tag && !Self.columns.contains(field.name) {
+    for (field, wanted) in texts where !field.match.isLookup && !Self.columns.contains(field.name) {
       add(Self.ofReport(field.condition(of: "reports.")), field.name, wanted, past: "FALSE")
     }
     for (number, tag) in filter.wantedTags.enumerated() {
-      add(ReportFilter.hasTag(number, of: "group_reports.seq"), "tag\(number)_key", tag.key, past: "FALSE")
+      add(ReportFilter.hasTag(number, tag, of: "group_reports.seq"), "tag\(number)_key", tag.key, past: "FALSE")
       values.merge(ReportFilter.arguments(ofTag: number, tag)) { $1 }
     }
     guard let group = filter.group, !group.isEmpty else { return }

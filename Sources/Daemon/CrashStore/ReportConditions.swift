@@ -13,17 +13,20 @@ struct ReportConditions {
   private var conditions: [String] = []
   /// The conditions on the rows of the filter's first tag; empty if the filter has no tags.
   private var tagConditions: [String] = []
+  /// The table of the first tag.
+  private var tagTable = ReportRow.tagTable
   private var values: [String: (any DatabaseValueConvertible)?] = [:]
 
   init(_ filter: ReportFilter, _ visibility: Visibility) {
     if let uid = visibility.uid { add("uid = :uid", "uid", uid) }
     if let pid = filter.pid { add("pid = :pid", "pid", pid) }
-    for (field, wanted) in filter.wantedTexts where field.match != .tag { add(field.condition(), field.name, wanted) }
+    for (field, wanted) in filter.wantedTexts where !field.match.isLookup { add(field.condition(), field.name, wanted) }
     for (number, tag) in filter.wantedTags.enumerated() {
       if number == 0 {
+        tagTable = tag.table
         tagConditions = [ReportFilter.isTag(number)] + (visibility.uid == nil ? [] : ["uid = :uid"])
       } else {
-        conditions.append(ReportFilter.hasTag(number, of: "reports.seq"))
+        conditions.append(ReportFilter.hasTag(number, tag, of: "reports.seq"))
       }
       values.merge(ReportFilter.arguments(ofTag: number, tag)) { $1 }
     }
@@ -67,7 +70,7 @@ struct ReportConditions {
     // CROSS JOIN prevents SQLite from changing the order of the tables. SQLite must read the rows of tags first, and
     // derives their bounds from the bounds on the reports.
     return """
-      FROM (SELECT seq AS tagged FROM report_tags WHERE \(tagConditions.joined(separator: " AND ")))
+      FROM (SELECT seq AS tagged FROM \(tagTable) WHERE \(tagConditions.joined(separator: " AND ")))
       CROSS JOIN reports \(index) ON reports.seq = tagged \(clause)
       """
   }
@@ -83,19 +86,24 @@ struct ReportConditions {
 }
 
 extension ReportFilter {
-  /// Returns the SQL that tests whether a row of `report_tags` has the tag with the given number in the filter.
+  /// Returns the SQL that tests whether a row of a table of tags has the tag with the given number in the filter.
   static func isTag(_ number: Int) -> String { "key = :tag\(number)_key AND value = :tag\(number)_value" }
 
   /// Returns the SQL that tests whether a report has the tag with the given number in the filter.
   ///
   /// `sequence` is an SQL expression for the event number of the report.
-  static func hasTag(_ number: Int, of sequence: String) -> String {
-    "EXISTS (SELECT 1 FROM report_tags WHERE report_tags.seq = \(sequence) AND \(isTag(number)))"
+  static func hasTag(_ number: Int, _ tag: Tag, of sequence: String) -> String {
+    "EXISTS (SELECT 1 FROM \(tag.table) WHERE \(tag.table).seq = \(sequence) AND \(isTag(number)))"
   }
 
   static func arguments(ofTag number: Int, _ tag: Tag) -> [String: (any DatabaseValueConvertible)?] {
     ["tag\(number)_key": tag.key, "tag\(number)_value": tag.value]
   }
+}
+
+extension ReportFilter.Tag {
+  /// The table with the tag.
+  var table: String { isOfRequest ? ReportRow.requestTable : ReportRow.tagTable }
 }
 
 extension ReportFilter.Text {
@@ -111,9 +119,9 @@ extension ReportFilter {
     let process = report.process
     if let uid = visibility.uid, uid != process.ownerKey { return false }
     if let pid, pid != process.pid { return false }
-    if wantedTexts.contains(where: { $0.field.match != .tag && !$0.field.includes(report, $0.wanted) }) { return false }
-    let tags = report.tags
-    if wantedTags.contains(where: { tags[$0.key] != $0.value }) { return false }
+    let texts = wantedTexts.filter { !$0.field.match.isLookup }
+    if texts.contains(where: { !$0.field.includes(report, $0.wanted) }) { return false }
+    if wantedTags.contains(where: { !$0.isTag(of: report) }) { return false }
     if let group, !report.groups.contains(where: { $0.key.hasPrefix(group) }) { return false }
     if let since, report.time < since { return false }
     if let until, report.time > until { return false }

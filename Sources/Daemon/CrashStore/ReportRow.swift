@@ -25,13 +25,15 @@ struct ReportRow: PersistableRecord {
   ///
   /// For example, the column of `groupKey` is `group_key`.
   private static let columns: [(field: String, column: String)] = (FieldShape.fields(of: ReportSummary.self) ?? [])
-    .map(\.name).filter { !["cursor", "isPreliminary"].contains($0) && !tags.contains($0) }
+    .map(\.name).filter { !["cursor", "isPreliminary"].contains($0) && !(tags + requestFields).contains($0) }
     .map { field in
       (field, field.reduce(into: "") { $0 += $1.isUppercase ? "_\($1.lowercased())" : String($1) })
     }
 
   /// The fields of a summary that are stored as tags in `report_tags`.
   private static let tags = CrashReport.WellKnown.allCases.map(\.rawValue)
+  /// The fields of a summary that are stored as fields of the request.
+  private static let requestFields = ["route", "traceID"]
 
   /// The columns that `TypedRow<ReportSummary>` reads.
   ///
@@ -39,12 +41,16 @@ struct ReportRow: PersistableRecord {
   static let summary =
     "CAST(seq AS TEXT) AS cursor, " + columns.map { "\($0.column) AS \($0.field)" }.joined(separator: ", ")
     + tags.map { ", (\(tag($0, of: "reports.seq"))) AS \($0)" }.joined()
+    + requestFields.map { ", (\(tag($0, of: "reports.seq", in: requestTable))) AS \($0)" }.joined()
+
+  /// The tables of the annotations, and of the fields of requests, with the same columns.
+  static let (tagTable, requestTable) = ("report_tags", "report_requests")
 
   /// Returns the SQL for the value of a tag of a report.
   ///
   /// `sequence` is an SQL expression for the event number of the report.
-  static func tag(_ key: String, of sequence: String) -> String {
-    "SELECT value FROM report_tags WHERE report_tags.seq = \(sequence) AND key = '\(key)'"
+  static func tag(_ key: String, of sequence: String, in table: String = tagTable) -> String {
+    "SELECT value FROM \(table) WHERE \(table).seq = \(sequence) AND key = '\(key)'"
   }
 
   func encode(to container: inout PersistenceContainer) throws {

@@ -1,3 +1,4 @@
+import CrashProtocol
 public import CrashReport
 import FoundationEssentials
 import GRDB
@@ -112,7 +113,8 @@ extension ReportStore {
         """)
     // The bytes of a report are counted in only one of its groups, so that the sum over all groups is correct. The
     // bytes of a tag are counted three times, because the tag is stored in its table and in two indexes.
-    let tags = report.tags
+    let tables = [(ReportRow.tagTable, report.tags), (ReportRow.requestTable, report.requestFields)]
+    let tags = tables.flatMap(\.1)
     var bytes = json.count + (raw?.count ?? 0) + tags.reduce(0) { $0 + 3 * ($1.key.utf8.count + $1.value.utf8.count) }
     for group in report.groups {
       try row.execute(
@@ -122,8 +124,10 @@ extension ReportStore {
         ])
       bytes = 0
     }
-    let tag = try database.cachedStatement(sql: "INSERT INTO report_tags (seq, key, value, uid) VALUES (?, ?, ?, ?)")
-    for (key, value) in tags { try tag.execute(arguments: [sequence, key, value, report.process.ownerKey]) }
+    for (table, tags) in tables where !tags.isEmpty {
+      let tag = try database.cachedStatement(sql: "INSERT INTO \(table) (seq, key, value, uid) VALUES (?, ?, ?, ?)")
+      for (key, value) in tags { try tag.execute(arguments: [sequence, key, value, report.process.ownerKey]) }
+    }
     if let raw {
       try database.cachedStatement(sql: "INSERT INTO raw_records (id, bytes) VALUES (?, ?)")
         .execute(arguments: [report.id, Data(raw)])

@@ -62,6 +62,12 @@ public struct CrashRun: Sendable {
   /// The value for `Shield.maximumContainedFaults`; if nil, `containedRuns` is used.
   public var maximumContainedFaults: Int?
 
+  /// The operation of the request that crashes, or nil for a crash outside of requests.
+  public var request: String?
+
+  /// The number of other requests in flight.
+  public var otherRequestCount = 0
+
   /// Creates a run; if `thread` is nil, uses a thread on which the scenario can run.
   public init(_ scenario: Scenario, thread: Thread? = nil) {
     self.scenario = scenario
@@ -96,13 +102,14 @@ public struct CrashRun: Sendable {
       // Ignore the result: an error of getchar also ends the wait.
       _ = getchar()
     }
+    beginOtherRequests()
     Shield.addBreadcrumb("about to crash: \(scenario.name)")
     return containedRuns > 0 ? crashIsolated() : crash()
   }
 
   /// Crashes in isolated work; does not return if a fault is not contained, because the process then ends.
   private func crashIsolated() -> Failure {
-    guard case .synchronous(let fault) = scenario.fault else { return .survived }
+    guard case .synchronous(let fault) = fault else { return .survived }
     Shield.maximumContainedFaults = maximumContainedFaults ?? containedRuns
     let (count, isInTask) = (containedRuns, thread == .task)
     let done = DispatchSemaphore(value: 0)
@@ -135,7 +142,7 @@ public struct CrashRun: Sendable {
 
   private func crash() -> Failure {
     let isMarked = isMarked
-    switch (scenario.fault, thread) {
+    switch (fault, thread) {
     case (.asynchronous(let fault), _):
       crashInTask(fault, isMarked: isMarked)
     case (.synchronous(let fault), .main):

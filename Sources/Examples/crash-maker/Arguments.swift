@@ -11,6 +11,7 @@ enum Arguments {
   static let usage = """
     usage: crash-maker NAME [--thread main|dispatch|task|pthread|small-stack] [--mark] [--wait-attached] [--wait-input]
                             [--annotate KEY=VALUE]... [--protect CLASS]... [--isolate COUNT] [--budget COUNT]
+                            [--request OPERATION] [--in-flight COUNT]
            crash-maker --list | --table
 
     Crash on purpose to test crash reporters.
@@ -27,6 +28,10 @@ enum Arguments {
       --protect CLASS  protect the class with this full name
       --isolate COUNT  crash COUNT times in isolated work; if all are contained, exit normally
       --budget COUNT   contain at most COUNT of these crashes
+      --request OPERATION
+                       crash in a request of this operation
+      --in-flight COUNT
+                       crash beside COUNT other requests
 
     CRASHSHIELD_SOCKET, CRASHSHIELD_SPOOL, CRASHSHIELD_NAME and CRASHSHIELD_DISABLE configure the shield.
     """
@@ -41,6 +46,8 @@ enum Arguments {
     var protectedClasses: [String] = []
     var containedRuns = 0
     var maximumContainedFaults: Int?
+    var request: String?
+    var otherRequestCount = 0
     var rest = arguments[...]
     while let argument = rest.popFirst() {
       switch argument {
@@ -68,6 +75,14 @@ enum Arguments {
           return .wrong("--budget needs a number of crashes")
         }
         maximumContainedFaults = value
+      case "--request":
+        guard let value = rest.popFirst() else { return .wrong("--request needs the operation of a request") }
+        request = value
+      case "--in-flight":
+        guard let value = rest.popFirst().flatMap({ Int($0) }), value >= 0 else {
+          return .wrong("--in-flight needs a number of requests")
+        }
+        otherRequestCount = value
       case "--thread":
         guard let value = rest.popFirst(), let known = CrashRun.Thread(rawValue: value) else {
           return .wrong("--thread takes one of \(CrashRun.Thread.allCases.map(\.rawValue).joined(separator: ", "))")
@@ -96,6 +111,8 @@ enum Arguments {
     run.protectedClasses = protectedClasses
     run.containedRuns = containedRuns
     run.maximumContainedFaults = maximumContainedFaults
+    run.request = request
+    run.otherRequestCount = otherRequestCount
     return .run(run)
   }
 }

@@ -27,6 +27,10 @@ public struct ReportFilter: Codable, Sendable, Hashable {
   ///
   /// A report matches only if it has all these annotations.
   public var tags: [String]?
+  /// The operation of the request in which the first thread crashed.
+  public var route: String?
+  /// The trace id of that request, in 32 hexadecimal digits.
+  public var traceID: String?
   /// The earliest time of the crash, as RFC 3339.
   public var since: String?
   /// The latest time of the crash, as RFC 3339.
@@ -36,11 +40,12 @@ public struct ReportFilter: Codable, Sendable, Hashable {
   public init(
     pid: Int? = nil, name: String? = nil, group: String? = nil, unit: String? = nil, signal: String? = nil,
     executable: String? = nil, release: String? = nil, environment: String? = nil, tags: [String]? = nil,
-    since: String? = nil, until: String? = nil
+    route: String? = nil, traceID: String? = nil, since: String? = nil, until: String? = nil
   ) {
     (self.pid, self.name, self.group, self.unit) = (pid, name, group, unit)
     (self.signal, self.executable, self.since, self.until) = (signal, executable, since, until)
     (self.release, self.environment, self.tags) = (release, environment, tags)
+    (self.route, self.traceID) = (route, traceID)
   }
 }
 
@@ -56,9 +61,16 @@ extension ReportFilter {
       case part
       /// The report's tag with the same name as the field must equal the string in the filter.
       case tag
+      /// The value of the request's field with the field's name must be equal.
+      case request
+
+      /// Whether the store looks the text up in a table of its own.
+      package var isLookup: Bool { self == .tag || self == .request }
     }
 
     package var name: String
+    /// The name of the setting and of crashctl's option, if it differs.
+    package var option: String?
     package var path: any WritableKeyPath<ReportFilter, String?> & Sendable
     package var match: Match
     /// A description of the valid values of the setting, for an error message.
@@ -87,7 +99,19 @@ extension ReportFilter {
     Text(name: "environment", path: \.environment, match: .tag, takes: "an environment, such as production") {
       $0[.environment]
     },
+    Text(name: "route", path: \.route, match: .request, takes: "the operation of a request, such as GET /orders/{id}") {
+      $0.requestFields["route"]
+    },
+    Text(
+      name: "traceID", option: "trace-id", path: \.traceID, match: .request,
+      takes: "a trace id in 32 hexadecimal digits", isGood: isTraceID
+    ) { $0.requestFields["traceID"] },
   ]
+
+  /// Whether a text is a trace id as reports contain it.
+  @Sendable package static func isTraceID(_ text: String) -> Bool {
+    text.utf8.count == 32 && text.utf8.allSatisfy("0123456789abcdef".utf8.contains)
+  }
 
   /// The filter's value for the field with this name.
   package subscript(text name: String) -> String? {
@@ -103,8 +127,18 @@ extension ReportFilter {
 
 // The part of the filter that compares tags.
 extension ReportFilter {
-  /// The key of a tag, and the value that the report must have for that key.
-  package typealias Tag = (key: String, value: String)
+  /// The key of a tag or of a field of the request, and the value that the report must have for that key.
+  package struct Tag: Equatable, Sendable {
+    package var key: String
+    package var value: String
+    /// Whether the key is a field of the request, and not a tag.
+    package var isOfRequest = false
+
+    /// Whether the report has the value for the key.
+    package func isTag(of report: CrashReport) -> Bool {
+      (isOfRequest ? report.requestFields : report.tags)[key] == value
+    }
+  }
 
   /// The maximum number of tags in one filter.
   ///
@@ -117,7 +151,7 @@ extension ReportFilter {
   package static func tag(_ text: String) -> Tag? {
     guard let mark = text.firstIndex(of: "="), mark != text.startIndex else { return nil }
     let value = text[text.index(after: mark)...]
-    return value.isEmpty ? nil : (String(text[..<mark]), String(value))
+    return value.isEmpty ? nil : Tag(key: String(text[..<mark]), value: String(value))
   }
 
   /// Whether every element of `tags` is valid.
@@ -125,14 +159,24 @@ extension ReportFilter {
     (tags ?? []).count <= Self.tagLimit && (tags ?? []).allSatisfy { Self.tag($0) != nil }
   }
 
-  /// The tags that the report must have, without duplicates.
+  /// The tags and the fields of the request that the report must have, without duplicates.
   ///
   /// A tag without a key matches no report.
   package var wantedTags: [Tag] {
     let all =
-      wantedTexts.filter { $0.field.match == .tag }.map { ($0.field.name, $0.wanted) }
-      + (tags ?? []).map { Self.tag($0) ?? ("", "") }
+      wantedTexts.filter { $0.field.match.isLookup }
+      .map { Tag(key: $0.field.name, value: $0.wanted, isOfRequest: $0.field.match == .request) }
+      + (tags ?? []).map { Self.tag($0) ?? Tag(key: "", value: "") }
     return all.enumerated().filter { entry in !all[..<entry.offset].contains { $0 == entry.element } }.map(\.element)
+  }
+}
+
+extension CrashReport {
+  /// The fields of the request of the thread that crashed first, by the names of their filters.
+  package var requestFields: [String: String] {
+    var fields: [String: String] = [:]
+    (fields["route"], fields["traceID"]) = (request?.operation, request?.traceID)
+    return fields.filter { !$0.value.isEmpty }
   }
 }
 

@@ -34,7 +34,14 @@ extension CrashReport {
       ("Uptime", process.uptime_ms.map { $0 < 1_000 ? "\($0)ms" : Quantity.duration($0 / 1_000) } ?? ""),
       ("Memory", memoryFacts), ("Files", descriptorFacts), ("Container", container ?? ""),
       ("Cgroup", process.cgroup ?? ""), ("Swift", process.swiftVersion ?? ""),
+      ("Requests", process.requests.map(Self.text) ?? ""),
     ])
+  }
+
+  /// The numbers of requests as text, such as `1200 begun, 1180 finished, 8 failed, 12 lost`.
+  private static func text(_ requests: RequestCounts) -> String {
+    "\(requests.begun) begun, \(requests.finished) finished, \(requests.failed) failed, \(requests.lost) lost"
+      + (requests.isLookupRefused == true ? "; the request of a task is not found with this Swift runtime" : "")
   }
 
   private static func known(_ facts: [Fact]) -> [Fact] { facts.filter { !$0.text.isEmpty } }

@@ -49,10 +49,11 @@ extension Shield {
 
   /// Records a breadcrumb, such as the current request, that the report of a later crash shows with its time.
   ///
-  /// The ring keeps the last 128 breadcrumbs. Message, category and metadata share 232 bytes of UTF-8: a long message
-  /// is cut, and a metadata pair that does not fit is dropped. The call is lock-free and may be made from any thread.
-  /// The call takes about a hundred nanoseconds, which is cheap enough for each request, but not for each iteration of
-  /// a loop. Does nothing if the shield is not started. Do not put secrets into breadcrumbs.
+  /// The ring keeps the last 128 breadcrumbs, each with the request in which it was recorded (`withRequest`). Message,
+  /// category and metadata share 224 bytes of UTF-8: a long message is cut, and a metadata pair that does not fit is
+  /// dropped. The call is lock-free and may be made from any thread. The call takes about a hundred nanoseconds, which
+  /// is cheap enough for each request, but not for each iteration of a loop. Does nothing if the shield is not started.
+  /// Do not put secrets into breadcrumbs.
   ///
   /// ```swift
   /// Shield.addBreadcrumb("GET /cart/42", level: .info, category: "http", metadata: ["request-id": "7F3A"])
@@ -74,7 +75,8 @@ extension Shield {
           // Invariant: all buffers stay valid until these closures return, and the C function copies their contents.
           unsafe cs_shim_breadcrumb_with(
             cs_shim_text(start: message, bytes: messageCount), level?.code ?? .CS_RING_LEVEL_NONE,
-            cs_shim_text(start: category, bytes: categoryCount), cs_shim_text(start: pairs, bytes: pairsCount))
+            cs_shim_text(start: category, bytes: categoryCount), cs_shim_text(start: pairs, bytes: pairsCount),
+            RequestContext.number)
         }
       }
     }
@@ -100,7 +102,7 @@ extension Shield {
   /// Calls `body` with the string's UTF-8 bytes as C's `char`.
   ///
   /// The bytes of an empty string may have no address; `body` then receives the address of an empty C string.
-  private static func withCharacters<Result>(
+  static func withCharacters<Result>(
     _ text: String, _ body: (UnsafePointer<CChar>, Int) -> Result
   ) -> Result {
     var text = text

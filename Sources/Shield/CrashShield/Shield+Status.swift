@@ -12,26 +12,25 @@ extension Shield {
     public var connection: Connection?
     /// Crash signals whose handler the program or a library replaced after the start of the shield.
     ///
-    /// The shield records a crash by one of these signals only if the new handler calls the previous handler.
-    public var replacedHandlers: [ReplacedHandler]
+    /// The keys are the numbers of the signals, such as `SIGSEGV`. The shield records a crash by one of these signals
+    /// only if the new handler calls the previous handler.
+    public var replacedHandlers: [Int32: ReplacedHandler]
+    /// Whether the crash handler finds the request of a task (`withRequest`); nil until it is known.
+    ///
+    /// The first request in a task checks whether the handler can read the task's memory. The Swift runtime defines the
+    /// layout of this memory, and a later version of Swift may change it. If the value is false, the reports of crashes
+    /// in tasks do not name a request.
+    public var findsRequests: Bool?
   }
 
-  /// The action for a crash signal whose shield handler was replaced.
-  public struct ReplacedHandler: Sendable, Equatable {
-    /// The number of the signal, such as that of `SIGSEGV`.
-    public var signal: Int32
-    /// The action that now applies to the signal.
-    public var action: Action
-
-    /// What happens when the signal arrives.
-    public enum Action: Sendable, Equatable {
-      /// A handler runs; `image` is the path of the image that contains it, if known.
-      case handler(image: String?)
-      /// The process ends, and the shield makes no record.
-      case byDefault
-      /// The process ignores the signal.
-      case ignored
-    }
+  /// The action for a crash signal whose shield handler was replaced: what happens when the signal arrives.
+  public enum ReplacedHandler: Sendable, Equatable {
+    /// A handler runs; `image` is the path of the image that contains it, if known.
+    case handler(image: String?)
+    /// The process ends, and the shield makes no record.
+    case byDefault
+    /// The process ignores the signal.
+    case ignored
   }
 
   /// The state of the shield in this process, for a health check.
@@ -40,27 +39,34 @@ extension Shield {
   /// take them. May be called from any thread, and takes some microseconds.
   ///
   /// ```swift
-  /// for handler in Shield.status.replacedHandlers {
-  ///   print("signal \(handler.signal) is handled by \(handler.action) now")
+  /// for (signal, handler) in Shield.status.replacedHandlers {
+  ///   print("signal \(signal) is handled by \(handler) now")
   /// }
   /// ```
   public static var status: Status {
     Status(
       isStarted: isStarted, startError: lastStartError.withLock { $0 }, connection: Connection.last,
-      replacedHandlers: replacedHandlers())
+      replacedHandlers: replacedHandlers(), findsRequests: findsRequests)
   }
 
-  fileprivate static func replacedHandlers() -> [ReplacedHandler] {
+  fileprivate static var findsRequests: Bool? {
+    switch cs_shim_request_lookup() {
+    case .CS_RING_REQUEST_LOOKUP_WORKS: true
+    case .CS_RING_REQUEST_LOOKUP_REFUSED: false
+    default: nil
+    }
+  }
+
+  fileprivate static func replacedHandlers() -> [Int32: ReplacedHandler] {
     let none = unsafe cs_shim_replaced_handler()
     var handlers = unsafe [cs_shim_replaced_handler](repeating: none, count: Int(CS_SHIM_HANDLER_LIMIT))
     // Invariant: the array has as many entries as the C function can write.
     let count = unsafe cs_shim_replaced_handlers(&handlers)
-    return unsafe handlers.prefix(count).map { handler in
-      unsafe ReplacedHandler(signal: handler.signal, action: action(handler))
-    }
+    // Each signal occurs at most once, because the ring has one entry for each crash signal.
+    return unsafe handlers.prefix(count).reduce(into: [:]) { unsafe $0[$1.signal] = replacedHandler($1) }
   }
 
-  private static func action(_ handler: cs_shim_replaced_handler) -> ReplacedHandler.Action {
+  private static func replacedHandler(_ handler: cs_shim_replaced_handler) -> ReplacedHandler {
     switch unsafe handler.action {
     case .CS_SHIM_ACTION_DEFAULT: return .byDefault
     case .CS_SHIM_ACTION_IGNORED: return .ignored
@@ -76,6 +82,7 @@ extension Shield.Status {
   /// The status after a change of the connection, which may happen before `start` has returned.
   init(connection: Shield.Connection) {
     self.init(
-      isStarted: true, startError: nil, connection: connection, replacedHandlers: Shield.replacedHandlers())
+      isStarted: true, startError: nil, connection: connection, replacedHandlers: Shield.replacedHandlers(),
+      findsRequests: Shield.findsRequests)
   }
 }

@@ -44,6 +44,13 @@ struct FilterOptions: ParsableArguments {
     transform: tagText)
   var tags: [String] = []
 
+  @Option(help: ArgumentHelp("Only crashes in requests with this operation", valueName: "operation"))
+  var route: String?
+
+  @Option(
+    help: ArgumentHelp("Only crashes in requests of this trace", valueName: "id"), transform: traceID)
+  var traceId: String?
+
   var isRestricting: Bool { filter != ReportFilter() }
 
   /// Returns the failure that reports an empty list.
@@ -54,7 +61,8 @@ struct FilterOptions: ParsableArguments {
   var filter: ReportFilter {
     ReportFilter(
       pid: pid, name: name, group: group, unit: unit, signal: signal, executable: exe, release: release,
-      environment: environment, tags: tags.isEmpty ? nil : tags, since: period.sinceText, until: period.untilText)
+      environment: environment, tags: tags.isEmpty ? nil : tags, route: route, traceID: traceId,
+      since: period.sinceText, until: period.untilText)
   }
 }
 
@@ -68,6 +76,14 @@ struct FilterOptions: ParsableArguments {
 @Sendable private func tagText(_ text: String) throws -> String {
   guard ReportFilter.tag(text) != nil else { throw ValidationError("invalid tag '\(text)': an example is region=eu") }
   return text
+}
+
+@Sendable private func traceID(_ text: String) throws -> String {
+  let id = text.lowercased()
+  guard ReportFilter.isTraceID(id) else {
+    throw ValidationError("invalid trace id '\(text)': it has 32 hexadecimal digits")
+  }
+  return id
 }
 
 /// The option that limits the length of a list.

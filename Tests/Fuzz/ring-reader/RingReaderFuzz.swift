@@ -23,6 +23,8 @@ public func fuzzRingReader(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int32 
     for slot in Set(patches.compactMap(\.slot)) {
       ring.commitAsIs(slot: slot)
       touched.append(TestRing.slot(slot)..<TestRing.slot(slot) + 24)
+      let crc = TestRing.slot(slot) + fieldOffset(\cs_ring_slot.request_crc)
+      touched.append(crc..<crc + 4)
     }
   }
   if flags & 1 != 0 {
@@ -53,11 +55,17 @@ private enum Rings {
     ring.addBreadcrumb(ticket: 129, "GET /", level: 3, category: "http", metadata: "id\07F3A\0")
     ring.addIncident(0, key: 1, subject: "App.Session", first_ns: 1, use: [0x40_0010], free: [0x40_0020])
     ring.addClass(0, "App.Session", admitted: 1)
+    ring.addRequest(
+      at: TestRing.request(0), number: 1, operation: "GET /cart", id: "7F3A", trace: Array(1...16), tags: "tier\0gold\0"
+    )
+    ring.addRequest(1, number: 2)
     for slot in 0..<2 {
       ring.addRecord(
         slot: slot, sequence: UInt64(slot), message: "Fatal error: Index out of range\n",
         frames: [cs_ring_frame(0x40_0010, image: 0, flags: 1, trust: 1), cs_ring_frame(0x7f00_0000_0020, image: 1)],
         stack: Array(0..<64))
+      ring.addRequest(at: TestRing.slotRequest(slot), number: 1, id: "7F3A")
+      ring.commitRequest(slot: slot)
       ring.addThread(slot, tid: Int32(slot), name: "worker", frames: [cs_ring_frame(0x40_0010, image: 0)])
     }
     return ring
@@ -97,7 +105,7 @@ private func part(_ kind: UInt8, index: Int) -> (range: Range<Int>, slot: Int?, 
   func part(_ start: Int, _ size: Int, slot: Int? = nil, thread: Int? = nil) -> Part {
     (start..<start + size, slot, thread)
   }
-  switch kind % 12 {
+  switch kind % 14 {
   // The range starts after magic, version, architecture and size, because few inputs are enough to cover the checks of
   // these fields.
   case 0: return part(24, 512)
@@ -112,6 +120,8 @@ private func part(_ kind: UInt8, index: Int) -> (range: Range<Int>, slot: Int?, 
     return part(TestRing.threadRecord(index % 8), MemoryLayout<cs_ring_thread_record>.size, thread: index % 8)
   case 10: return part(TestRing.incident(index), MemoryLayout<cs_ring_incident>.size)
   case 11: return part(TestRing.protectedClass(index), MemoryLayout<cs_ring_class>.size)
+  case 12: return part(TestRing.request(index), MemoryLayout<cs_ring_request>.size)
+  case 13: return part(TestRing.slotRequest(index % 64), MemoryLayout<cs_ring_request>.size, slot: index % 64)
   default: return part(TestRing.thread(index % 8), 16)
   }
 }
@@ -122,7 +132,10 @@ extension TestRing {
     let at = TestRing.record(slot) + fieldOffset(\cs_ring_record.stack_bytes)
     let wanted = memory.load(fromByteOffset: at, as: UInt32.self)
     commit(slot: slot, stackBytes: Int(min(wanted, UInt32(CS_RING_STACK_LIMIT_BYTES))))
+    commitRequest(slot: slot)
   }
+
+  fileprivate static func slotRequest(_ slot: Int) -> Int { Self.slot(slot) + fieldOffset(\cs_ring_slot.request) }
 
   fileprivate func restore(_ range: Range<Int>, from other: TestRing) {
     memory[range].copyBytes(from: other.memory[range])
@@ -165,6 +178,13 @@ private func check(_ contents: RingContents) {
     precondition(CleanText.line(incident.subject) == incident.subject)
   }
   precondition(contents.protectedClasses.allSatisfy { CleanText.line($0.name) == $0.name })
+  precondition(contents.requests.running.count <= 4_096)
+  for request in contents.requests.running + contents.records.compactMap(\.request) {
+    precondition(request.number > 0 && CleanText.line(request.operation) == request.operation)
+    precondition(CleanText.line(request.id) == request.id && request.tags.count <= 128)
+    precondition([0, 32].contains(request.traceID.utf8.count) && [0, 16].contains(request.spanID.utf8.count))
+    for (key, value) in request.tags { precondition(CleanText.line(key) == key && CleanText.clean(value) == value) }
+  }
   for image in contents.images { precondition(CleanText.line(image.path) == image.path) }
   for crumb in contents.breadcrumbs { precondition(CleanText.clean(crumb.text) == crumb.text) }
 }

@@ -106,6 +106,30 @@ struct SupportTests {
     #expect(unpacked[..<header] == ring.bytes[..<header])
   }
 
+  @Test("an excerpt has the running requests, and no request that has ended")
+  func excerptOfRequests() throws {
+    var ring = TestRing()
+    ring.addCrash()
+    ring.addRequest(0, number: 1, operation: "GET /")
+    ring.addRequest(1, number: 2, operation: "POST /secret", isRunning: false)
+    ring.addRequest(9, number: 3, operation: "GET /cart")
+    let memory = try ring.memory()
+    let unpacked = try #require(try RingExcerpt.unpack(RingExcerpt.read(descriptor: memory.number)))
+    let ended = ring.request(1)..<ring.request(2)
+    #expect(unpacked[ended].allSatisfy { $0 == 0 })
+    ring.put([UInt8](repeating: 0, count: ended.count), at: ended.lowerBound)
+    #expect(unpacked == ring.bytes)
+  }
+
+  @Test("an excerpt of version 5 unpacks to a ring of its size")
+  func earlierExcerpt() throws {
+    let ring = Array(TestRing().bytes.prefix(Int(CS_RING_EARLIER_BYTES)))
+    #expect(RingExcerpt.unpack(RingExcerpt.pack(ring)) == ring)
+    var other = RingExcerpt.pack(ring)
+    other[8] ^= 1
+    #expect(RingExcerpt.unpack(other) == nil)
+  }
+
   @Test("malformed bytes are not an excerpt")
   func badExcerpt() {
     let good = RingExcerpt.pack(TestRing().bytes)

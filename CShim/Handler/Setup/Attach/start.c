@@ -101,6 +101,7 @@ static void forget_former_process(void) {
   cs_crasher_forget_all();
   cs_chance_forget_all();
   cs_sweep_forget();
+  cs_requests_forget();
 }
 
 // Gives an alternate stack to this thread and to threads that start later.

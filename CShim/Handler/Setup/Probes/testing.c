@@ -106,4 +106,8 @@ int cs_testing_ring_descriptor(void) {
   return cs_started_ring() != NULL ? cs_process.ring_descriptor.number : -1;
 }
 
+void cs_testing_move_task_locals(void) {
+  cs_process.task_layout.locals_offset += sizeof(uint64_t);
+}
+
 #endif

@@ -64,10 +64,11 @@ static void write_text(cs_ring_breadcrumb *breadcrumb, cs_shim_text message, cs_
 
 void cs_shim_breadcrumb(const char *text, size_t text_bytes) {
   const cs_shim_text none = {.start = "", .bytes = 0};
-  cs_shim_breadcrumb_with((cs_shim_text){.start = text, .bytes = text_bytes}, CS_RING_LEVEL_NONE, none, none);
+  cs_shim_breadcrumb_with((cs_shim_text){.start = text, .bytes = text_bytes}, CS_RING_LEVEL_NONE, none, none, 0);
 }
 
-void cs_shim_breadcrumb_with(cs_shim_text message, cs_ring_level level, cs_shim_text category, cs_shim_text metadata) {
+void cs_shim_breadcrumb_with(cs_shim_text message, cs_ring_level level, cs_shim_text category, cs_shim_text metadata,
+                             uint64_t request) {
   cs_ring *ring = cs_started_ring();
   if (ring == NULL) return;
   const uint64_t ticket = __atomic_fetch_add(&ring->header.breadcrumb_head, 1, __ATOMIC_RELAXED);
@@ -76,6 +77,7 @@ void cs_shim_breadcrumb_with(cs_shim_text message, cs_ring_level level, cs_shim_
   __atomic_thread_fence(__ATOMIC_RELEASE); // Ordering: the number 0 becomes visible before the writes below.
   breadcrumb->time_ns = cs_clock_ns(CLOCK_REALTIME);
   breadcrumb->level = level;
+  breadcrumb->request = request;
   write_text(breadcrumb, message, category, metadata);
   // release: pairs with cs_ring_breadcrumb_sequence_acquire() in readers.
   __atomic_store_n(&breadcrumb->sequence, ticket + 1, __ATOMIC_RELEASE);

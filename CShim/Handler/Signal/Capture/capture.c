@@ -12,6 +12,7 @@
 #include "../Kernel/descriptors.h"
 #include "../Unwind/unwind.h"
 #include "record.h"
+#include "request.h"
 
 bool cs_capture_is_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
   return cs_finish_is_end(signal, information) && !cs_handler_is_replaced(signal);
@@ -32,6 +33,7 @@ void cs_capture(cs_crasher *crasher, const siginfo_t *cause, const ucontext_t *c
   cs_inject_here(CS_INJECT_REGISTERS);
   cs_record_messages(&slot->record);
   cs_record_task(&slot->record);
+  cs_record_request(slot);
   if (cs_contained_is_over_budget()) slot->record.flags |= CS_RING_RECORD_BUDGET;
   cs_record_stack(slot, &crasher->scratch.memory);
   cs_record_memory(&slot->record);

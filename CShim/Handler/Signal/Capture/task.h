@@ -15,6 +15,7 @@ typedef struct cs_task_layout {
   bool has_names;
   uint64_t tls_index; // address of { module, offset }; 0: the variable has a fixed offset from the thread pointer
   int64_t offset;
+  uint32_t locals_offset; // of the head of the list of task-locals in a task
 } cs_task_layout;
 
 // Decodes three runtime functions, and returns whether their code matches the expected bytes (task_layout_x86_64.c).
@@ -24,5 +25,15 @@ bool cs_task_layout_find(cs_task_layout *ret_layout);
 // unknown.
 bool cs_task_read(const cs_task_layout *layout, uint32_t *ret_id, uint32_t *ret_priority,
                   uint8_t ret_name[CS_RING_TASK_NAME_LIMIT_BYTES], uint32_t *ret_name_bytes) SIGNAL_SAFE;
+
+typedef enum cs_task_local {
+  CS_TASK_LOCAL_NO_TASK = 0, // the thread does not run a task, or the runtime's layout is unknown
+  CS_TASK_LOCAL_ABSENT = 1,  // the task does not have a value for the key
+  CS_TASK_LOCAL_FOUND = 2,
+} cs_task_local;
+
+// Reads the value of a task-local in the task of the calling thread. The value has one word. `key` is the address of
+// the task-local's object. The search ends after 1,024 values.
+cs_task_local cs_task_local_read(const cs_task_layout *layout, uint64_t key, uint64_t *ret_word) SIGNAL_SAFE;
 
 #endif

@@ -22,6 +22,14 @@
 #define RECORD_TEXT    16
 #define RECORD_IS_NAME 6
 #define RECORD_LIMIT   64
+// An entry in the list of task-local values: { next and kind, key, type, value }. The list of a child task ends with a
+// link to the list of its parent.
+#define LOCAL_KEY         8
+#define LOCAL_VALUE       24
+#define LOCAL_KIND_MASK   UINT64_C(7)
+#define LOCAL_IS_LINK     UINT64_C(4) // has no value
+#define LOCAL_ENDS_SEARCH UINT64_C(6) // has no value, and hides the entries after it
+#define LOCAL_LIMIT       1024
 
 // Offsets in glibc's thread control block: { own address, dtv, … }. The word before the first entry of dtv contains the
 // length of dtv.
@@ -67,22 +75,48 @@ static uint32_t read_name(cs_memory *memory, uint64_t task, uint8_t *ret_name) S
   return 0;
 }
 
+// Finds the task of the calling thread. `ret_job` receives the word at TASK_KIND.
+static bool task_here(cs_memory *memory, const cs_task_layout *layout, uint64_t *ret_task,
+                      uint64_t *ret_job) SIGNAL_SAFE {
+  uint64_t variable = 0;
+  if (!layout->is_known || !address_of_variable(memory, layout, &variable)) return false;
+  if (!cs_memory_read_word(memory, variable, ret_task) || *ret_task == 0) return false;
+  return cs_memory_read_word(memory, *ret_task + TASK_KIND, ret_job) && (*ret_job & 0xff) == 0;
+}
+
 bool cs_task_read(const cs_task_layout *layout, uint32_t *ret_id, uint32_t *ret_priority,
                   uint8_t ret_name[CS_RING_TASK_NAME_LIMIT_BYTES], uint32_t *ret_name_bytes) SIGNAL_SAFE {
   cs_memory memory = {0};
-  uint64_t variable = 0;
   uint64_t task = 0;
   uint64_t job = 0;
   uint64_t status = 0;
-  if (!layout->is_known || !address_of_variable(&memory, layout, &variable)) return false;
-  if (!cs_memory_read_word(&memory, variable, &task) || task == 0) return false;
-  if (!cs_memory_read_word(&memory, task + TASK_KIND, &job) || (job & 0xff) != 0) return false;
+  if (!task_here(&memory, layout, &task, &job)) return false;
   if (!cs_memory_read_word(&memory, task + TASK_STATUS, &status)) return false;
   *ret_id = (uint32_t)(job >> 8 * (TASK_ID - TASK_KIND));
   *ret_priority = (uint32_t)(status & 0xff);
   const bool has_name = layout->has_names && (job >> 8 * (TASK_FLAGS - TASK_KIND) & TASK_HAS_NAME) != 0;
   *ret_name_bytes = has_name ? read_name(&memory, task, ret_name) : 0;
   return true;
+}
+
+cs_task_local cs_task_local_read(const cs_task_layout *layout, uint64_t key, uint64_t *ret_word) SIGNAL_SAFE {
+  cs_memory memory = {0};
+  uint64_t task = 0;
+  uint64_t job = 0;
+  uint64_t item = 0;
+  uint64_t next = 0;
+  uint64_t item_key = 0;
+  if (!task_here(&memory, layout, &task, &job)) return CS_TASK_LOCAL_NO_TASK;
+  if (!cs_memory_read_word(&memory, task + layout->locals_offset, &item)) return CS_TASK_LOCAL_ABSENT;
+  for (int count = 0; count < LOCAL_LIMIT && item != 0; count++, item = next & ~LOCAL_KIND_MASK) {
+    if (!cs_memory_read_word(&memory, item, &next)) break;
+    if ((next & LOCAL_ENDS_SEARCH) == LOCAL_ENDS_SEARCH) break;
+    if ((next & LOCAL_IS_LINK) != 0) continue;
+    if (!cs_memory_read_word(&memory, item + LOCAL_KEY, &item_key)) break;
+    if (item_key != key) continue;
+    return cs_memory_read_word(&memory, item + LOCAL_VALUE, ret_word) ? CS_TASK_LOCAL_FOUND : CS_TASK_LOCAL_ABSENT;
+  }
+  return CS_TASK_LOCAL_ABSENT;
 }
 #endif
 

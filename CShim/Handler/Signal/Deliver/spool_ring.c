@@ -65,6 +65,8 @@ bool cs_spool_put_ring(int file) SIGNAL_SAFE {
   if (!write_texts(file) || !write_slots(file)) return false;
   const size_t threads = cs_thread_count(ring);
   if (!write_piece(file, ring->threads, threads * sizeof(cs_ring_thread))) return false;
+  const size_t requests = cs_ring_requests(ring);
+  if (!write_piece(file, ring->requests, requests * sizeof(cs_ring_request))) return false;
   return cs_ftruncate(file, sizeof *ring) == 0;
 }
 

@@ -119,6 +119,7 @@ static cs_crasher *claim(int tid, int signal, const siginfo_t *information, ucon
   __atomic_store_n(&crashing_tid[index], tid, __ATOMIC_RELEASE);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   memset(&crasher->slot->record, 0, sizeof crasher->slot->record);
+  memset(&crasher->slot->request, 0, sizeof crasher->slot->request);
   crasher->slot->record.sequence = ticket;
   return crasher;
 }

@@ -83,6 +83,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       ?? (diagnosis.cause == .dangling ? main.facts.freedRecord?.object : nil)
     putHistory(into: &report)
     putContext(into: &report)
+    putRequests(into: &report, at: first.time_ns)
     noteGaps(in: &report)
     return report
   }
@@ -211,7 +212,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     contents.breadcrumbs.map {
       CrashReport.Breadcrumb(
         time: Moment(nanoseconds: $0.time_ns).description, text: $0.text, level: $0.level,
-        category: $0.category.isEmpty ? nil : $0.category, metadata: $0.metadata.isEmpty ? nil : $0.metadata)
+        category: $0.category.isEmpty ? nil : $0.category, metadata: $0.metadata.isEmpty ? nil : $0.metadata,
+        request: $0.request.map { Int(clamping: $0) })
     }
   }
 }
@@ -242,7 +244,8 @@ extension ReportBuilder {
     let thread = CrashReport.CrashedThread(
       tid: Int(record.tid), name: record.threadName, crashed: true, signal: signal(record),
       reason: facts.reason.isEmpty ? nil : facts.reason, frames: placed, framesOmitted: expanded.omitted,
-      framesBeforeGap: expanded.beforeGap, registers: registers(record), task: task(record.task))
+      framesBeforeGap: expanded.beforeGap, registers: registers(record), task: task(record.task),
+      request: record.request.map { request($0, at: record.time_ns) })
     return (thread, facts)
   }
 

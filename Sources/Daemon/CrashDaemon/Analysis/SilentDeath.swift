@@ -184,6 +184,7 @@ extension ReportBuilder {
     report.replacedHandlers = replacedHandlers
     putHistory(into: &report)
     putContext(into: &report)
+    putRequests(into: &report, at: time.nanoseconds)
     return report
   }
 }

@@ -68,12 +68,12 @@ struct AttachHello: Equatable {
         status: .version,
         reason: "the hello has version \(hello.version), crashd supports \(CS_ATTACH_VERSION): use the same release")
     }
-    guard hello.ring_version == CS_RING_VERSION else {
+    guard let ring = RingVersion(hello.ring_version) else {
       throw AttachRefusal(
         status: .version,
         reason: "the ring has version \(hello.ring_version), crashd supports \(CS_RING_VERSION): use the same release")
     }
-    guard hello.ring_bytes == UInt64(MemoryLayout<cs_ring>.size) else {
+    guard hello.ring_bytes == UInt64(ring.bytes) else {
       throw .malformed("the hello announces a ring of \(hello.ring_bytes) bytes")
     }
     guard hello.image_count <= UInt32(CS_ATTACH_IMAGE_LIMIT) else {

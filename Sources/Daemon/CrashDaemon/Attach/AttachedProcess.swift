@@ -85,6 +85,9 @@ struct RingSource: Sendable {
   /// Returns how much of the process's memory its records currently contain.
   func memoryMode() -> RingContents.MemoryFacts.Mode { mapping.memoryMode() }
 
+  /// The numbers of requests since the process started.
+  func requestCounts() -> RingContents.RequestCounts { mapping.requestCounts() }
+
   /// Whether the process wakes crashd when it records incidents.
   ///
   /// Older versions of the library do not send these wake-ups.

@@ -1,4 +1,5 @@
 import CShimRing
+import CrashRing
 import Glibc
 import LinuxSystem
 
@@ -15,9 +16,9 @@ enum RingExcerpt {
 
   /// Reads the used parts of a ring's file.
   ///
-  /// The used parts are the header, the used entries of the image and class tables, the bytes between these tables, and
-  /// the used slots and threads. The used slots end at the first unused slot, and the used threads end at the first
-  /// unused thread.
+  /// The used parts are the header, the used entries of the image and class tables, the bytes between these tables, the
+  /// used slots and threads, and the running requests. The used slots end at the first unused slot, and the used threads
+  /// end at the first unused thread.
   /// - Parameters:
   ///   - descriptor: The descriptor of the ring's file.
   ///   - withoutMemory: Whether the memory of the program is omitted.
@@ -26,9 +27,11 @@ enum RingExcerpt {
   static func read(descriptor: Int32, withoutMemory: Bool = false) throws(SystemError) -> [UInt8] {
     let slot = MemoryLayout<cs_ring_slot>.size
     let thread = MemoryLayout<cs_ring_thread>.size
-    let threads = MemoryLayout<cs_ring>.size - thread * Int(CS_RING_THREAD_LIMIT)
+    let requests = RingVersion.earlier.bytes
+    let threads = requests - thread * Int(CS_RING_THREAD_LIMIT)
     let slots = threads - slot * Int(CS_RING_SLOT_LIMIT)
-    var packed = start
+    let version = try version(of: descriptor)
+    var packed = start(version)
     var header = try bytes(of: descriptor, from: 0, to: MemoryLayout<cs_ring_header>.size)
     let parts = tables(of: header, before: slots)
     if withoutMemory { unsafe edit(&header) { unsafe cs_ring_header_withhold($0) } }
@@ -36,7 +39,7 @@ enum RingExcerpt {
     for part in parts {
       packed += pieces(try bytes(of: descriptor, from: part.lowerBound, to: part.upperBound), at: part.lowerBound)
     }
-    for (first, end, size) in [(slots, threads, slot), (threads, MemoryLayout<cs_ring>.size, thread)] {
+    for (first, end, size) in [(slots, threads, slot), (threads, requests, thread)] {
       for offset in stride(from: first, to: end, by: size) {
         var element = try bytes(of: descriptor, from: offset, to: offset + size)
         // A slot or thread begins with its state, which is zero if the slot or thread is unused. Slots and threads are
@@ -46,6 +49,32 @@ enum RingExcerpt {
         packed += pieces(element, at: offset)
       }
     }
+    if version == .current { packed += try runningRequests(of: descriptor, at: requests, header) }
+    return packed
+  }
+
+  /// The version of a file that was checked before, by its size.
+  private static func version(of descriptor: Int32) throws(SystemError) -> RingVersion {
+    var status = stat()
+    // fstat fills the struct whose address it gets.
+    guard unsafe fstat(descriptor, &status) == 0 else { throw SystemError("read the size of a ring", code: errno) }
+    return RingVersion.allCases.first { $0.bytes == Int(status.st_size) } ?? .current
+  }
+
+  /// The entries of running requests.
+  ///
+  /// An entry of a request that has ended still has its texts, which no report may show.
+  private static func runningRequests(
+    of descriptor: Int32, at start: Int, _ header: [UInt8]
+  ) throws(SystemError) -> [UInt8] {
+    let size = MemoryLayout<cs_ring_request>.size
+    let used = count(\.request_high, in: header, limit: CS_RING_REQUEST_LIMIT)
+    let entries = try bytes(of: descriptor, from: start, to: start + used * size)
+    var packed: [UInt8] = []
+    for offset in stride(from: 0, to: entries.count / size * size, by: size)
+    where entries[offset] == UInt8(CS_RING_REQUEST_RUNNING) {
+      packed += pieces(Array(entries[offset..<offset + size]), at: start + offset)
+    }
     return packed
   }
 
@@ -54,21 +83,26 @@ enum RingExcerpt {
   /// The unused parts of the tables are holes of the file. Reading the holes would take as long as reading the rest of
   /// the file.
   private static func tables(of header: [UInt8], before slots: Int) -> [Range<Int>] {
-    func place<Layout>(_ field: PartialKeyPath<Layout>) -> Int {
-      guard let offset = MemoryLayout<Layout>.offset(of: field) else {
-        preconditionFailure("BUG: \(field) is not a stored field")
-      }
-      return offset
-    }
-    func count(_ field: PartialKeyPath<cs_ring_header>, limit: Int32) -> Int {
-      let offset = place(field)
-      guard header.count >= offset + 4 else { return 0 }
-      return min(Int(header[offset..<offset + 4].reversed().reduce(0) { $0 << 8 | UInt32($1) }), Int(limit))
-    }
     let (images, notes, classes) = (place(\cs_ring.images), place(\cs_ring.annotations), place(\cs_ring.classes))
-    let imagesEnd = images + count(\.image_count, limit: CS_RING_IMAGE_LIMIT) * MemoryLayout<cs_ring_image>.size
-    let classesEnd = classes + count(\.class_count, limit: CS_RING_CLASS_LIMIT) * MemoryLayout<cs_ring_class>.size
+    let imageCount = count(\.image_count, in: header, limit: CS_RING_IMAGE_LIMIT)
+    let imagesEnd = images + imageCount * MemoryLayout<cs_ring_image>.size
+    let classCount = count(\.class_count, in: header, limit: CS_RING_CLASS_LIMIT)
+    let classesEnd = classes + classCount * MemoryLayout<cs_ring_class>.size
     return [images..<min(imagesEnd, notes), notes..<classes, classes..<min(classesEnd, slots)]
+  }
+
+  private static func place<Layout>(_ field: PartialKeyPath<Layout>) -> Int {
+    guard let offset = MemoryLayout<Layout>.offset(of: field) else {
+      preconditionFailure("BUG: \(field) is not a stored field")
+    }
+    return offset
+  }
+
+  /// Returns a count of the header, at most `limit`.
+  private static func count(_ field: PartialKeyPath<cs_ring_header>, in header: [UInt8], limit: Int32) -> Int {
+    let offset = place(field)
+    guard header.count >= offset + 4 else { return 0 }
+    return min(Int(header[offset..<offset + 4].reversed().reduce(0) { $0 << 8 | UInt32($1) }), Int(limit))
   }
 
   /// Changes the structure at the start of `bytes`.
@@ -105,10 +139,10 @@ enum RingExcerpt {
     return bytes
   }
 
-  private static var start: [UInt8] { magic + number(UInt64(MemoryLayout<cs_ring>.size)) }
+  private static func start(_ version: RingVersion) -> [UInt8] { magic + number(UInt64(version.bytes)) }
 
   /// Packs the contents of a ring without the blocks that contain only zeros.
-  static func pack(_ ring: [UInt8]) -> [UInt8] { start + pieces(ring, at: 0) }
+  static func pack(_ ring: [UInt8]) -> [UInt8] { magic + number(UInt64(ring.count)) + pieces(ring, at: 0) }
 
   /// Packs bytes into the pieces of an excerpt.
   ///
@@ -146,9 +180,10 @@ enum RingExcerpt {
 
   /// Restores the ring; nil if the bytes are not an excerpt.
   static func unpack(_ packed: [UInt8]) -> [UInt8]? {
-    guard packed.starts(with: magic), packed.count >= 16, number(packed[8..<16]) == UInt64(MemoryLayout<cs_ring>.size)
+    guard packed.starts(with: magic), packed.count >= 16,
+      let version = RingVersion.allCases.first(where: { UInt64($0.bytes) == number(packed[8..<16]) })
     else { return nil }
-    var ring = [UInt8](repeating: 0, count: MemoryLayout<cs_ring>.size)
+    var ring = [UInt8](repeating: 0, count: version.bytes)
     var position = 16
     while position < packed.count {
       guard packed.count - position >= 16 else { return nil }

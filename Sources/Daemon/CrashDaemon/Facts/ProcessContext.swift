@@ -11,8 +11,16 @@ struct ProcessContext: Sendable, Equatable {
   /// The command line, in which the scrubber has replaced secrets.
   var commandLine: String?
   var resources: CrashReport.Resources?
+  /// The requests that an earlier analysis has stored; nil if it stored none.
+  var requests: Requests?
   /// The control groups that limit the memory of the process.
   var memoryLimit: MemoryLimit?
+
+  /// The numbers of requests and the requests in flight, of the first analysis.
+  struct Requests: Sendable, Equatable {
+    var counts: CrashReport.RequestCounts
+    var inFlight: CrashReport.InFlight
+  }
 
   private static let cgroupLimit = 512
 
@@ -34,6 +42,9 @@ struct ProcessContext: Sendable, Equatable {
   init(_ report: CrashReport) {
     (machine, container, resources) = (report.machine, report.container, report.resources)
     (cgroup, commandLine) = (report.process.cgroup, report.process.commandLine)
+    if let counts = report.process.requests, let inFlight = report.inFlight {
+      requests = Requests(counts: counts, inFlight: inFlight)
+    }
   }
 
   /// Returns a copy of this context in which values from a later reading replace missing values.
@@ -44,6 +55,7 @@ struct ProcessContext: Sendable, Equatable {
     context.cgroup = cgroup ?? later.cgroup
     context.commandLine = commandLine ?? later.commandLine
     context.resources = resources ?? later.resources
+    context.requests = requests ?? later.requests
     context.memoryLimit = later.memoryLimit
     return context
   }

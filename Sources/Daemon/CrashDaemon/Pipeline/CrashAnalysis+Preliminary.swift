@@ -25,6 +25,8 @@ extension CrashAnalysis {
     // report.
     report.group = CrashReport.Group(key: "", title: "")
     report.otherGroups = nil
+    // Preliminary reports are in memory, and the list can be long.
+    report.inFlight?.requests = []
     // If the store cannot be read, no preliminary report is listed.
     guard let new = try? store.unstored([report]), !new.isEmpty else { return }
     preliminary.show(report, of: ring, limits)

@@ -9,6 +9,8 @@ extension CrashAnalysis {
   struct Snapshot: Sendable {
     var contents: RingContents
     var stamp: RingStamp
+    /// The requests of the first reading, because the process continues until it ends.
+    let requests: RingContents.Requests
     /// The copy of the ring that is stored together with the report.
     var raw: [UInt8] = []
     /// Whether `contents`, `raw` and `stamp` describe the same state of the ring.
@@ -44,7 +46,9 @@ extension CrashAnalysis {
       return .nothingNew(hasIncidents: contents.hasObservations)
     }
     return .news(
-      Snapshot(contents: contents, stamp: stamp, hasIncidents: contents.hasObservations, losses: losses))
+      Snapshot(
+        contents: contents, stamp: stamp, requests: contents.requests, hasIncidents: contents.hasObservations,
+        losses: losses))
   }
 
   func read(_ process: AttachedProcess, isFinal: Bool) -> RingContents {

@@ -98,8 +98,12 @@ extension CrashPipeline {
     let ring = RingKey(entry.process.facts)
     // Remove the spool copy while `rings` still contains the ring, because until then no other task reads the copy.
     if entry.isDone { spooler.spool.removeCopy(of: ring.id, owner: ring.user) }
+    let requests = RequestTotals.Counts(entry.process.ring.requestCounts(), hasEnded: true)
+    // A process that goes on may attach again with the same ring.
+    let isCounted = entry.end.map { $0.end != .goesOn } ?? false && !entry.process.facts.isRestricted
     state.withLock { state in
       state.entries[number] = nil
+      if isCounted { state.requests.add(requests, of: RequestTotals.Key(entry.process.facts)) }
       // Move the process from one list to the other in one critical section. A caller then always finds the process in
       // exactly one list.
       state.ended.append(Ended(facts: entry.process.facts, reports: entry.reports))

@@ -20,6 +20,8 @@ final class CrashPipeline: Service {
     var ended: [Ended] = []
     var waiters: [UInt64: Waiter] = [:]
     var nextWaiter: UInt64 = 0
+    /// The numbers of requests of processes that have ended.
+    var requests = RequestTotals()
     var isStopping = false
   }
 
@@ -217,6 +219,18 @@ final class CrashPipeline: Service {
         if entry.process.hasEnded.load(ordering: .acquiring) { counts.1 += 1 }
       }
     }
+  }
+
+  /// Returns the numbers of requests by build since crashd started, of the processes that a client may read.
+  ///
+  /// Processes with more privileges than their user are not counted, because their numbers are not for that user.
+  func requests(for visibility: Visibility) -> [(key: RequestTotals.Key, counts: RequestTotals.Counts)] {
+    // Ordering: both are copied in one critical section, so that no process is counted twice or not at all.
+    let (totals, processes) = state.withLock { ($0.requests, $0.entries.values.map(\.process)) }
+    let attached = processes.filter { !$0.facts.isRestricted }.map { process in
+      (RequestTotals.Key(process.facts), RequestTotals.Counts(process.ring.requestCounts(), hasEnded: false))
+    }
+    return totals.sums(with: attached).filter { visibility == .all || visibility == .user($0.key.uid) }
   }
 
   /// Returns the processes that are attached now.

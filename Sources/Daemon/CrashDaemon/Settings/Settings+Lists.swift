@@ -24,7 +24,7 @@ extension Settings {
         { $0?.first.map(SettingText.quoted) ?? "" }),
     ]
       + ReportFilter.texts.map { text in
-        filter(text.name, \.filter[text: text.name], text.takes, where: text.isGood)
+        filter(text.option ?? text.name, \.filter[text: text.name], text.takes, where: text.isGood)
       }
   ) { forward, others in
     if forward.path.isEmpty { return "each collector of forward needs a path" }

@@ -21,7 +21,9 @@ extension CrashAnalysis {
     let process = source.process
     // A process can withdraw its records, so the ring may no longer contain a crash.
     guard !snapshot.contents.records.isEmpty else { return .nothingNew }
-    var builder = await builder(snapshot.contents, of: process, symbols)
+    var contents = snapshot.contents
+    contents.requests = snapshot.requests
+    var builder = await builder(contents, of: process, symbols)
     if let stored = storedContext(of: process.facts) { builder.context = stored.added(to: builder.context) }
     do {
       var made: CrashReport?

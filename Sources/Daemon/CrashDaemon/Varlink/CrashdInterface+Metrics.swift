@@ -31,6 +31,7 @@ extension CrashdInterface {
       guard visibility == .all else { throw error }
     }
     addDaemon(to: &metrics, visibility)
+    addRequests(to: &metrics, visibility)
     if visibility == .all {
       await addTotals(to: &metrics)
       addForwards(to: &metrics)

@@ -36,6 +36,29 @@ extension CrashdInterface {
       ])
   }
 
+  /// Adds the numbers of requests by build.
+  func addRequests(to metrics: inout OpenMetrics, _ visibility: Visibility) {
+    Self.add(requests: pipeline.requests(for: visibility), to: &metrics)
+  }
+
+  static func add(requests: [(key: RequestTotals.Key, counts: RequestTotals.Counts)], to metrics: inout OpenMetrics) {
+    let labels = { (key: RequestTotals.Key) in ["\(key.uid)", key.program, key.build] }
+    metrics.add(
+      "crashd_requests_begun", .counter,
+      "Requests that programs began, by build, of the processes that crashd has seen since it started. Builds beyond the "
+        + "limit of their user count as other.",
+      by: ["uid", "program", "build"], requests.map { (labels($0.key), $0.counts.begun) })
+    metrics.add(
+      "crashd_requests_ended", .counter,
+      "Requests that ended: finished, failed by an error, or lost because their process ended.",
+      by: ["uid", "program", "build", "outcome"],
+      requests.flatMap { request in
+        [
+          ("failed", request.counts.failed), ("finished", request.counts.finished), ("lost", request.counts.lost),
+        ].map { (labels(request.key) + [$0.0], $0.1) }
+      })
+  }
+
   static func add(crashes: [EventCount], incidents: [EventCount], to metrics: inout OpenMetrics) {
     metrics.add(
       "crashd_crashes", .counter,

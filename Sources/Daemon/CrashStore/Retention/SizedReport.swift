@@ -7,7 +7,7 @@ import FoundationEssentials
 /// If the report and the raw record are too large, the least important parts are dropped.
 ///
 /// The raw record is dropped first, although a re-analysis would need it. If the report is still too large, the threads
-/// that did not crash are dropped.
+/// that did not crash are dropped, and at last the requests in flight. The number of these requests remains.
 struct SizedReport {
   private(set) var report: CrashReport
   private(set) var json: Data
@@ -25,6 +25,10 @@ struct SizedReport {
       self.report.threads.removeAll { !$0.crashed }
       self.report.losses["threadsTooLarge"] = others
     }
+    json = try JSONFragment(self.report).bytes
+    guard json.count > limitBytes, let requests = self.report.inFlight?.requests, !requests.isEmpty else { return }
+    self.report.inFlight?.requests = []
+    self.report.losses["requestsTooLarge"] = requests.count
     json = try JSONFragment(self.report).bytes
   }
 

@@ -37,6 +37,8 @@ extension TextScrubber {
     Dictionary(
       uniqueKeysWithValues: members.compactMap { key, value in
         if Self.isExempt(key) { return (key, value) }
+        if key == "request", case .object(let request) = value { return (key, .object(scrub(request: request))) }
+        if key == "inFlight", case .object(let inFlight) = value { return (key, .object(scrub(inFlight: inFlight))) }
         // The program also chooses the keys in the metadata of a breadcrumb, so no key exempts its value from
         // scrubbing.
         if key == "metadata", case .object(let metadata) = value { return (key, .object(scrub(annotations: metadata))) }
@@ -45,6 +47,31 @@ extension TextScrubber {
         }
         return (key, Self.isWords(key) ? scrub(word: value) : scrub(each: value))
       })
+  }
+
+  /// Scrubs a request.
+  ///
+  /// The program chooses the operation, the ID, and the keys and values of the tags. Trace and span IDs are not
+  /// scrubbed. They consist of hexadecimal digits, and other systems find the request by them.
+  private func scrub(request: [String: JSONValue]) -> [String: JSONValue] {
+    var scrubbed = scrub(request)
+    for key in ["operation", "id"] {
+      if let value = request[key], value != .null { scrubbed[key] = scrub(annotation: value, of: key) }
+    }
+    for key in ["traceID", "spanID"] { scrubbed[key] = request[key] }
+    if case .object(let tags)? = request["tags"] { scrubbed["tags"] = .object(scrub(annotations: tags)) }
+    return scrubbed
+  }
+
+  private func scrub(inFlight: [String: JSONValue]) -> [String: JSONValue] {
+    var scrubbed = scrub(inFlight)
+    if case .array(let requests)? = inFlight["requests"] {
+      scrubbed["requests"] = .array(
+        requests.map { request in
+          if case .object(let members) = request { .object(scrub(request: members)) } else { scrub(each: request) }
+        })
+    }
+    return scrubbed
   }
 
   /// Scrubs a value inside an annotation or a breadcrumb.

@@ -48,6 +48,10 @@ public struct ReportSummary: Codable, Sendable, Equatable {
   public var environment: String?
   /// The value of the program's annotation `user`.
   public var user: String?
+  /// The operation of the request in which the first thread crashed.
+  public var route: String?
+  /// The trace id of that request.
+  public var traceID: String?
 
   /// Creates the summary of a report.
   package init(_ report: CrashReport, cursor: String) {
@@ -59,6 +63,7 @@ public struct ReportSummary: Codable, Sendable, Equatable {
     (groupKey, groupTitle) = (report.group.key, report.group.title)
     isPreliminary = report.isPreliminary == true ? true : nil
     (release, environment, user) = (report[.release], report[.environment], report[.user])
+    (route, traceID) = (report.requestFields["route"], report.requestFields["traceID"])
   }
 }
 

@@ -7,9 +7,11 @@ extension HTMLRenderer {
       let metadata: HTMLText = (breadcrumb.metadata ?? [:]).sorted { $0.key < $1.key }.map {
         " <span class=\"note\">\($0.key)=\($0.value)</span>"
       }.reduce("", +)
+      let request: HTMLText =
+        breadcrumb.request.map { " <span class=\"note\">request \(report.shortName(ofRequest: $0))</span>" } ?? ""
       return """
         <tr><td><time title="\(breadcrumb.time)">\(report.relativeTime(of: breadcrumb))</time></td>\(level)\
-        <td class="note">\(breadcrumb.category ?? "")</td><td>\(breadcrumb.text)\(metadata)</td></tr>
+        <td class="note">\(breadcrumb.category ?? "")</td><td>\(breadcrumb.text)\(metadata)\(request)</td></tr>
         """
     }
     return "<h2>Breadcrumbs</h2>\n<table class=\"breadcrumbs\">\n\(rows.joined())</table>\n"

@@ -37,7 +37,7 @@ extension HTMLRenderer {
       }
       html = html + "<h2>Annotations</h2>\n<dl class=\"facts\">\n\(cells.joined())</dl>\n"
     }
-    html = html + breadcrumbs(report)
+    html = html + breadcrumbs(report) + requests(report)
     if let warnings = report.earlierRuntimeWarnings, !warnings.isEmpty {
       let rows: [HTMLText] = warnings.map { "<li>\($0)</li>" }
       html = html + "<h2>Earlier runtime warnings</h2>\n<ol class=\"breadcrumbs\">\n\(rows.joined())</ol>\n"

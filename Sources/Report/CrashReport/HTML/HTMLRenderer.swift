@@ -67,7 +67,8 @@ public struct HTMLRenderer: Sendable {
     if !report.reason.isEmpty && report.reason != report.diagnosis.sentence {
       html = html + "\n<pre class=\"reason\">\(lines(report.reason))</pre>"
     }
-    return html + "\n<p class=\"signal\">\(text.describe(report.signal, in: report))</p>\n</header>"
+    return html + "\n<p class=\"signal\">\(text.describe(report.signal, in: report))</p>"
+      + request(report.request) + "\n</header>"
   }
 
   private func origin(_ report: CrashReport) -> HTMLText {
@@ -97,6 +98,7 @@ public struct HTMLRenderer: Sendable {
     if let reason = thread.reason, reason != report.reason {
       html = html + "<pre class=\"reason\">\(lines(reason))</pre>\n"
     }
+    if !isFirst { html = html + request(thread.request) }
     if thread.frames.isEmpty {
       html = html + "<p class=\"note\">No frames were captured.</p>\n"
     } else {

@@ -11,16 +11,20 @@ extension CrashReport {
     public var category: String?
     /// The metadata as keys and values; nil if there is no metadata.
     public var metadata: [String: String]?
+    /// The number of the request in which the program left the breadcrumb, or nil if there was none.
+    public var request: Int?
 
     /// Creates a breadcrumb from its parts.
     public init(
-      time: String, text: String, level: Level? = nil, category: String? = nil, metadata: [String: String]? = nil
+      time: String, text: String, level: Level? = nil, category: String? = nil, metadata: [String: String]? = nil,
+      request: Int? = nil
     ) {
       self.time = time
       self.text = text
       self.level = level
       self.category = category
       self.metadata = metadata
+      self.request = request
     }
 
     /// The level of a breadcrumb.
@@ -69,7 +73,7 @@ extension CrashReport {
   }
 
   /// Formats a time span with at most two units and few digits.
-  private static func span(nanoseconds: UInt64) -> String {
+  static func span(nanoseconds: UInt64) -> String {
     let microseconds = nanoseconds / 1_000
     let seconds = microseconds / 1_000_000
     switch microseconds {

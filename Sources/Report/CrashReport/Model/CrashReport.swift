@@ -109,6 +109,8 @@ public struct CrashReport: Codable, Sendable, Equatable {
   ///
   /// Nil if crashd could not read them in time, which is the case for most reports from the spool.
   public var resources: Resources?
+  /// The requests in flight, or nil if the process registered no request, and in older reports.
+  public var inFlight: InFlight?
 
   /// Creates a report from its parts.
   ///
@@ -189,6 +191,8 @@ extension CrashReport {
     /// How long the process had been running, in milliseconds; nil in reports of a crashd version without this
     /// property.
     public var uptime_ms: Int?
+    /// The numbers of requests, or nil if the process registered no request, and in older reports.
+    public var requests: RequestCounts?
 
     /// Creates an identity from its parts.
     public init(
@@ -220,6 +224,7 @@ extension CrashReport {
       try container.encodeIfPresent(cgroup, forKey: .cgroup)
       try container.encodeIfPresent(swiftVersion, forKey: .swiftVersion)
       try container.encodeIfPresent(uptime_ms, forKey: .uptime_ms)
+      try container.encodeIfPresent(requests, forKey: .requests)
     }
   }
 

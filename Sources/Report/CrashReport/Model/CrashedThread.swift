@@ -33,12 +33,16 @@ extension CrashReport {
     ///
     /// Nil if it was running no task, or if the runtime does not provide the task.
     public var task: Task?
+    /// The request in which the thread crashed.
+    ///
+    /// Nil if the thread did not crash, if it worked on no request, and if its request is unknown.
+    public var request: Request?
 
     /// Creates a thread from its parts.
     public init(
       tid: Int, name: String, crashed: Bool, signal: Signal? = nil, reason: String? = nil, frames: [Frame],
       framesOmitted: Int? = nil, framesBeforeGap: Int? = nil, registers: [String: Address] = [:],
-      silence: Silence? = nil, task: Task? = nil
+      silence: Silence? = nil, task: Task? = nil, request: Request? = nil
     ) {
       self.tid = tid
       self.name = name
@@ -51,6 +55,7 @@ extension CrashReport {
       self.registers = registers
       self.silence = silence
       self.task = task
+      self.request = request
     }
 
     /// Encodes optional properties only if they have a value.
@@ -69,6 +74,7 @@ extension CrashReport {
       try container.encode(registers.mapValues(\.description), forKey: .registers)
       try container.encodeIfPresent(silence, forKey: .silence)
       try container.encodeIfPresent(task, forKey: .task)
+      try container.encodeIfPresent(request, forKey: .request)
     }
   }
 

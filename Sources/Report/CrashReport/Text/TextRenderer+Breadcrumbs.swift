@@ -1,5 +1,5 @@
-/// Renders breadcrumbs: the time before the crash, the level, the category, the message and the metadata. A column is
-/// omitted if it is empty for all breadcrumbs.
+/// Renders breadcrumbs: the time before the crash, the level, the category, the message, the metadata and the request.
+/// A column is omitted if it is empty for all breadcrumbs.
 extension TextRenderer {
   func breadcrumbsSection(_ report: CrashReport) -> [String] {
     if report.breadcrumbs.isEmpty { return [] }
@@ -52,7 +52,9 @@ private struct BreadcrumbRow {
     level = CleanText.line(breadcrumb.level?.rawValue ?? "")
     category = CleanText.line(breadcrumb.category ?? "")
     text = CleanText.line(breadcrumb.text)
-    metadata = (breadcrumb.metadata ?? [:]).sorted { $0.key < $1.key }
-      .map { "\(CleanText.line($0.key))=\(CleanText.line($0.value))" }.joined(separator: " ")
+    let pairs = (breadcrumb.metadata ?? [:]).sorted { $0.key < $1.key }
+      .map { "\(CleanText.line($0.key))=\(CleanText.line($0.value))" }
+    let request = breadcrumb.request.map { "request \(CleanText.line(report.shortName(ofRequest: $0)))" }
+    metadata = (pairs + (request.map { [$0] } ?? [])).joined(separator: " ")
   }
 }

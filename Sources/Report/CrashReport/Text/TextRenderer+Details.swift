@@ -162,6 +162,8 @@ extension TextRenderer {
     "images": "an image that did not fit into the table",
     "annotations": "an annotation that did not fit or was being written",
     "breadcrumbs": "a damaged breadcrumb",
+    "requests": "a damaged entry of a request",
+    "requestsTooLarge": "a request in flight that did not fit into the report",
   ]
 
   /// Formats a share as a percentage.

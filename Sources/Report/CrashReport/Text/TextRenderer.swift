@@ -54,6 +54,7 @@ public struct TextRenderer: Sendable {
     sections.append(detailsSection(report))
     sections.append(annotationsSection(report))
     sections.append(breadcrumbsSection(report))
+    sections.append(requestsSection(report))
     sections.append(earlierWarningsSection(report))
     sections.append(incidentsSection(report))
     let others = report.threads.filter { !$0.crashed }
@@ -90,6 +91,7 @@ public struct TextRenderer: Sendable {
     let title = sentence.isEmpty ? "\(report.process.name) crashed by \(report.signal.name)" : sentence
     var lines = CleanText.line(title).wrapped(to: prose).map(style.alarm)
     if report.reason != report.diagnosis.sentence { lines += reasonLines(report.reason) }
+    lines += requestLines(report.request)
     if report.isPreliminary == true {
       lines += "Preliminary: crashd still reads the symbols. Show the report again in a few seconds.".wrapped(to: prose)
     }
@@ -103,6 +105,7 @@ public struct TextRenderer: Sendable {
     var lines = threadHeading(thread, isFirst: isFirst, in: report).wrapped(to: prose).map(style.strong)
     if let reason = thread.reason, reason != report.reason || !isFirst { lines += reasonLines(reason) }
     if let task = thread.task { lines += describe(task).wrapped(to: width).map(style.faint) }
+    if !isFirst { lines += requestLines(thread.request) }
     lines.append("")
     let stack = StackLayout(thread, verbose: verbose)
     let quoted = isFirst ? quotedFrames(of: thread) : []

@@ -60,8 +60,8 @@ public struct Doctor: Sendable {
         ?? []
     }
     let image = facts.executable.map { program($0, at: facts.executablePath) } ?? []
-    let handlers = facts.hasShield ? [HandlerFacts(executable: facts.executable, client: client).finding] : []
-    return facts.findings(isAttached: attached) + handlers + own + image
+    let crash = facts.hasShield ? LastCrashFacts(executable: facts.executable, client: client) : nil
+    return facts.findings(isAttached: attached) + [crash?.handlers, crash?.requests].compactMap(\.self) + own + image
   }
 
   /// Returns a finding if reports of a process do not contain memory contents.

@@ -80,7 +80,7 @@ struct ProcessFacts {
       Self.signals.filter { mask >> UInt64($0.number - 1) & 1 == 1 }.map(\.name)
     }
     let missing = names(~caught)
-    // `HandlerFacts` checks whether these signal handlers are the shield's.
+    // `LastCrashFacts` checks whether these signal handlers are the shield's.
     if missing.isEmpty { return Finding(.good, "handlers", "every crash signal has a handler") }
     let which = missing.joined(separator: ", ")
     let how =

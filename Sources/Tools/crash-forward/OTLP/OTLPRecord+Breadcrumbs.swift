@@ -11,6 +11,7 @@ extension OTLPRecord {
           "time": .text(breadcrumb.time), "message": .string(breadcrumb.text),
           "level": .text(breadcrumb.level?.rawValue), "category": .text(breadcrumb.category),
           "data": breadcrumb.metadata.map { .object($0.mapValues { .string($0) }) },
+          "request": breadcrumb.request.map { .string(report.shortName(ofRequest: $0)) },
         ])
       })
   }

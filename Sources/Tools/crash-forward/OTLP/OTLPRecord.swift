@@ -58,6 +58,7 @@ struct OTLPRecord {
       // The severity number 21 is FATAL.
       "severityNumber": .int(21), "severityText": .string("FATAL"), "eventName": .string("crash"),
       "body": .object(["stringValue": .string(report.headline)]),
+      "traceId": .text(report.request?.traceID), "spanId": .text(report.request?.spanID),
       "attributes": attributes,
     ])
   }
@@ -93,7 +94,8 @@ struct OTLPRecord {
         "code.function.name": .text(frame?.name),
         "code.file.path": .text(frame?.file),
         "code.line.number": .number(frame?.line),
-      ].merging(own) { first, _ in first })
+      ].merging(own) { first, _ in first }
+        .merging(requestAttributes) { first, _ in first })
   }
 
   static func attributes(_ members: [String: JSONValue?]) -> JSONValue {

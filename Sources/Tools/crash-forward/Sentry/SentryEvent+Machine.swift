@@ -22,8 +22,31 @@ extension SentryEvent {
     return .object(known: annotations.merging(own) { $1 })
   }
 
-  /// The contexts that Sentry defines, and the context `crash` with crashd's own facts.
-  var contexts: JSONValue { .object(machineContexts.merging(["crash": crashContext]) { $1 }) }
+  /// The contexts that Sentry defines, the context `crash` with crashd's own facts, and the contexts of the request.
+  var contexts: JSONValue {
+    let own = ["crash": crashContext].merging(requestContexts) { $1 }
+    return .object(machineContexts.merging(own) { $1 })
+  }
+
+  /// The context `server_request`, and the context `trace`, which links the event to the other events of its trace.
+  private var requestContexts: [String: JSONValue] {
+    guard let request = report.request else { return [:] }
+    var contexts: [String: JSONValue] = [
+      "server_request": .object(known: [
+        "operation": .text(request.operation), "id": .text(request.id), "number": .int(request.number),
+        "started": .text(request.startTime), "age_ms": .int(request.age_ns / 1_000_000),
+        "in_flight": .number(report.inFlight?.total),
+        "tags": request.tags.map { .object($0.mapValues { .string($0) }) },
+      ])
+    ]
+    // Sentry accepts a trace only with both IDs.
+    if let trace = request.traceID, let span = request.spanID {
+      contexts["trace"] = .object(known: [
+        "trace_id": .string(trace), "span_id": .string(span), "status": .string("internal_error"),
+      ])
+    }
+    return contexts
+  }
 
   private static func isTag(_ key: String, _ value: String) -> Bool {
     let isName = key.utf8.allSatisfy { byte in

@@ -24,7 +24,7 @@ struct SentryEvent {
       "environment": .text(environment ?? report[.environment]),
       "server_name": .text(report.machine?.host ?? host),
       "user": user,
-      "transaction": .text(report.blamedFrame?.name),
+      "transaction": .text(transaction),
       "exception": .object(["values": .array([exception])]),
       "threads": .object(["values": .array(report.threads.prefix(64).map(thread))]),
       "debug_meta": .object(["images": .array(report.images.map(image))]),
@@ -33,6 +33,11 @@ struct SentryEvent {
       "contexts": contexts,
       "extra": .object(report.otherAnnotations.mapValues { .string($0) }),
     ])
+  }
+
+  /// The operation of the request, or the function that crashed if there was no request.
+  private var transaction: String? {
+    report.request.flatMap { $0.operation.isEmpty ? nil : $0.operation } ?? report.blamedFrame?.name
   }
 
   /// Returns the release: the program's annotation `release`, or the program's build.
@@ -120,8 +125,15 @@ struct SentryEvent {
     .object(known: [
       "timestamp": .string(crumb.time), "message": .string(crumb.text), "type": .string("default"),
       "level": crumb.level.map { .string(Self.level($0)) }, "category": .text(crumb.category),
-      "data": crumb.metadata.map { .object($0.mapValues { .string($0) }) },
+      "data": data(of: crumb),
     ])
+  }
+
+  /// Returns the metadata with the request, or nil if there is neither.
+  private func data(of crumb: CrashReport.Breadcrumb) -> JSONValue? {
+    var data = (crumb.metadata ?? [:]).mapValues { JSONValue.string($0) }
+    if let request = crumb.request { data["request"] = .string(report.shortName(ofRequest: request)) }
+    return data.isEmpty ? nil : .object(data)
   }
 
   /// Maps the level to one of Sentry's five levels.

@@ -29,6 +29,8 @@ struct WebhookSummary {
   static let names = [
     "id", "time", "headline", "host", "environment", "release", "program", "pid", "uid", "unit", "executable",
     "build_id", "signal", "reason", "cause", "sentence", "group", "title", "function", "file", "line", "place", "stack",
+    "route",
+    "request_id", "trace_id",
   ]
 
   // The fields are in several arrays, because type-checking a single array takes too long.
@@ -55,7 +57,8 @@ struct WebhookSummary {
       ("cause", .text(report.diagnosis.cause.rawValue)), ("sentence", .text(report.diagnosis.sentence)),
       ("group", .text(report.group.key)), ("title", .text(report.group.title)), ("function", .text(frame?.name)),
       ("file", .text(frame?.file)), ("line", .number(frame?.line)), ("place", .text(frame.flatMap(Self.place))),
-      ("stack", .text(report.stackText(limit: Self.stackLimit))),
+      ("stack", .text(report.stackText(limit: Self.stackLimit))), ("route", .text(report.request?.operation)),
+      ("request_id", .text(report.request?.id)), ("trace_id", .text(report.request?.traceID)),
     ]
   }
 

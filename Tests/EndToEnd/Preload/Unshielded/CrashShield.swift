@@ -16,9 +16,8 @@ public enum Shield {
   public enum Connection: Sendable { case attached }
 
   public struct Status: Sendable {
-    public struct Handler: Sendable { public var signal: Int32 }
     public var connection: Connection?
-    public var replacedHandlers: [Handler] = []
+    public var replacedHandlers: [Int32: String] = [:]
   }
 
   public enum Selection { case named(String) }
@@ -39,6 +38,14 @@ public enum Shield {
   ///
   /// The caller's preceding call therefore does not become a tail call.
   public static func addBreadcrumb(_ message: String) { _ = getpid() }
+  public static func withRequest(
+    _ operation: String, id: String, traceID: String? = nil, spanID: String? = nil, tags: [String: String] = [:],
+    _ body: () -> Void
+  ) { body() }
+  public static func withRequest(
+    _ operation: String, id: String, traceID: String? = nil, spanID: String? = nil, tags: [String: String] = [:],
+    _ body: () async -> Void
+  ) async { await body() }
   public static func isolated(_ body: () -> Void) throws(Containment) { body() }
   public static func isolated(_ body: () async -> Void) async throws(Containment) { await body() }
 }

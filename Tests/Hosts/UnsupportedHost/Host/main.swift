@@ -38,6 +38,8 @@ do throws(Shield.StartError) {
 }
 check("a tag", !Shield.setTag("region", to: "eu") && !Shield.setUser(id: "u"))
 Shield.addBreadcrumb("nothing", level: .info, category: "host", metadata: ["a": "b"])
+let answer = await Shield.withRequest("GET /", id: "1", tags: ["a": "b"]) { await Task { 6 }.value }
+check("a request", answer + Shield.withRequest("job") { 7 } == 13 && Shield.status.findsRequests == nil)
 check("the last crash", Shield.lastCrash == nil)
 let lastCrash = await Shield.lastCrash(within: .seconds(60))
 check("the awaited last crash", lastCrash == nil)

@@ -17,6 +17,24 @@
 
 static volatile uint32_t *volatile nowhere = (volatile uint32_t *)8;
 static uint8_t parents_id[16];
+static cs_shim_request parents_request;
+
+static cs_shim_request begin_request(void) {
+  const cs_shim_text operation = {.start = "GET /", .bytes = 5};
+  const cs_shim_request request = cs_shim_request_begin(operation, operation);
+  cs_shim_request_run(request);
+  return request;
+}
+
+// Called in a forked child that has started the shield. Returns whether the parent's request has no entry in the child,
+// even if a request of the child has the same entry.
+static bool has_own_requests(const cs_ring *ring) {
+  if (cs_shim_request_number(parents_request) != 0) return false;
+  cs_shim_request_end(parents_request, false);
+  const cs_shim_request request = begin_request();
+  return ring->header.request_finished == 0 && cs_shim_request_number(request) == 1 && ring->requests[0].number == 1 &&
+         cs_shim_request_number(parents_request) == 0;
+}
 
 static bool is_annotated(const cs_ring *ring) {
   const cs_ring_annotation *entry = &ring->annotations[0];
@@ -33,6 +51,7 @@ static void crash_like_parent(const cs_ring *parent, uint32_t image_count) {
   if (ring->header.pid != getpid() || strcmp((const char *)ring->header.name, "shim-tests") != 0) _exit(12);
   if (!is_annotated(ring) || ring->header.image_count != image_count) _exit(13);
   if (!cs_shim_annotate("child", 5, "yes", 3)) _exit(14);
+  if (!has_own_requests(ring)) _exit(16);
   *nowhere = 1;
   _exit(15);
 }
@@ -56,6 +75,7 @@ static int fork_and_crash(const char *directory, cs_test_way way) {
   const uint32_t image_count = ring->header.image_count;
   memcpy(parents_id, ring->header.ring_id, sizeof parents_id);
   if (!cs_shim_annotate("version", 7, "1.4.2", 5)) return 1;
+  parents_request = begin_request();
   const pid_t child = fork();
   if (child == 0) {
     if (way == CS_TEST_GRANDCHILD) {
@@ -68,6 +88,7 @@ static int fork_and_crash(const char *directory, cs_test_way way) {
   const int end = end_of(child);
   if (end != (way == CS_TEST_GRANDCHILD ? SIGSEGV : -SIGSEGV)) return end > 0 ? end : 2;
   if (ring->header.slot_head != 0 || ring->annotations[1].sequence != 0) return 3;
+  if (cs_shim_request_number(parents_request) != 1) return 5;
   return cs_shim_is_started() && cs_shim_annotate("later", 5, "yes", 3) ? 0 : 4;
 }
 

@@ -110,15 +110,15 @@ struct BreadcrumbTests {
         long, category: long,
         metadata: ["a": "7F3A", "b": long, "c": String(repeating: "x", count: 200), "d": "after dropped ones"])
       Shield.addBreadcrumb(long)
-      Shield.addBreadcrumb("short", metadata: ["key": String(repeating: "x", count: 222)])
+      Shield.addBreadcrumb("short", metadata: ["key": String(repeating: "x", count: 214)])
       let crumbs = try contents().breadcrumbs
       #expect(crumbs[0].metadata == ["a": "7F3A", "d": "after dropped ones"])
       #expect(crumbs[0].category == String(repeating: "é", count: 32))
-      // Of the entry's 232 bytes, the category takes 64, and the two pairs with their NULs take 7 and 21. The remaining
-      // 140 bytes hold 70 characters of the message.
-      #expect(crumbs[0].text == String(repeating: "é", count: 70))
-      #expect(crumbs[1].text == String(repeating: "é", count: 116))
-      #expect(crumbs[2].text == "short" && crumbs[2].metadata["key"]?.utf8.count == 222)
+      // Of the entry's 224 bytes, the category takes 64, and the two pairs with their NULs take 7 and 21. The remaining
+      // 132 bytes hold 66 characters of the message.
+      #expect(crumbs[0].text == String(repeating: "é", count: 66))
+      #expect(crumbs[1].text == String(repeating: "é", count: 112))
+      #expect(crumbs[2].text == "short" && crumbs[2].metadata["key"]?.utf8.count == 214)
       exit(42)
     }
   }

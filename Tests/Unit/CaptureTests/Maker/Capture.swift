@@ -7,6 +7,16 @@ import Testing
 func capture(
   _ scenario: String, _ options: [String] = [], environment: [String: String] = [:]
 ) throws -> RingContents {
+  try withCapturedRing(scenario, options, environment: environment) { path in
+    let file = try FileHandle(forReadingFrom: path)
+    return try RingMapping(spoolFile: file.fileDescriptor).contents()
+  }
+}
+
+/// Runs a scenario as `capture` does, and calls the body with the path of the ring.
+func withCapturedRing<Result>(
+  _ scenario: String, _ options: [String] = [], environment: [String: String] = [:], _ body: (URL) throws -> Result
+) throws -> Result {
   let folder = FileManager.default.temporaryDirectory.appending(path: "capture-\(UUID().uuidString.prefix(8))")
   try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
   defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
@@ -31,9 +41,7 @@ func capture(
   try #require(process.terminationReason == .uncaughtSignal, "\(scenario) ended with \(process.terminationStatus)")
 
   let names = try FileManager.default.contentsOfDirectory(atPath: spool.path).filter { $0.hasSuffix(".ring") }
-  let name = try #require(names.first)
-  let file = try FileHandle(forReadingFrom: spool.appending(path: name))
-  return try RingMapping(spoolFile: file.fileDescriptor).contents()
+  return try body(spool.appending(path: try #require(names.first)))
 }
 
 /// Whether the tests run under a sanitizer.

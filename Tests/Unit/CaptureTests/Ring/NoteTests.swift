@@ -83,7 +83,7 @@ struct NoteTests {
     ring.set(\cs_ring_breadcrumb.metadata_bytes, at: TestRing.breadcrumb(1), .max)
     ring.addBreadcrumb(ticket: 2, "c")
     ring.set(\cs_ring_breadcrumb.text_bytes, at: TestRing.breadcrumb(2), .max)
-    ring.addBreadcrumb(ticket: 3, String(repeating: "d", count: 232), level: .max)
+    ring.addBreadcrumb(ticket: 3, String(repeating: "d", count: 224), level: .max)
     ring.set(\cs_ring_breadcrumb.category_bytes, at: TestRing.breadcrumb(3), 1)
     let contents = try ring.contents()
     #expect(contents.breadcrumbs.isEmpty && contents.losses == ["breadcrumbs": 4])

@@ -16,11 +16,14 @@ struct RingFormatTests {
         documented[row[0], default: [:]][row[1]] = Field(offset: try #require(Int(row[2])), bytes: bytes)
       }
     }
-    // Swift does not import an array of more than 4,096 elements. `threads` is longer than that, and is the last field
-    // of its struct.
-    let lastPart = documented["cs_ring"]?.removeValue(forKey: "threads")
-    let threads = try #require(lastPart)
-    #expect(threads.offset + threads.bytes == MemoryLayout<cs_ring>.size)
+    // Swift does not import the very large arrays `threads` and `requests`, which are the last fields of their struct.
+    let lastPart = documented["cs_ring"]?.removeValue(forKey: "requests")
+    let requests = try #require(lastPart)
+    #expect(requests.offset + requests.bytes == MemoryLayout<cs_ring>.size)
+    #expect(requests.bytes == Int(CS_RING_REQUEST_LIMIT) * MemoryLayout<cs_ring_request>.size)
+    let partBefore = documented["cs_ring"]?.removeValue(forKey: "threads")
+    let threads = try #require(partBefore)
+    #expect(threads.offset + threads.bytes == requests.offset)
     #expect(threads.bytes == Int(CS_RING_THREAD_LIMIT) * MemoryLayout<cs_ring_thread>.size)
     let last = documented["cs_ring_slot"]?.removeValue(forKey: "stack")
     let stack = try #require(last)
@@ -80,7 +83,8 @@ struct RingFormatTests {
     "cs_ring_frame": MemoryLayout<cs_ring_frame>.size, "cs_ring_record": MemoryLayout<cs_ring_record>.size,
     "cs_ring_memory": MemoryLayout<cs_ring_memory>.size, "cs_ring_slot": MemoryLayout<cs_ring_slot>.size,
     "cs_ring_thread_record": MemoryLayout<cs_ring_thread_record>.size,
-    "cs_ring_thread": MemoryLayout<cs_ring_thread>.size, "cs_ring": MemoryLayout<cs_ring>.size,
+    "cs_ring_thread": MemoryLayout<cs_ring_thread>.size, "cs_ring_request": MemoryLayout<cs_ring_request>.size,
+    "cs_ring": MemoryLayout<cs_ring>.size,
   ]
 
   private static let layout: [String: [String: Field]] = [
@@ -120,6 +124,12 @@ struct RingFormatTests {
       "announces_incidents": Field(\cs_ring_header.announces_incidents),
       "swift_version": Field(\cs_ring_header.swift_version),
       "takes_last_crash": Field(\cs_ring_header.takes_last_crash),
+      "request_lookup": Field(\cs_ring_header.request_lookup),
+      "request_begun": Field(\cs_ring_header.request_begun),
+      "request_finished": Field(\cs_ring_header.request_finished),
+      "request_failed": Field(\cs_ring_header.request_failed),
+      "request_overflow": Field(\cs_ring_header.request_overflow),
+      "request_high": Field(\cs_ring_header.request_high),
     ],
     "cs_ring_self_test": [
       "sequence": Field(\cs_ring_self_test.sequence),
@@ -158,6 +168,7 @@ struct RingFormatTests {
       "category_bytes": Field(\cs_ring_breadcrumb.category_bytes),
       "metadata_bytes": Field(\cs_ring_breadcrumb.metadata_bytes),
       "text": Field(\cs_ring_breadcrumb.text),
+      "request": Field(\cs_ring_breadcrumb.request),
     ],
     "cs_ring_incident": [
       "key": Field(\cs_ring_incident.key),
@@ -275,6 +286,21 @@ struct RingFormatTests {
       "commit_ns": Field(\cs_ring_slot.commit_ns),
       "crc": Field(\cs_ring_slot.crc),
       "record": Field(\cs_ring_slot.record),
+      "request": Field(\cs_ring_slot.request),
+      "request_crc": Field(\cs_ring_slot.request_crc),
+    ],
+    "cs_ring_request": [
+      "state": Field(\cs_ring_request.state),
+      "number": Field(\cs_ring_request.number),
+      "started_ns": Field(\cs_ring_request.started_ns),
+      "trace_id": Field(\cs_ring_request.trace_id),
+      "span_id": Field(\cs_ring_request.span_id),
+      "operation_bytes": Field(\cs_ring_request.operation_bytes),
+      "id_bytes": Field(\cs_ring_request.id_bytes),
+      "tag_bytes": Field(\cs_ring_request.tag_bytes),
+      "operation": Field(\cs_ring_request.operation),
+      "id": Field(\cs_ring_request.id),
+      "tags": Field(\cs_ring_request.tags),
     ],
     "cs_ring_thread_record": [
       "blocked_signals": Field(\cs_ring_thread_record.blocked_signals),

@@ -38,7 +38,7 @@ struct RingReaderTests {
     }
     #expect(refusal { $0.set(\cs_ring_header.magic, 1) } == .magic(found: 1))
     #expect(refusal { $0.set(\cs_ring_header.version, 9) } == .version(found: 9, expected: CS_RING_VERSION))
-    #expect(refusal { $0.set(\cs_ring_header.total_bytes, 0) } == .headerSize(found: 0, expected: 9_998_336))
+    #expect(refusal { $0.set(\cs_ring_header.total_bytes, 0) } == .headerSize(found: 0, expected: 12_095_488))
     guard case .architecture(77, _) = refusal({ $0.set(\cs_ring_header.architecture, 77) }) else {
       Issue.record("architecture 77 was not refused")
       return

@@ -78,8 +78,10 @@ struct TestFile {
   /// The other pages become holes, as in the ring of a process.
   func writePages(of ring: TestRing) throws {
     let page = 4_096
-    try resize(to: MemoryLayout<cs_ring>.size)
-    for offset in stride(from: 0, to: MemoryLayout<cs_ring>.size, by: page) {
+    // Reading the size of the ring does not access its memory.
+    let size = unsafe ring.memory.count
+    try resize(to: size)
+    for offset in stride(from: 0, to: size, by: page) {
       // The ring's size is a multiple of the page size, and the slice therefore lies inside the ring's memory.
       let bytes = unsafe UnsafeRawBufferPointer(rebasing: ring.memory[offset..<offset + page])
       guard unsafe bytes.contains(where: { $0 != 0 }) else { continue }

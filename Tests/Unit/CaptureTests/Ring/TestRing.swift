@@ -11,17 +11,17 @@ final class TestRing {
   let memory: UnsafeMutableRawBufferPointer
 
   /// Creates a ring with a valid header and no other contents.
-  init() {
-    guard let start = unsafe calloc(1, MemoryLayout<cs_ring>.size) else { fatalError("no memory for a ring") }
-    unsafe memory = UnsafeMutableRawBufferPointer(start: start, count: MemoryLayout<cs_ring>.size)
+  init(_ version: RingVersion = .current) {
+    guard let start = unsafe calloc(1, version.bytes) else { fatalError("no memory for a ring") }
+    unsafe memory = UnsafeMutableRawBufferPointer(start: start, count: version.bytes)
     set(\cs_ring_header.magic, 0x0000_474e_4952_5343)
-    set(\cs_ring_header.version, CS_RING_VERSION)
+    set(\cs_ring_header.version, version.number)
     #if arch(x86_64)
       set(\cs_ring_header.architecture, 1)
     #else
       set(\cs_ring_header.architecture, 2)
     #endif
-    set(\cs_ring_header.total_bytes, UInt64(MemoryLayout<cs_ring>.size))
+    set(\cs_ring_header.total_bytes, UInt64(version.bytes))
     set(\cs_ring_header.pid, 4711)
     set(\cs_ring_header.uid, 1000)
     set(\cs_ring_header.start_time_ns, 1_000_000_000)
@@ -145,6 +145,44 @@ extension TestRing {
     set(\cs_ring_self_test.failures, at: base, failures)
   }
 
+  /// Writes a request as the library does, into an entry of the table or into a slot.
+  func addRequest(
+    at base: Int, number: UInt64, started_ns: UInt64 = 1_000, operation: String = "GET /", id: String = "",
+    trace: [UInt8] = [], span: [UInt8] = [], tags: String = "", state: UInt64 = 0x102
+  ) {
+    set(\cs_ring_request.state, at: base, state)
+    set(\cs_ring_request.number, at: base, number)
+    set(\cs_ring_request.started_ns, at: base, started_ns)
+    setBytes(\cs_ring_request.trace_id, at: base, trace)
+    setBytes(\cs_ring_request.span_id, at: base, span)
+    set(\cs_ring_request.operation_bytes, at: base, UInt16(operation.utf8.count))
+    set(\cs_ring_request.id_bytes, at: base, UInt16(id.utf8.count))
+    set(\cs_ring_request.tag_bytes, at: base, UInt16(tags.utf8.count))
+    setBytes(\cs_ring_request.operation, at: base, Array(operation.utf8))
+    setBytes(\cs_ring_request.id, at: base, Array(id.utf8))
+    setBytes(\cs_ring_request.tags, at: base, Array(tags.utf8))
+  }
+
+  /// Adds a request in flight.
+  func addRequest(_ index: Int, number: UInt64, started_ns: UInt64 = 1_000, operation: String = "GET /") {
+    addRequest(at: Self.request(index), number: number, started_ns: started_ns, operation: operation)
+    useRequests(index + 1)
+  }
+
+  /// Sets the number of entries that were ever used, and the number of requests that began.
+  func useRequests(_ count: Int) {
+    set(\cs_ring_header.request_high, UInt32(count))
+    set(\cs_ring_header.request_begun, UInt64(count))
+  }
+
+  /// Sets the CRC of the request in a slot to the CRC of its current bytes.
+  func commitRequest(slot: Int) {
+    let base = Self.slot(slot) + fieldOffset(\cs_ring_slot.request)
+    // The request of the slot lies inside the ring.
+    let crc = unsafe cs_ring_crc32c(0, memory.baseAddress?.advanced(by: base), MemoryLayout<cs_ring_request>.size)
+    set(\cs_ring_slot.request_crc, at: Self.slot(slot), crc)
+  }
+
   /// Adds a breadcrumb as its writer does, overwriting the breadcrumb whose ticket is lower by 128.
   func addBreadcrumb(ticket: UInt64, _ text: String, level: UInt8 = 0, category: String = "", metadata: String = "") {
     let base = Self.breadcrumb(Int(ticket % UInt64(CS_RING_BREADCRUMB_LIMIT)))
@@ -242,9 +280,14 @@ extension TestRing {
 }
 
 extension TestRing {
-  /// The offset of a thread's entry, in the last part of the ring.
+  /// The offset of a thread's entry, in the part before the requests.
   static func thread(_ index: Int) -> Int {
-    MemoryLayout<cs_ring>.size - (Int(CS_RING_THREAD_LIMIT) - index) * MemoryLayout<cs_ring_thread>.stride
+    request(0) - (Int(CS_RING_THREAD_LIMIT) - index) * MemoryLayout<cs_ring_thread>.stride
+  }
+
+  /// The offset of a request, in the last part of the ring.
+  static func request(_ index: Int) -> Int {
+    MemoryLayout<cs_ring>.size - (Int(CS_RING_REQUEST_LIMIT) - index) * MemoryLayout<cs_ring_request>.stride
   }
 
   static func threadRecord(_ index: Int) -> Int { thread(index) + fieldOffset(\cs_ring_thread.record) }

@@ -45,6 +45,18 @@ struct AttachHelloTests {
     Bad(what: "image beyond the table", message: TestProcess.hello(images: [512]), descriptors: 2),
   ]
 
+  @Test("a hello with a ring of version 5 is accepted, with the size of that version only")
+  func earlierRing() throws {
+    let earlier = { TestProcess.hello(ringVersion: CS_RING_EARLIER_VERSION, ringBytes: $0) }
+    let message = earlier(UInt64(CS_RING_EARLIER_BYTES))
+    #expect(try AttachHello(message: message, descriptorCount: 1, isTruncated: false).images.isEmpty)
+    let refusal = #expect(throws: AttachRefusal.self) {
+      try AttachHello(
+        message: earlier(UInt64(MemoryLayout<cs_ring>.size)), descriptorCount: 1, isTruncated: false)
+    }
+    #expect(refusal?.status == .malformed)
+  }
+
   @Test("an invalid hello is refused with its status and a reason", arguments: bad)
   func refused(_ bad: Bad) {
     let refusal = #expect(throws: AttachRefusal.self) {

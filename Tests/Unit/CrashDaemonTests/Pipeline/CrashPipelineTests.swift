@@ -40,12 +40,21 @@ struct CrashPipelineTests {
 
   /// The reports that a pipeline produces for a process, oldest first.
   private func reports(of process: Process, _ end: ProcessEnd) async throws -> [CrashReport] {
+    try await run(process, end).reports
+  }
+
+  /// Also returns the numbers of requests by build, before and after the end of the process.
+  private func run(
+    _ process: Process, _ end: ProcessEnd
+  ) async throws -> (reports: [CrashReport], requests: [[RequestTotals.Counts]]) {
     let daemon = try TestDaemon(TestDirectory())
     let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
     let pipeline = CrashPipeline(
       analysis: daemon.analysis, spool: try SpoolDirectory(path: daemon.directories.spool), events: events)
     let running = Task { try await pipeline.run() }
     continuation.yield(.attached(process.attached, []))
+    await withCheckedContinuation { continuation.yield(.settled($0)) }
+    var requests = [pipeline.requests(for: .all).map(\.counts)]
     process.attached.hasEnded.store(true, ordering: .releasing)
     continuation.yield(.announced(process.attached))
     continuation.yield(.ended(EndedProcess(process: process.attached, end: end)))
@@ -57,7 +66,9 @@ struct CrashPipelineTests {
     running.cancel()
     _ = await running.result
     #expect(pipeline.attached().isEmpty)
-    return try progress.reports.map { try daemon.store.report(idPrefix: $0).report }
+    requests.append(pipeline.requests(for: .all).map(\.counts))
+    #expect(pipeline.requests(for: .user(geteuid() + 1)).isEmpty)
+    return (try progress.reports.map { try daemon.store.report(idPrefix: $0).report }, requests)
   }
 
   @Test("S9: threads that crash at once are each counted in their group; the one that ended the process is first")
@@ -210,6 +221,45 @@ struct CrashPipelineTests {
     }
     #expect(stored.first == stored.last)
     #expect(cursors.first == cursors.last)
+  }
+
+  @Test("a report keeps the requests in flight of the first reading, when the other requests have ended")
+  func requests() async throws {
+    var ring = TestRing()
+    ring.addImage(0)
+    ring.addCrash()
+    ring.addRequest(0, number: 1, operation: "GET /slow")
+    ring.addRequest(1, number: 2, operation: "GET /cart")
+    let process = try Process(ring)
+    let daemon = try TestDaemon(TestDirectory())
+    for isFinal in [false, true] {
+      let source = AttachedRing(process: process.attached, seen: nil, isFinal: isFinal)
+      _ = await daemon.analysis.permits.withPermit(for: geteuid()) {
+        await daemon.analysis.analyse(source, $0).outcome
+      }
+      let report = try daemon.store.report(idPrefix: ring.id).report
+      #expect(report.inFlight?.requests.map(\.operation) == ["GET /slow", "GET /cart"])
+      #expect(report.process.requests == CrashReport.RequestCounts(begun: 2, finished: 0, failed: 0, lost: 2))
+      ring.addRequest(1, number: 2, operation: "GET /cart", isRunning: false)
+      try ring.write(to: process.memory)
+    }
+  }
+
+  @Test(
+    "the requests of a process are counted once, and those that its end lost afterwards",
+    arguments: [(ProcessEnd.status(SIGKILL), 2), (.status(0), 2), (.goesOn, 0)])
+  func requestTotals(end: ProcessEnd, lost: Int) async throws {
+    var ring = TestRing()
+    ring.addImage(0)
+    ring.addRequest(0, number: 1, operation: "GET /slow")
+    ring.addRequest(1, number: 2, operation: "GET /cart")
+    let (reports, requests) = try await run(try Process(ring), end)
+    var before = RequestTotals.Counts()
+    before.begun = 2
+    var after = before
+    after.lost = lost
+    #expect(requests == [[before], end == .goesOn ? [] : [after]])
+    #expect(reports.allSatisfy { $0.inFlight?.total == 2 })
   }
 
   @Test("a client that waits for a process does not wait for its unwind cross-check", .timeLimit(.minutes(20)))

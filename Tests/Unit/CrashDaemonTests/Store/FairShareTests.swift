@@ -109,6 +109,16 @@ struct FairShareTests {
     #expect(bare.raw.isEmpty && bare.report.threads.count == 2 && bare.report.losses == ["rawRecord": 1])
     let alone = try SizedReport(large, raw: [], limitBytes: 2_000)
     #expect(alone.report.threads.map(\.tid) == [1] && alone.report.losses["threadsTooLarge"] == 1)
+    // The requests in flight are dropped last, and their number stays in the report.
+    let request = CrashReport.Request(
+      number: 1, operation: String(repeating: "x", count: 96), startTime: large.time, age_ns: 1)
+    var busy = large
+    busy.inFlight = CrashReport.InFlight(
+      total: 99, overflow: 0, requests: [CrashReport.Request](repeating: request, count: 99))
+    let reduced = try SizedReport(busy, raw: [], limitBytes: 8_000)
+    #expect(reduced.report.threads.map(\.tid) == [1] && reduced.report.losses["requestsTooLarge"] == 99)
+    #expect(reduced.report.inFlight == CrashReport.InFlight(total: 99, overflow: 0, requests: []))
+    #expect(reduced.json.count < 8_000)
     #expect(alone.json.count <= 2_000)
   }
 

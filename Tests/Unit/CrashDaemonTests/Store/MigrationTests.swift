@@ -218,7 +218,8 @@ struct MigrationTests {
         "SELECT uid, bytes, reports FROM user_shares ORDER BY uid",
         """
         SELECT uid, sum(length(json) + ifnull((SELECT length(bytes) FROM raw_records WHERE raw_records.id = reports.id), 0)
-          + ifnull((SELECT 3 * sum(length(key) + length(value)) FROM report_tags WHERE report_tags.seq = reports.seq), 0))
+          + ifnull((SELECT 3 * sum(length(key) + length(value)) FROM report_tags WHERE report_tags.seq = reports.seq), 0)
+          + ifnull((SELECT 3 * sum(length(key) + length(value)) FROM report_requests WHERE report_requests.seq = reports.seq), 0))
           AS bytes, count(*) AS reports FROM reports GROUP BY uid ORDER BY uid
         """
       ),

@@ -51,6 +51,51 @@ struct TagQueryTests {
     }
   }
 
+  @Test("pages and groups with a route or a trace id use the indexes of requests")
+  func requests() throws {
+    try withStore { store in
+      for filter in [ReportFilter(route: "GET /"), ReportFilter(tags: [], traceID: String(repeating: "a", count: 32))] {
+        var wanted = ReportConditions(filter, .all)
+        wanted.add(before: 5)
+        let steps = try plan(store, wanted.page(isOldestFirst: false), wanted.arguments(["limit": 16]))
+        let index = "report_requests_value (key=? AND value=? AND seq<?)"
+        #expect(steps.first == "SEARCH report_requests USING COVERING INDEX \(index)")
+        #expect(!steps.contains { $0.contains("TEMP B-TREE") || $0.contains("SCAN") })
+        let group = try #require(GroupRestriction(filter, .all)).narrowed(to: "cafe", 1_000)
+        let groupSteps = try plan(store, "SELECT id FROM group_reports \(group.clause)", group.arguments([:]))
+        #expect(groupSteps.contains("SEARCH report_requests USING PRIMARY KEY (seq=? AND key=?)"))
+      }
+    }
+  }
+
+  @Test("a report is found by the request of its first crashed thread, and not by a tag with the same key")
+  func route() throws {
+    let trace = String(repeating: "0123456789abcdef", count: 2)
+    try withStore { store in
+      var report = try sample(0, ["route": "GET /tag"])
+      report.threads[0].request = CrashReport.Request(
+        number: 1, operation: "GET /cart", traceID: trace, startTime: report.time, age_ns: 1)
+      _ = try store.put(report, raw: [])
+      _ = try store.put(try sample(1, [:]), raw: [])
+      #expect(try store.list(ReportFilter(route: "GET /cart"), limit: 9).map(\.id) == [report.id])
+      let listed = try #require(store.list(ReportFilter(traceID: trace), limit: 9).first)
+      #expect(listed.route == "GET /cart" && listed.traceID == trace)
+      let both = ReportFilter(tags: ["route=GET /tag"], route: "GET /cart", traceID: trace)
+      #expect(try store.list(both, visibility: .user(1_000), limit: 9).map(\.id) == [report.id])
+      #expect(try store.list(both, visibility: .user(1_001), limit: 9).isEmpty)
+      for wrong in [
+        ReportFilter(route: "GET /tag"), ReportFilter(tags: ["route=GET /cart"]), ReportFilter(route: "GET"),
+      ] {
+        #expect(try store.list(wrong, limit: 9).isEmpty && !wrong.includes(report, visibility: .all))
+      }
+      #expect(both.includes(report, visibility: .all))
+      #expect(try store.groups(both, limit: 9).map(\.count) == [1])
+      #expect(try store.list(limit: 9).map(\.route) == [nil, "GET /cart"])
+      _ = try store.remove(idPrefix: report.id)
+      #expect(try store.pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM report_requests") } == 0)
+    }
+  }
+
   @Test("a query of groups searches a tag in each report, and builds no list of all reports with the tag")
   func groups() throws {
     try withStore { store in

@@ -209,6 +209,25 @@ struct TestRing {
     put(UInt64(1 << 2 | UInt64(CS_RING_STATE_COMMITTED)), at: self.slot(slot) + offset(\cs_ring_slot.state))
   }
 
+  /// Adds a request, which is in flight or has ended.
+  mutating func addRequest(
+    _ index: Int, number: UInt64, operation: String, started_ns: UInt64 = 1_700_000_000_000_000_000,
+    isRunning: Bool = true
+  ) {
+    let base = request(index)
+    put(UInt64(isRunning ? 0x102 : 0x100), at: base + offset(\cs_ring_request.state))
+    put(number, at: base + offset(\cs_ring_request.number))
+    put(started_ns, at: base + offset(\cs_ring_request.started_ns))
+    put(UInt16(operation.utf8.count), at: base + offset(\cs_ring_request.operation_bytes))
+    put(Array(operation.utf8), at: base + offset(\cs_ring_request.operation))
+    put(UInt32(index + 1), at: offset(\cs_ring_header.request_high))
+    put(number, at: offset(\cs_ring_header.request_begun))
+  }
+
+  func request(_ index: Int) -> Int {
+    bytes.count - (Int(CS_RING_REQUEST_LIMIT) - index) * MemoryLayout<cs_ring_request>.stride
+  }
+
   /// Sets how much memory records contain (a `cs_ring_memory_mode`), and the heap's key.
   mutating func setMemory(mode: UInt32, heapKey: UInt64) {
     put(mode, at: offset(\cs_ring_header.memory_mode))

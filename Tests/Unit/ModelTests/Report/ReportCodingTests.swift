@@ -27,14 +27,21 @@ struct ReportCodingTests {
     let json = try ReportCoding.encode(Sample.everything)
     let tree = try JSONDecoder().decode(Tree.self, from: Data(json.utf8))
     #expect(
-      tree.keys(dictionaries: ["annotations", "registers", "losses"]) == [
-        "annotations", "breadcrumbs", "breadcrumbs.text", "breadcrumbs.time", "container", "container.id",
+      tree.keys(dictionaries: ["annotations", "registers", "losses", "tags"]) == [
+        "annotations", "breadcrumbs", "breadcrumbs.request", "breadcrumbs.text", "breadcrumbs.time", "container",
+        "container.id",
         "container.runtime", "container.source", "diagnosis", "diagnosis.cause", "diagnosis.confidence",
         "diagnosis.rule", "diagnosis.sentence", "environment", "group", "group.key", "group.title", "id",
-        "images", "images.base", "images.buildID", "images.end", "images.path", "losses", "machine",
+        "images", "images.base", "images.buildID", "images.end", "images.path", "inFlight", "inFlight.overflow",
+        "inFlight.requests", "inFlight.requests.age_ns", "inFlight.requests.crashed", "inFlight.requests.id",
+        "inFlight.requests.number", "inFlight.requests.operation", "inFlight.requests.spanID",
+        "inFlight.requests.startTime", "inFlight.requests.tags", "inFlight.requests.traceID", "inFlight.total",
+        "losses", "machine",
         "machine.distribution", "machine.host", "machine.id", "machine.kernel", "machine.memoryBytes",
         "machine.processor", "machine.processors", "process", "process.buildID", "process.cgroup",
-        "process.commandLine", "process.executable", "process.name", "process.pid", "process.startTime",
+        "process.commandLine", "process.executable", "process.name", "process.pid", "process.requests",
+        "process.requests.begun", "process.requests.failed", "process.requests.finished", "process.requests.lost",
+        "process.startTime",
         "process.swiftVersion", "process.uid", "process.unit", "process.uptime_ms", "reason", "release", "resources",
         "resources.descriptorLimit", "resources.groupBytes", "resources.memoryLimitBytes",
         "resources.memoryLimitSource", "resources.openDescriptors", "resources.peakResidentBytes",
@@ -46,6 +53,9 @@ struct ReportCodingTests {
         "threads.frames.isAsync", "threads.frames.isInline", "threads.frames.isOwn", "threads.frames.line",
         "threads.frames.mangled", "threads.frames.symbolAddress", "threads.frames.trust",
         "threads.framesBeforeGap", "threads.framesOmitted", "threads.name", "threads.reason", "threads.registers",
+        "threads.request", "threads.request.age_ns", "threads.request.id", "threads.request.number",
+        "threads.request.operation", "threads.request.spanID", "threads.request.startTime", "threads.request.tags",
+        "threads.request.traceID",
         "threads.signal", "threads.signal.address", "threads.signal.code", "threads.signal.codeName",
         "threads.signal.name", "threads.signal.number", "threads.signal.sender", "threads.signal.sender.pid",
         "threads.signal.sender.uid", "threads.tid", "time", "timing", "timing.commit_ns", "timing.entry_ns",

@@ -47,8 +47,28 @@ enum Sample {
     report.machine = machine
     report.container = CrashReport.Container(id: containerID, runtime: "containerd", source: "cgroup")
     report.resources = resources
+    report.process.requests = CrashReport.RequestCounts(begun: 1_200, finished: 1_180, failed: 5, lost: 15)
+    report.threads[0].request = request
+    var crashed = request
+    crashed.crashed = true
+    report.inFlight = CrashReport.InFlight(
+      total: 12, overflow: 3,
+      requests: [
+        CrashReport.Request(
+          number: 1_100, operation: "GET /events", startTime: "2026-11-21T07:13:07.123456Z", age_ns: 3_600_000_000_000)
+      ]
+        + (1_101...1_110).map { number in
+          CrashReport.Request(
+            number: number, operation: "GET /cart/{id}", id: "req-\(number)", startTime: "2026-11-21T08:13:06.123456Z",
+            age_ns: 1_000_000_000)
+        } + [crashed])
+    report.breadcrumbs[1].request = 1_111
     return report
   }
+
+  private static let request = CrashReport.Request(
+    number: 1_111, operation: "GET /cart/{id}", id: "req-1111", traceID: "4bf92f3577b34da6a3ce929d0e0e4736",
+    spanID: "00f067aa0ba902b7", startTime: "2026-11-21T08:13:07.089456Z", age_ns: 34_000_000, tags: ["tier": "gold"])
 
   private static let containerID = String(repeating: "0123456789abcdef", count: 4)
 

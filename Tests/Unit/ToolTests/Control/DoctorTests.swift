@@ -69,7 +69,7 @@ struct DoctorTests {
 
   @Test("doctor reports replaced handlers from the program's last crash, and prints a note without a crash")
   func takenOver() throws {
-    #expect(HandlerFacts(executable: nil, client: CrashClient(socketPath: "/nowhere/s")).finding.level == .note)
+    #expect(LastCrashFacts(executable: nil, client: CrashClient(socketPath: "/nowhere/s")).handlers.level == .note)
     let taken =
       #""replacedHandlers":[{"signal":"SIGSEGV","kind":"handler","image":"/lib/gc.so","function":"f"},"#
       + #"{"signal":"SIGABRT","kind":"default","function":""}],"#
@@ -84,12 +84,31 @@ struct DoctorTests {
       }
       defer { daemon.stop() }
       let client = CrashClient(socketPath: daemon.socketPath)
-      let finding = HandlerFacts(executable: "/srv/shop", client: client).finding
+      let facts = LastCrashFacts(executable: "/srv/shop", client: client)
+      let finding = facts.handlers
       #expect(finding.level == level && finding.sentence.contains("at the program's last crash (bb22)"))
       #expect(finding.sentence.hasSuffix("SIGSEGV by /lib/gc.so, SIGABRT back to default") == (level == .warning))
       // The path /srv/sho is only a prefix of /srv/shop, and belongs to another program.
-      #expect(!HandlerFacts(executable: "/srv/sho", client: client).finding.sentence.contains("bb22"))
+      #expect(!LastCrashFacts(executable: "/srv/sho", client: client).handlers.sentence.contains("bb22"))
+      #expect(facts.requests == nil)
     }
+  }
+
+  @Test("doctor warns if the shield could not find requests at the program's last crash", arguments: [true, false])
+  func requestLookup(isRefused: Bool) throws {
+    let counts = #""requests":{"begun":1,"finished":0,"failed":0,"lost":1,"isLookupRefused":\#(isRefused)}"#
+    let report = SampleJSON.report(id: "bb22").replacing(#""pid":4711,"#, with: #""pid":4711,\#(counts),"#)
+    let daemon = try FakeDaemon { connection in
+      while let call = connection.call() {
+        connection.reply(
+          call.contains("Crashd.List")
+            ? #"{"reports":[\#(SampleJSON.summary(id: "bb22", cursor: "1"))]}"# : #"{"report":\#(report)}"#)
+      }
+    }
+    defer { daemon.stop() }
+    let facts = LastCrashFacts(executable: "/srv/shop", client: CrashClient(socketPath: daemon.socketPath))
+    #expect(facts.handlers.sentence.contains("(bb22)"))
+    #expect(facts.requests?.level == (isRefused ? .warning : nil))
   }
 
   @Test("doctor accepts the spool modes that crashd sets, and reports others", arguments: [0o1733, 0o3733, 0o777, 0])

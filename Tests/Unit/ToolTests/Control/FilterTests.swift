@@ -41,6 +41,9 @@ struct FilterTests {
     Flag(
       words: ["--tag", "region=eu", "--tag", "query=a=b"], parameter: "tags",
       value: .array([.string("region=eu"), .string("query=a=b")])),
+    Flag(
+      words: ["--trace-id", "4BF92F3577B34DA6A3CE929D0E0E4736"], parameter: "traceID",
+      value: .string("4bf92f3577b34da6a3ce929d0e0e4736")),
     Flag(words: ["-S", "@1795248611"], parameter: "since", value: .string("2026-11-21T08:10:11Z")),
     Flag(words: ["--until=@1795248611"], parameter: "until", value: .string("2026-11-21T08:10:11.999999Z")),
   ]

@@ -35,6 +35,18 @@ struct JournalSinkTests {
     #expect(try JournalEntry(Sample.event(id: "aa11").report, json: nil)["CRASH_HOST"] == nil)
   }
 
+  @Test("the journal entry has the request of the crash and its trace as fields")
+  func request() throws {
+    let entry = JournalEntry(try Sample.event(id: "aa11", more: Sample.request).report, json: nil)
+    let wanted = [
+      "CRASH_REQUEST": "GET /cart/{id}", "CRASH_REQUEST_ID": "7F3A", "CRASH_REQUESTS_IN_FLIGHT": "51",
+      "CRASH_TRACE_ID": "4bf92f3577b34da6a3ce929d0e0e4736", "CRASH_SPAN_ID": "00f067aa0ba902b7",
+    ]
+    for (name, value) in wanted { #expect(entry[name] == value, "\(name)") }
+    let other = JournalEntry(try Sample.event(id: "aa11").report, json: nil)
+    for name in wanted.keys { #expect(other[name] == nil, "\(name)") }
+  }
+
   @Test("a crash arrives in the journal with field names that journald allows")
   func fields() throws {
     let journal = try DatagramListener()

@@ -61,6 +61,28 @@ struct OTLPSinkTests {
     #expect(record["crash.memory.limit_bytes"] == "512" && record["crash.uptime_ms"] == "611000")
   }
 
+  @Test("an OTLP record is part of the trace of its request, and has the route of an HTTP operation")
+  func request() throws {
+    let find = { (more: String) throws -> JSONValue? in
+      let json = OTLPRecord(report: try Sample.event(id: "aa11", more: more).report).json
+      return json["resourceLogs"]?.first?["scopeLogs"]?.first?["logRecords"]?.first
+    }
+    let record = try find(Sample.request)
+    #expect(record?["traceId"] == .string("4bf92f3577b34da6a3ce929d0e0e4736"))
+    #expect(record?["spanId"] == .string("00f067aa0ba902b7"))
+    let attributes = try #require(record?["attributes"]?.attributes)
+    let wanted = [
+      "http.request.method": "GET", "http.route": "/cart/{id}", "crash.request.operation": "GET /cart/{id}",
+      "crash.request.id": "7F3A", "crash.request.age_ns": "34000000", "crash.request.tag.tier": "gold",
+      "crash.requests.in_flight": "51",
+    ]
+    for (key, value) in wanted { #expect(attributes[key] == value, "\(key)") }
+    let rpc = try find(Sample.request.replacing("GET /cart/{id}", with: "shop.Cart/Get"))?["attributes"]?.attributes
+    #expect(rpc?["http.route"] == nil && rpc?["crash.request.operation"] == "shop.Cart/Get")
+    let none = try find("")
+    #expect(none?["traceId"] == nil && none?["spanId"] == nil)
+  }
+
   @Test("the breadcrumbs of an OTLP record are an array of maps with level, category and data")
   func breadcrumbs() throws {
     let event = try Sample.event(

@@ -33,6 +33,14 @@ enum Sample {
     "startTime":"2026-11-21T08:00:00Z","commandLine":"shop --port 80","cgroup":"/docker/c0ff","swiftVersion":"6.3",
     "uptime_ms":611000},
     """#.split(separator: "\n").joined()
+  /// A crash in a request.
+  static let request = #"""
+    "threads":[{"tid":7,"name":"w","crashed":true,"registers":{},"frames":[],"request":{"number":5,
+    "operation":"GET /cart/{id}","id":"7F3A","traceID":"4bf92f3577b34da6a3ce929d0e0e4736","spanID":"00f067aa0ba902b7",
+    "startTime":"2026-11-21T08:10:10.000123Z","age_ns":34000000,"tags":{"tier":"gold"}}}],
+    "inFlight":{"total":51,"overflow":0,"requests":[]},
+    "breadcrumbs":[{"time":"2026-11-21T08:10:10.500123Z","text":"pay","request":5}],
+    """#.split(separator: "\n").joined()
   /// A value that is too long for a tag of Sentry, whose limit is 200 characters.
   static let long = String(repeating: "x", count: 201)
 

@@ -98,6 +98,28 @@ struct SentrySinkTests {
     #expect(json["server_name"] == .string("web-1") && json["user"] == nil && json["environment"] == nil)
   }
 
+  @Test("a Sentry event has the operation as transaction, the trace as context, and the request of each breadcrumb")
+  func request() throws {
+    let json = { (more: String) throws -> JSONValue in
+      let report = try Sample.event(id: "aa11", more: more).report
+      return SentryEvent(report: report, environment: nil, release: nil, host: nil).json
+    }
+    let event = try json(Sample.request)
+    #expect(event["transaction"] == .string("GET /cart/{id}"))
+    let trace = event["contexts"]?["trace"]
+    #expect(trace?["trace_id"] == .string("4bf92f3577b34da6a3ce929d0e0e4736"))
+    #expect(trace?["span_id"] == .string("00f067aa0ba902b7"))
+    let request = event["contexts"]?["server_request"]
+    #expect(request?["id"] == .string("7F3A") && request?["age_ms"] == .int(34) && request?["in_flight"] == .int(51))
+    #expect(request?["tags"]?["tier"] == .string("gold"))
+    #expect(event["breadcrumbs"]?["values"]?.first?["data"]?["request"] == .string("7F3A"))
+    // Sentry refuses a trace without a span.
+    let spanless = try json(Sample.request.replacing(#","spanID":"00f067aa0ba902b7""#, with: ""))
+    #expect(spanless["contexts"]?["trace"] == nil && spanless["contexts"]?["server_request"] != nil)
+    let none = try json("")
+    #expect(none["contexts"]?["trace"] == nil && none["contexts"]?["server_request"] == nil)
+  }
+
   @Test("a Sentry breadcrumb has exactly the level, category and data that the breadcrumb has")
   func breadcrumbs() throws {
     let event = try Sample.event(

@@ -2,11 +2,8 @@ import CrashClient
 import CrashProtocol
 import CrashReport
 
-/// Checks whether other code has replaced the shield's signal handlers.
-///
-/// `/proc` shows that a signal has a handler, but not which code installed it. Therefore the check reads the report of
-/// the program's last crash.
-struct HandlerFacts {
+/// Checks the report of the program's last crash for facts of the process that are not visible from outside.
+struct LastCrashFacts {
   private var report: CrashReport?
 
   /// Requests the last crash report of an executable from crashd.
@@ -18,7 +15,10 @@ struct HandlerFacts {
     report = try? client.report(id: last.id).report
   }
 
-  var finding: Finding {
+  /// Whether other code has replaced the shield's signal handlers.
+  ///
+  /// `/proc` shows that a signal has a handler, but not which code installed it.
+  var handlers: Finding {
     guard let report else {
       return Finding(
         .note, "replaced",
@@ -37,5 +37,14 @@ struct HandlerFacts {
       .warning, "replaced",
       "signal handlers were replaced at the program's last crash (\(id)): \(list.joined(separator: ", "))",
       remedy: "start the shield after that code, or let it call the replaced handler")
+  }
+
+  /// Returns a finding if the shield could not read the requests of tasks.
+  var requests: Finding? {
+    guard let report, report.process.requests?.isLookupRefused == true else { return nil }
+    return Finding(
+      .warning, "requests",
+      "at the program's last crash (\(report.id.prefix(12))), crashes in tasks could not name their request: the layout "
+        + "of tasks in its Swift runtime is not known", remedy: "link a later release of the shield")
   }
 }

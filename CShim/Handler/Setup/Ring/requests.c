@@ -1,0 +1,236 @@
+// The table of requests in flight. Shield.withRequest claims an entry at the begin of a request, and frees it at the
+// end.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
+#include <string.h>
+
+#include "../setup.h"
+
+#include "../../Signal/Capture/registers_here_x86_64.h"
+#include "../../Signal/Capture/request.h"
+#include "../../Signal/Dispatch/trusted.h"
+#include "cs_ring_access.h"
+
+#define WORD_BITS  64
+#define WORD_COUNT (CS_RING_REQUEST_LIMIT / WORD_BITS)
+
+// The handle of a request without an entry. No entry reaches the generation in this handle.
+#define OVERFLOWED UINT64_MAX
+
+// One bit for each used entry. Each word has its own cache line, because threads begin their search at different words.
+static struct {
+  _Alignas(64) uint64_t used; // atomic
+} words[WORD_COUNT];
+
+// The generation of each entry. A forked child keeps these values, so that a handle of the parent never identifies a
+// request of the child. Only the thread that claimed an entry accesses the generation of that entry.
+static uint64_t generations[CS_RING_REQUEST_LIMIT];
+
+static uint32_t thread_count; // atomic: threads that have begun a request
+
+// Initial-exec, because __tls_get_addr may allocate memory.
+static __thread uint32_t first_word __attribute__((tls_model("initial-exec"))); // index + 1; 0: not chosen yet
+static __thread uint64_t here __attribute__((tls_model("initial-exec")));       // the handle of synchronous code
+
+void cs_requests_forget(void) {
+  for (uint32_t index = 0; index < WORD_COUNT; index++)
+    __atomic_store_n(&words[index].used, 0, __ATOMIC_RELAXED);
+}
+
+// Claims the first free entry of a word. The loop is lock-free, because an exchange fails only if the exchange of
+// another thread succeeded.
+static bool take_in(uint32_t word, uint32_t *ret_index) {
+  uint64_t used = __atomic_load_n(&words[word].used, __ATOMIC_RELAXED);
+  while (used != UINT64_MAX) {
+    const uint32_t bit = (uint32_t)__builtin_ctzll(~used);
+    // acquire: pairs with cs_shim_request_end().
+    if (__atomic_compare_exchange_n(&words[word].used, &used, used | UINT64_C(1) << bit, true, __ATOMIC_ACQUIRE,
+                                    __ATOMIC_RELAXED)) {
+      *ret_index = word * WORD_BITS + bit;
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool take(uint32_t *ret_index) {
+  if (first_word == 0) first_word = __atomic_fetch_add(&thread_count, 1, __ATOMIC_RELAXED) % WORD_COUNT + 1;
+  for (uint32_t step = 0; step < WORD_COUNT; step++) {
+    if (take_in((first_word - 1 + step) % WORD_COUNT, ret_index)) return true;
+  }
+  return false;
+}
+
+static void raise_high(cs_ring_header *header, uint32_t high) {
+  uint32_t seen = __atomic_load_n(&header->request_high, __ATOMIC_RELAXED);
+  while (seen < high &&
+         !__atomic_compare_exchange_n(&header->request_high, &seen, high, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+}
+
+static uint16_t put_text(uint8_t *to, size_t limit, cs_shim_text text) {
+  const size_t kept = cs_text_cut(text.start, text.bytes, limit);
+  memcpy(to, text.start, kept);
+  return (uint16_t)kept;
+}
+
+cs_shim_request cs_shim_request_begin(cs_shim_text operation, cs_shim_text id) {
+  cs_ring *ring = cs_started_ring();
+  uint32_t index = 0;
+  if (ring == NULL) return 0;
+  const uint64_t number = __atomic_add_fetch(&ring->header.request_begun, 1, __ATOMIC_RELAXED);
+  if (!take(&index)) {
+    __atomic_fetch_add(&ring->header.request_overflow, 1, __ATOMIC_RELAXED);
+    return OVERFLOWED;
+  }
+  cs_ring_request *request = &ring->requests[index];
+  const uint64_t generation = ++generations[index];
+  __atomic_store_n(&request->state, generation << 8 | CS_RING_REQUEST_CLAIMED, __ATOMIC_RELAXED);
+  __atomic_thread_fence(__ATOMIC_RELEASE); // the state is visible before the following writes
+  request->number = number;
+  request->started_ns = cs_clock_ns(CLOCK_REALTIME);
+  memset(request->trace_id, 0, sizeof request->trace_id);
+  memset(request->span_id, 0, sizeof request->span_id);
+  request->operation_bytes = put_text(request->operation, sizeof request->operation, operation);
+  request->id_bytes = put_text(request->id, sizeof request->id, id);
+  request->tag_bytes = 0;
+  raise_high(&ring->header, index + 1);
+  return generation << CS_REQUEST_INDEX_BITS | index;
+}
+
+static cs_ring_request *entry_of(cs_ring *ring, cs_shim_request handle) {
+  return handle == 0 || handle == OVERFLOWED || ring == NULL ? NULL : &ring->requests[cs_request_index(handle)];
+}
+
+#define IS_DIGIT 0x10
+
+// The value of each hexadecimal digit, plus IS_DIGIT. The entries of all other characters are 0.
+static const uint8_t digits[256] = {
+    ['0'] = 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, //
+    ['A'] = 0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f,                         //
+    ['a'] = 0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f,
+};
+
+// Writes the bytes that the hexadecimal digits of `text` represent. Writes zeros if `text` contains another character,
+// and nothing if its length is not 2 * size.
+static inline __attribute__((always_inline)) void put_digits(uint8_t *to, size_t size, cs_shim_text text) {
+  uint8_t all = IS_DIGIT;
+  if (text.bytes != 2 * size) return;
+  for (size_t at = 0; at < size; at++) {
+    const uint8_t high = digits[(uint8_t)text.start[2 * at]];
+    const uint8_t low = digits[(uint8_t)text.start[2 * at + 1]];
+    all &= high & low;
+    to[at] = (uint8_t)(high << 4 | (low & 0x0f));
+  }
+  if (!(all & IS_DIGIT)) memset(to, 0, size);
+}
+
+void cs_shim_request_trace(cs_shim_request handle, cs_shim_text trace_id, cs_shim_text span_id) {
+  cs_ring_request *request = entry_of(cs_started_ring(), handle);
+  if (request == NULL) return;
+  put_digits(request->trace_id, sizeof request->trace_id, trace_id);
+  put_digits(request->span_id, sizeof request->span_id, span_id);
+}
+
+// Copies a string without its NUL bytes, and adds a NUL byte at the end. Returns the number of bytes.
+static size_t put_part(uint8_t *to, cs_shim_text text) {
+  size_t size = 0;
+  for (size_t at = 0; at < text.bytes; at++) {
+    if (text.start[at] != 0) to[size++] = (uint8_t)text.start[at];
+  }
+  to[size++] = 0;
+  return size;
+}
+
+void cs_shim_request_tag(cs_shim_request handle, cs_shim_text key, cs_shim_text value) {
+  cs_ring_request *request = entry_of(cs_started_ring(), handle);
+  if (request == NULL || key.bytes == 0) return;
+  const size_t room = sizeof request->tags - request->tag_bytes;
+  if (key.bytes >= room || value.bytes >= room || key.bytes + value.bytes + 2 > room) return;
+  uint8_t *to = request->tags + request->tag_bytes;
+  const size_t key_bytes = put_part(to, key);
+  request->tag_bytes += (uint16_t)(key_bytes + put_part(to + key_bytes, value));
+}
+
+void cs_shim_request_run(cs_shim_request handle) {
+  cs_ring_request *request = entry_of(cs_started_ring(), handle);
+  // release: pairs with cs_ring_request_state_acquire().
+  if (request != NULL) __atomic_store_n(&request->state, cs_request_running(handle), __ATOMIC_RELEASE);
+}
+
+void cs_shim_request_end(cs_shim_request handle, bool has_failed) {
+  cs_ring *ring = cs_started_ring();
+  if (ring == NULL || handle == 0) return;
+  if (handle != OVERFLOWED) {
+    const uint32_t index = cs_request_index(handle);
+    uint64_t *state = &ring->requests[index].state;
+    // In a forked child, a request of the parent has no entry.
+    if (__atomic_load_n(state, __ATOMIC_RELAXED) != cs_request_running(handle)) return;
+    // relaxed: the next claim stores a new generation before it writes to the entry.
+    __atomic_store_n(state, handle >> CS_REQUEST_INDEX_BITS << 8 | CS_RING_REQUEST_FREE, __ATOMIC_RELAXED);
+    // release: pairs with take_in().
+    __atomic_fetch_and(&words[index / WORD_BITS].used, ~(UINT64_C(1) << index % WORD_BITS), __ATOMIC_RELEASE);
+  }
+  cs_ring_header *header = &ring->header;
+  __atomic_fetch_add(has_failed ? &header->request_failed : &header->request_finished, 1, __ATOMIC_RELAXED);
+}
+
+uint64_t cs_shim_request_number(cs_shim_request handle) {
+  const cs_ring_request *request = entry_of(cs_started_ring(), handle);
+  if (request == NULL) return 0;
+  if (cs_ring_request_state_acquire(request) != cs_request_running(handle)) return 0;
+  const uint64_t number = __atomic_load_n(&request->number, __ATOMIC_RELAXED);
+  return cs_ring_request_state_recheck(request) == cs_request_running(handle) ? number : 0;
+}
+
+cs_shim_request cs_shim_request_enter(cs_shim_request handle) {
+  const cs_shim_request outer = here;
+  const int64_t offset = (int64_t)((uint64_t)(uintptr_t)&here - cs_thread_pointer());
+  // The offset from the thread pointer is equal on all threads.
+  if (__atomic_load_n(&cs_requests_here.offset, __ATOMIC_RELAXED) == 0) {
+    __atomic_store_n(&cs_requests_here.offset, offset, __ATOMIC_RELAXED);
+  }
+  here = handle;
+  return outer;
+}
+
+// Reads the request's handle in the same way as the signal handler. Returns UNCHECKED if this thread does not run a
+// task.
+static uint32_t lookup_of(uint64_t key, cs_shim_request handle) {
+  uint64_t found = 0;
+  if (!cs_process.task_layout.is_known) return CS_RING_REQUEST_LOOKUP_REFUSED;
+  switch (cs_task_local_read(&cs_process.task_layout, key, &found)) {
+  case CS_TASK_LOCAL_NO_TASK:
+    return CS_RING_REQUEST_LOOKUP_UNCHECKED;
+  case CS_TASK_LOCAL_FOUND:
+    return found == handle ? CS_RING_REQUEST_LOOKUP_WORKS : CS_RING_REQUEST_LOOKUP_REFUSED;
+  case CS_TASK_LOCAL_ABSENT:
+    break;
+  }
+  return CS_RING_REQUEST_LOOKUP_REFUSED;
+}
+
+void cs_shim_request_check(uint64_t key, cs_shim_request handle) {
+  cs_ring *ring = cs_started_ring();
+  if (ring == NULL || handle == 0) return;
+  if (__atomic_load_n(&cs_requests_here.key, __ATOMIC_RELAXED) != key) {
+    __atomic_store_n(&cs_requests_here.key, key, __ATOMIC_RELAXED);
+  }
+  uint32_t lookup = __atomic_load_n(&cs_requests_here.lookup, __ATOMIC_RELAXED);
+  if (lookup == CS_RING_REQUEST_LOOKUP_UNCHECKED) {
+    lookup = lookup_of(key, handle);
+    __atomic_store_n(&cs_requests_here.lookup, lookup, __ATOMIC_RELAXED);
+  }
+  // A forked child has a new ring, which does not contain the result yet.
+  if (__atomic_load_n(&ring->header.request_lookup, __ATOMIC_RELAXED) != lookup) {
+    __atomic_store_n(&ring->header.request_lookup, lookup, __ATOMIC_RELAXED);
+  }
+}
+
+cs_ring_request_lookup cs_shim_request_lookup(void) {
+  return (cs_ring_request_lookup)__atomic_load_n(&cs_requests_here.lookup, __ATOMIC_RELAXED);
+}
+
+#endif

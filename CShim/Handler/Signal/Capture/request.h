@@ -1,0 +1,40 @@
+// Finds the request of a crashing thread (Shield.withRequest, docs/decisions/0136).
+#ifndef CS_REQUEST_H
+#define CS_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cs_ring.h"
+#include "cs_signal_safe.h"
+
+// A handle contains the index of the entry in its low bits, and the generation of the entry in the bits above them. The
+// handle 0 means that there is no request.
+#define CS_REQUEST_INDEX_BITS 12
+_Static_assert(1 << CS_REQUEST_INDEX_BITS == CS_RING_REQUEST_LIMIT, "each index fits into a handle");
+
+static inline uint32_t cs_request_index(uint64_t handle) SIGNAL_SAFE {
+  return (uint32_t)(handle & (CS_RING_REQUEST_LIMIT - 1));
+}
+
+// Returns the state that the entry has while the request of this handle runs.
+static inline uint64_t cs_request_running(uint64_t handle) SIGNAL_SAFE {
+  return handle >> CS_REQUEST_INDEX_BITS << 8 | CS_RING_REQUEST_RUNNING;
+}
+
+// The locations of the handles in threads and tasks. Each field is atomic.
+typedef struct cs_request_places {
+  uint64_t key;    // the address of the task-local's object; 0: no request has begun
+  int64_t offset;  // from the thread pointer to the handle of synchronous code; 0: no such code has run
+  uint32_t lookup; // cs_ring_request_lookup
+} cs_request_places;
+
+extern cs_request_places cs_requests_here;
+
+// Copies the entry of a handle. Returns false if the request of the handle has ended.
+bool cs_request_copy(const cs_ring *ring, uint64_t handle, cs_ring_request *ret_request) SIGNAL_SAFE;
+
+// Copies the request of the calling thread into the thread's slot. Precondition: the slot does not contain a request.
+void cs_record_request(cs_ring_slot *slot) SIGNAL_SAFE;
+
+#endif

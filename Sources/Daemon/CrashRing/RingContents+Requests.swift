@@ -1,0 +1,46 @@
+extension RingContents {
+  /// A request that the program registered.
+  public struct Request: Sendable, Equatable {
+    /// The number of the request in its process, from 1.
+    public var number: UInt64
+    /// The start time in nanoseconds since 1970.
+    public var startTime_ns: UInt64
+    /// The operation or the route; may be empty.
+    public var operation: String
+    /// The program's id of the request; may be empty.
+    public var id = ""
+    /// The trace id in hexadecimal digits; may be empty.
+    public var traceID = ""
+    /// The span id in hexadecimal digits; may be empty.
+    public var spanID = ""
+    /// The tags as keys and values.
+    public var tags: [String: String] = [:]
+  }
+
+  /// The requests of the process.
+  public struct Requests: Sendable, Equatable {
+    /// The requests that were running during the reading, oldest first.
+    public var running: [Request] = []
+    /// The numbers of requests since the process started.
+    public var counts = RequestCounts()
+  }
+
+  /// The numbers of requests since the process started.
+  public struct RequestCounts: Sendable, Equatable {
+    /// The requests that began.
+    public var begun: UInt64 = 0
+    /// The requests that ended without an error.
+    public var finished: UInt64 = 0
+    /// The requests that ended by an error.
+    public var failed: UInt64 = 0
+    /// The requests that found no free entry.
+    public var overflow: UInt64 = 0
+    /// Whether the handler cannot find the request of a task in this process.
+    public var isLookupRefused = false
+
+    /// Whether the process registered no request.
+    public var isEmpty: Bool { begun == 0 && overflow == 0 }
+    /// The requests that have begun and not ended.
+    public var unended: UInt64 { begun.subtractingOrZero(finished).subtractingOrZero(failed) }
+  }
+}

@@ -1,0 +1,94 @@
+internal import CShimRing
+internal import CrashReport
+
+/// The requests in flight.
+extension RingReader {
+  /// Returns the running requests, oldest first.
+  ///
+  /// If an entry is damaged, only its own request is lost. A request that ends during the read is not in flight.
+  func requests(_ header: PrivateCopy<cs_ring_header>, losses: inout Losses) -> RingContents.Requests {
+    var requests = RingContents.Requests(counts: requestCounts(header))
+    guard version == .current else { return requests }
+    for index in 0..<min(Int(clamping: header[\.request_high]), RingLayout.requestLimit) {
+      switch request(index) {
+      case .none: break
+      case .damaged: losses.add(.requests, 1)
+      case .running(let request): requests.running.append(request)
+      }
+    }
+    requests.running.sort { ($0.startTime_ns, $0.number) < ($1.startTime_ns, $1.number) }
+    return requests
+  }
+
+  /// Reads only the numbers of requests.
+  public func requestCounts() -> RingContents.RequestCounts {
+    requestCounts(unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0))
+  }
+
+  private func requestCounts(_ header: PrivateCopy<cs_ring_header>) -> RingContents.RequestCounts {
+    guard version == .current else { return RingContents.RequestCounts() }
+    return RingContents.RequestCounts(
+      begun: header[\.request_begun], finished: header[\.request_finished], failed: header[\.request_failed],
+      overflow: header[\.request_overflow],
+      isLookupRefused: header[\.request_lookup] == cs_ring_request_lookup.CS_RING_REQUEST_LOOKUP_REFUSED.rawValue)
+  }
+
+  private enum Entry {
+    case none
+    case damaged
+    case running(RingContents.Request)
+  }
+
+  private func request(_ index: Int) -> Entry {
+    let offset = RingLayout.request(index)
+    // The assertions of RingLayout ensure that the entry `index` is inside the ring and aligned.
+    guard mayBeUsed(offset),
+      let entry = unsafe shared.baseAddress?.advanced(by: offset).assumingMemoryBound(to: cs_ring_request.self)
+    else { return .none }
+    for _ in 0..<readAttempts {
+      let state = unsafe cs_ring_request_state_acquire(entry)
+      switch state & UInt64(CS_RING_REQUEST_MASK) {
+      case UInt64(CS_RING_REQUEST_RUNNING): break
+      case UInt64(CS_RING_REQUEST_FREE), UInt64(CS_RING_REQUEST_CLAIMED): return .none
+      default: return .damaged
+      }
+      let copy = unsafe PrivateCopy<cs_ring_request>(of: shared, at: offset)
+      guard unsafe cs_ring_request_state_recheck(entry) == state else { continue }
+      return RingContents.Request(copy).map(Entry.running) ?? .damaged
+    }
+    return .none
+  }
+}
+
+extension RingContents.Request {
+  /// Returns nil if a length exceeds its field, or if the request has no number.
+  init?(_ copy: PrivateCopy<cs_ring_request>) {
+    guard copy[\.number] != 0, copy[\.operation_bytes] <= CS_RING_OPERATION_LIMIT_BYTES,
+      copy[\.id_bytes] <= CS_RING_REQUEST_ID_LIMIT_BYTES, copy[\.tag_bytes] <= CS_RING_REQUEST_TAG_LIMIT_BYTES
+    else { return nil }
+    self.init(
+      number: copy[\.number], startTime_ns: copy[\.started_ns],
+      operation: CleanText.line(copy.text(\.operation, count: copy[\.operation_bytes])),
+      id: CleanText.line(copy.text(\.id, count: copy[\.id_bytes])),
+      traceID: Self.digits(copy.bytes(\.trace_id, count: 16)), spanID: Self.digits(copy.bytes(\.span_id, count: 8)),
+      tags: [String: String](pairs: copy.bytes(\.tags, count: copy[\.tag_bytes])))
+  }
+
+  /// Returns an id as hexadecimal digits; empty if all bytes are zero.
+  private static func digits(_ bytes: ArraySlice<UInt8>) -> String {
+    bytes.allSatisfy { $0 == 0 } ? "" : hexadecimal(bytes)
+  }
+}
+
+extension [String: String] {
+  /// Reads keys and values, each of which ends with a NUL.
+  ///
+  /// A key without a value is dropped.
+  init(pairs bytes: ArraySlice<UInt8>) {
+    let texts = bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast().map { CleanText.decode($0) }
+    self.init()
+    for index in stride(from: 0, to: texts.count - 1, by: 2) where !texts[index].isEmpty {
+      self[CleanText.line(texts[index])] = texts[index + 1]
+    }
+  }
+}

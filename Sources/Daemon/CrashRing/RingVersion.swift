@@ -1,0 +1,28 @@
+internal import CShimRing
+
+/// A version of the ring that crashd reads.
+///
+/// The versions have the same offsets. The current version has the requests at its end, and the number of a request at
+/// the end of each breadcrumb.
+public enum RingVersion: CaseIterable, Sendable {
+  case current
+  /// The ring of a library that registers no requests.
+  case earlier
+
+  /// Returns nil if crashd does not read this version.
+  public init?(_ number: UInt32) {
+    guard let version = Self.allCases.first(where: { $0.number == number }) else { return nil }
+    self = version
+  }
+
+  /// The number in the ring's header.
+  public var number: UInt32 { self == .current ? CS_RING_VERSION : CS_RING_EARLIER_VERSION }
+
+  /// The size of the ring.
+  public var bytes: Int { self == .current ? MemoryLayout<cs_ring>.size : Int(CS_RING_EARLIER_BYTES) }
+
+  /// The maximum number of bytes of a breadcrumb's message, category and metadata together.
+  var breadcrumbLimitBytes: Int {
+    Int(self == .current ? CS_RING_BREADCRUMB_LIMIT_BYTES : CS_RING_EARLIER_BREADCRUMB_LIMIT_BYTES)
+  }
+}

@@ -1,0 +1,27 @@
+extension HTMLRenderer {
+  /// Returns the request of a thread, or nothing if it has none.
+  func request(_ request: CrashReport.Request?) -> HTMLText {
+    request.map { "\n<p class=\"signal\">in request \(TextRenderer.describe($0))</p>" } ?? ""
+  }
+
+  /// Returns the oldest requests in flight with their ages.
+  func requests(_ report: CrashReport) -> HTMLText {
+    guard let inFlight = report.inFlight else { return "" }
+    let shown = inFlight.requests.prefix(TextRenderer.requestLimit)
+    let rows: [HTMLText] = shown.map { request in
+      let mark: HTMLText = request.crashed == true ? "<td class=\"alarm\">crashed</td>" : "<td></td>"
+      return """
+        <tr><td><time title="\(request.startTime)">\(TextRenderer.age(of: request))</time></td>\
+        <td>\(TextRenderer.name(of: request))</td><td class="note">\(request.id ?? "")</td>\(mark)</tr>
+        """
+    }
+    let hidden = inFlight.requests.count - shown.count
+    let rest: HTMLText = hidden > 0 ? "<p class=\"note\">… and \(hidden) more</p>\n" : ""
+    return """
+      <h2>Requests in flight: \(TextRenderer.summary(of: inFlight))</h2>
+      <table class="breadcrumbs">
+      \(rows.joined())</table>
+      \(rest)
+      """
+  }
+}

@@ -1,0 +1,91 @@
+// The requests that the program registered with `Shield.withRequest`.
+extension CrashReport {
+  /// A request that the program worked on.
+  public struct Request: Codable, Sendable, Equatable {
+    /// The number of the request in its process, from 1.
+    public var number: Int
+    /// The operation or the route, such as `GET /orders/{id}`.
+    public var operation: String
+    /// The program's id of the request, or nil if the program gave none.
+    public var id: String?
+    /// The trace id of W3C Trace Context in 32 hexadecimal digits, or nil if the program gave none.
+    public var traceID: String?
+    /// The span id in 16 hexadecimal digits, or nil if the program gave none.
+    public var spanID: String?
+    /// The time at which the request began, RFC 3339 in UTC.
+    public var startTime: String
+    /// The running time of the request at the time of the report, in nanoseconds.
+    ///
+    /// It is 0 if the request began later, or if the clock was set back.
+    public var age_ns: Int
+    /// The program's tags of the request, or nil if there are none.
+    public var tags: [String: String]?
+    /// True in `inFlight` if a thread crashed in this request, otherwise nil.
+    public var crashed: Bool?
+
+    /// Creates a request from its parts.
+    public init(
+      number: Int, operation: String, id: String? = nil, traceID: String? = nil, spanID: String? = nil,
+      startTime: String, age_ns: Int, tags: [String: String]? = nil, crashed: Bool? = nil
+    ) {
+      (self.number, self.operation, self.id) = (number, operation, id)
+      (self.traceID, self.spanID, self.startTime, self.age_ns) = (traceID, spanID, startTime, age_ns)
+      (self.tags, self.crashed) = (tags, crashed)
+    }
+  }
+
+  /// The requests that were running when crashd read the first crash of the process.
+  public struct InFlight: Codable, Sendable, Equatable {
+    /// The number of requests in the process's table.
+    public var total: Int
+    /// The number of requests that found no free entry in the table since the process started.
+    ///
+    /// They ran without an entry, and are not in `requests`.
+    public var overflow: Int
+    /// The requests in the table, oldest first.
+    ///
+    /// It is empty if the report would otherwise exceed its size limit. `total` is then greater than 0.
+    public var requests: [Request]
+
+    /// Creates a list from its parts.
+    public init(total: Int, overflow: Int, requests: [Request]) {
+      (self.total, self.overflow, self.requests) = (total, overflow, requests)
+    }
+  }
+
+  /// The numbers of requests since the process started.
+  public struct RequestCounts: Codable, Sendable, Equatable {
+    /// The requests that began.
+    public var begun: Int
+    /// The requests that ended without an error.
+    public var finished: Int
+    /// The requests that ended by an error.
+    public var failed: Int
+    /// The requests that had begun and not ended, which the end of the process loses.
+    public var lost: Int
+    /// True if the shield cannot find the request of a thread, because the layout of this Swift runtime is unknown to
+    /// it.
+    ///
+    /// Otherwise nil.
+    public var isLookupRefused: Bool?
+
+    /// Creates counts from their parts.
+    public init(begun: Int, finished: Int, failed: Int, lost: Int, isLookupRefused: Bool? = nil) {
+      (self.begun, self.finished, self.failed, self.lost) = (begun, finished, failed, lost)
+      self.isLookupRefused = isLookupRefused
+    }
+  }
+
+  /// The request of the thread that crashed first, or nil if it had none.
+  public var request: Request? { threads.first.flatMap { $0.crashed ? $0.request : nil } }
+
+  /// Returns the id of the request with a number, if the report contains that request and it has an id.
+  ///
+  /// Otherwise returns the number.
+  package func shortName(ofRequest number: Int) -> String {
+    let request =
+      threads.lazy.compactMap(\.request).first { $0.number == number }
+      ?? inFlight?.requests.first { $0.number == number }
+    return request?.id ?? "\(number)"
+  }
+}

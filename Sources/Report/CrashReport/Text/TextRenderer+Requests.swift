@@ -1,0 +1,55 @@
+// The request of the crash, and the requests in flight.
+extension TextRenderer {
+  /// The number of requests in flight that are shown.
+  static let requestLimit = 10
+
+  /// Returns the lines of a thread's request.
+  func requestLines(_ request: CrashReport.Request?) -> [String] {
+    guard let request else { return [] }
+    return "in request \(Self.describe(request))".wrapped(to: width)
+  }
+
+  /// Describes a request, such as `GET /orders/{id} · id 7f3a · trace 4bf92f35 · begun 34 ms before · tier=gold`.
+  static func describe(_ request: CrashReport.Request) -> String {
+    var parts = [name(of: request)]
+    if let id = request.id { parts.append("id \(CleanText.line(id))") }
+    if let trace = request.traceID { parts.append("trace \(CleanText.line(trace))") }
+    if let span = request.spanID { parts.append("span \(CleanText.line(span))") }
+    parts.append("begun \(age(of: request)) before")
+    let tags = (request.tags ?? [:]).sorted { $0.key < $1.key }
+    parts += tags.map { "\(CleanText.line($0.key))=\(CleanText.line($0.value))" }
+    return parts.joined(separator: " · ")
+  }
+
+  static func name(of request: CrashReport.Request) -> String {
+    request.operation.isEmpty ? "\(request.number)" : CleanText.line(request.operation)
+  }
+
+  static func age(of request: CrashReport.Request) -> String {
+    CrashReport.span(nanoseconds: UInt64(clamping: request.age_ns))
+  }
+
+  /// Returns the oldest requests in flight with their ages, and the number of the other ones.
+  func requestsSection(_ report: CrashReport) -> [String] {
+    guard let inFlight = report.inFlight else { return [] }
+    let shown = inFlight.requests.prefix(Self.requestLimit)
+    var lines = [style.strong("Requests in flight") + style.faint(": \(Self.summary(of: inFlight))")]
+    let ages = shown.map(Self.age)
+    let (age, name) = (
+      ages.map(\.count).max() ?? 0, min(48, shown.map { Self.name(of: $0).count }.max() ?? 0)
+    )
+    for (request, text) in zip(shown, ages) {
+      let id = request.id.map { "id \(CleanText.line($0))" } ?? ""
+      let mark = request.crashed == true ? style.alarm("crashed") : ""
+      let cells = [style.faint(text.rightAligned(age)), Self.name(of: request).padded(to: name), style.faint(id), mark]
+      lines.append("  " + cells.filter { !$0.isEmpty }.joined(separator: "  ").trimmingEnd)
+    }
+    let hidden = inFlight.requests.count - shown.count
+    if hidden > 0 { lines.append(style.faint("  … and \(hidden) more: --json")) }
+    return lines
+  }
+
+  static func summary(of inFlight: CrashReport.InFlight) -> String {
+    "\(inFlight.total)" + (inFlight.overflow == 0 ? "" : ", and \(inFlight.overflow) began without a free entry")
+  }
+}

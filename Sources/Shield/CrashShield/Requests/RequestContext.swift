@@ -1,0 +1,62 @@
+internal import CShim
+
+/// Registers requests in the ring for `Shield.withRequest`.
+///
+/// A handle identifies a request while the request runs. The handle 0 means that there is no request. A task that runs
+/// longer than its request has a handle that does not identify any request. The members are `@usableFromInline`, because
+/// `Shield.withRequest` is compiled into the program.
+@usableFromInline
+enum RequestContext: Sendable {
+  /// The handle of the current request.
+  ///
+  /// The crash handler reads the value of this task-local from the task's memory.
+  @usableFromInline static let handle = TaskLocal<UInt64>(wrappedValue: 0)
+
+  /// The address of the object `handle`, which is the key of its values in a task's list of task-local values.
+  private static let key = UInt64(UInt(bitPattern: ObjectIdentifier(handle)))
+
+  /// Registers a request, and returns its handle, or 0 if the shield is not started.
+  @usableFromInline
+  static func begin(
+    _ operation: String, id: String?, traceID: String?, spanID: String?, tags: [String: String]
+  ) -> UInt64 {
+    let request = unsafe withText(operation) { operation in
+      // The strings stay valid until these closures return, and the C function copies them.
+      unsafe withText(id ?? "") { id in unsafe cs_shim_request_begin(operation, id) }
+    }
+    guard request != 0 else { return 0 }
+    if traceID != nil || spanID != nil {
+      unsafe withText(traceID ?? "") { traceID in
+        // The strings stay valid until these closures return, and the C function copies them.
+        unsafe withText(spanID ?? "") { spanID in unsafe cs_shim_request_trace(request, traceID, spanID) }
+      }
+    }
+    for (key, value) in tags {
+      unsafe withText(key) { key in
+        // Both strings stay valid until these closures return, and the C function copies them.
+        unsafe withText(value) { value in unsafe cs_shim_request_tag(request, key, value) }
+      }
+    }
+    cs_shim_request_run(request)
+    return request
+  }
+
+  @usableFromInline
+  static func end(_ request: UInt64, hasFailed: Bool) { cs_shim_request_end(request, hasFailed) }
+
+  /// Checks, in the first request of a task, whether the crash handler can read the handle from the task's memory.
+  @usableFromInline
+  static func check(_ request: UInt64) { cs_shim_request_check(key, request) }
+
+  /// Sets the request of this thread, for code outside of tasks, and returns the previous one.
+  @usableFromInline
+  static func enter(_ request: UInt64) -> UInt64 { cs_shim_request_enter(request) }
+
+  /// The number of the current request, or 0 if there is no current request.
+  static var number: UInt64 { cs_shim_request_number(handle.get()) }
+
+  private static func withText<Result>(_ text: String, _ body: (cs_shim_text) -> Result) -> Result {
+    // The characters stay valid until `body` returns.
+    unsafe Shield.withCharacters(text) { start, count in unsafe body(cs_shim_text(start: start, bytes: count)) }
+  }
+}

@@ -1,0 +1,95 @@
+import CShim
+import CShimRing
+import CrashMaker
+import CrashShield
+import Glibc
+import Testing
+
+/// Tests that a record names the request of the crash.
+///
+/// Each crash happens in its own process, while other requests run.
+@Suite("The request of a crash", .unlessSanitized)
+struct RequestLookupTests {
+  /// Combines each way with two faults, so that each fault is tested with and without a request.
+  private static let crashes = RequestWay.allCases.enumerated().flatMap { index, way in
+    [0, 2].map { (way, RequestFault.allCases[(index + $0) % RequestFault.allCases.count]) }
+  }
+
+  @Test("the record has the request of the crashed code, and not another request", arguments: crashes)
+  func found(way: RequestWay, fault: RequestFault) async throws {
+    try await withSpool { directory in
+      await #expect(processExitsWith: .signal(fault.signal)) {
+        [directory = directory as String, way = way as RequestWay, fault = fault as RequestFault] in
+        startShield(spool: directory)
+        beBusy()
+        await way.run(fault)
+      }
+      try withSpooledRing(in: directory) { ring in
+        let crashed = ring.crashed()
+        if let expected = way.expected {
+          #expect(crashed.isWhole && crashed.request.isRunning && crashed.request.operation == expected)
+          #expect(ring.requests.contains(crashed.request))
+        } else {
+          #expect(crashed.request.number == 0, "\(crashed.request.operation)")
+        }
+        #expect(ring.header.request_lookup == cs_ring_request_lookup.CS_RING_REQUEST_LOOKUP_WORKS.rawValue)
+      }
+    }
+  }
+
+  @Test(
+    "with another layout of tasks, the lookup is off: only synchronous code has a request", arguments: [true, false])
+  func otherLayout(isInTask: Bool) async throws {
+    try await withSpool { directory in
+      await #expect(processExitsWith: .signal(SIGILL)) {
+        [directory = directory as String, isInTask = isInTask as Bool] in
+        startShield(spool: directory)
+        cs_testing_move_task_locals()
+        await Shield.withRequest("first") { await Task.yield() }
+        guard Shield.status.findsRequests == false else { complain("\(Shield.status)") }
+        await (isInTask ? RequestWay.task : .synchronous).run(.trap)
+      }
+      try withSpooledRing(in: directory) { ring in
+        #expect(ring.header.request_lookup == cs_ring_request_lookup.CS_RING_REQUEST_LOOKUP_REFUSED.rawValue)
+        #expect(ring.crashed().request.operation == (isInTask ? "" : "the request"))
+        #expect(ring.requests.filter(\.isRunning).map(\.operation) == ["the request"])
+      }
+    }
+  }
+
+  @Test(
+    "crash-maker crashes in a request on each thread, beside other requests",
+    arguments: CrashRun.Thread.allCases)
+  func maker(thread: CrashRun.Thread) throws {
+    let options = ["--thread", thread.rawValue, "--request", "GET /cart/:id", "--in-flight", "100"]
+    try withCapturedRing("array-index", options) { path in
+      try withRing(at: path) { ring in
+        let (request, isWhole) = ring.crashed()
+        #expect(isWhole && request.operation == "GET /cart/:id" && request.id == CrashRun.requestID)
+        #expect(request.tags == ["customer", "17"] && request.traceID.first == 0x4b && request.spanID.last == 0xb7)
+        let running = ring.requests.filter(\.isRunning)
+        #expect(running.count == 101 && Set(running.map(\.id)).count == 101 && running.contains(request))
+      }
+    }
+  }
+
+  @Test("the first request in a task finds that the lookup works")
+  func works() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      startShield()
+      guard Shield.status.findsRequests == nil else { complain("\(Shield.status)") }
+      await Shield.withRequest("first") { await Task.yield() }
+      guard Shield.status.findsRequests == true else { complain("\(Shield.status)") }
+      exit(rightStatus)
+    }
+  }
+}
+
+/// Runs other requests until the process ends.
+private func beBusy() {
+  for number in 0..<8 {
+    Task.detached {
+      while true { await Shield.withRequest("other \(number)") { await Task.yield() } }
+    }
+  }
+}
