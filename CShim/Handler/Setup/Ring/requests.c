@@ -4,6 +4,7 @@
 
 #if CS_SUPPORTED
 
+#include <emmintrin.h>
 #include <string.h>
 
 #include "../setup.h"
@@ -104,27 +105,30 @@ static cs_ring_request *entry_of(cs_ring *ring, cs_shim_request handle) {
   return handle == 0 || handle == OVERFLOWED || ring == NULL ? NULL : &ring->requests[cs_request_index(handle)];
 }
 
-#define IS_DIGIT 0x10
-
-// The value of each hexadecimal digit, plus IS_DIGIT. The entries of all other characters are 0.
-static const uint8_t digits[256] = {
-    ['0'] = 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, //
-    ['A'] = 0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f,                         //
-    ['a'] = 0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f,
-};
-
 // Writes the bytes that the hexadecimal digits of `text` represent. Writes zeros if `text` contains another character,
-// and nothing if its length is not 2 * size.
-static inline __attribute__((always_inline)) void put_digits(uint8_t *to, size_t size, cs_shim_text text) {
-  uint8_t all = IS_DIGIT;
+// and nothing if its length is not 2 * size. `size` is a multiple of 8, because each step converts 16 digits.
+static void put_digits(uint8_t *to, size_t size, cs_shim_text text) {
   if (text.bytes != 2 * size) return;
-  for (size_t at = 0; at < size; at++) {
-    const uint8_t high = digits[(uint8_t)text.start[2 * at]];
-    const uint8_t low = digits[(uint8_t)text.start[2 * at + 1]];
-    all &= high & low;
-    to[at] = (uint8_t)(high << 4 | (low & 0x0f));
+  for (size_t at = 0; at < size; at += 8) {
+    const __m128i digits = _mm_loadu_si128((const __m128i *)(const void *)(text.start + 2 * at));
+    const __m128i small = _mm_or_si128(digits, _mm_set1_epi8(0x20));
+    // The comparisons are signed, so that bytes from 0x80 on are not digits.
+    const __m128i is_decimal =
+        _mm_and_si128(_mm_cmpgt_epi8(digits, _mm_set1_epi8('0' - 1)), _mm_cmplt_epi8(digits, _mm_set1_epi8('9' + 1)));
+    const __m128i is_letter =
+        _mm_and_si128(_mm_cmpgt_epi8(small, _mm_set1_epi8('a' - 1)), _mm_cmplt_epi8(small, _mm_set1_epi8('f' + 1)));
+    if (_mm_movemask_epi8(_mm_or_si128(is_decimal, is_letter)) != 0xffff) {
+      memset(to, 0, size);
+      return;
+    }
+    // The low four bits of '0' are 0, and those of 'a' are 1.
+    const __m128i values =
+        _mm_add_epi8(_mm_and_si128(digits, _mm_set1_epi8(0x0f)), _mm_and_si128(is_letter, _mm_set1_epi8(9)));
+    // Each lane of 16 bits has the first digit of a byte in its low half, and the second digit in its high half.
+    const __m128i bytes =
+        _mm_and_si128(_mm_or_si128(_mm_slli_epi16(values, 4), _mm_srli_epi16(values, 8)), _mm_set1_epi16(0x00ff));
+    _mm_storel_epi64((__m128i *)(void *)(to + at), _mm_packus_epi16(bytes, bytes));
   }
-  if (!(all & IS_DIGIT)) memset(to, 0, size);
 }
 
 void cs_shim_request_trace(cs_shim_request handle, cs_shim_text trace_id, cs_shim_text span_id) {
