@@ -1,7 +1,8 @@
 // Measures the cost of a crash in three situations: 36 functions deep, beside 1,000 waiting threads, and beside 100
 // running threads. scripts/measure/crash builds and runs this program. `crash WAY` crashes in the given way, and `crash
-// read FILE` prints the costs that the ring in FILE recorded. `crash copy` survives its crash, and prints the time that
-// copying the ring to the spool takes.
+// read FILE` prints the costs that the ring in FILE recorded. `crash reference WAY` prints the cost of simpler work on
+// the same machine, to which the script compares the cost of the crash. `crash copy` survives its crash, and prints the
+// time that copying the ring to the spool takes.
 #include <inttypes.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -11,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../../../CShim/Handler/Signal/Deliver/deliver.h"
 #include "cs_ring.h"
@@ -27,6 +30,8 @@
 static volatile uint32_t *volatile nowhere = (volatile uint32_t *)8;
 static pthread_barrier_t ready;
 static sem_t never;
+static sem_t answered;
+static pthread_t threads[IDLE_COUNT];
 
 static void mark(void) {
   struct timespec now;
@@ -63,13 +68,12 @@ static void *spin(void *unused) {
 
 static void make_threads(unsigned count, void *(*routine)(void *)) {
   pthread_attr_t attributes;
-  pthread_t thread;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, STACK_BYTES);
   sem_init(&never, 0, 0);
   pthread_barrier_init(&ready, NULL, count + 1);
   for (unsigned index = 0; index < count; index++) {
-    if (pthread_create(&thread, &attributes, routine, NULL) != 0) exit(3);
+    if (pthread_create(&threads[index], &attributes, routine, NULL) != 0) exit(3);
   }
   pthread_barrier_wait(&ready);
 }
@@ -137,8 +141,54 @@ static int print_copies(void) {
   return 0;
 }
 
+static void answer(int number) {
+  (void)number;
+  sem_post(&answered);
+}
+
+// Returns the microseconds until all threads have run a signal handler that does nothing else than to answer.
+static uint64_t signal_all_us(unsigned count) {
+  const struct sigaction action = {.sa_handler = answer, .sa_flags = SA_RESTART};
+  if (sem_init(&answered, 0, 0) != 0 || sigaction(SIGPROF, &action, NULL) != 0) exit(9);
+  const uint64_t start = now_ns();
+  for (unsigned index = 0; index < count; index++) {
+    if (pthread_kill(threads[index], SIGPROF) != 0) exit(9);
+  }
+  for (unsigned index = 0; index < count; index++) {
+    while (sem_wait(&answered) != 0) {
+    }
+  }
+  return (now_ns() - start) / 1000;
+}
+
+// Returns the microseconds to fork a child that ends at once, and to wait for it.
+static uint64_t fork_us(void) {
+  const uint64_t start = now_ns();
+  const pid_t pid = fork();
+  if (pid == 0) _exit(0);
+  if (pid < 0 || waitpid(pid, NULL, 0) != pid) exit(9);
+  return (now_ns() - start) / 1000;
+}
+
+// Prints the microseconds of the simpler work: a fork for `deep`, else a signal to each thread.
+static int print_reference(const char *way) {
+  uint64_t us = 0;
+  if (strcmp(way, "idle") == 0) {
+    make_threads(IDLE_COUNT, idle);
+    us = signal_all_us(IDLE_COUNT);
+  } else if (strcmp(way, "spinning") == 0) {
+    make_threads(SPINNING_COUNT, spin);
+    us = signal_all_us(SPINNING_COUNT);
+  } else {
+    us = fork_us();
+  }
+  printf("%" PRIu64 "\n", us);
+  return 0;
+}
+
 int main(int count, char **arguments) {
   const char *way = count > 1 ? arguments[1] : "";
+  if (strcmp(way, "reference") == 0 && count > 2) return print_reference(arguments[2]);
   if (strcmp(way, "copy") == 0) return print_copies();
   if (strcmp(way, "read") == 0 && count > 2) return print_costs(arguments[2]);
   if (cs_shim_start(NULL, NULL) != CS_SHIM_OK) return 2;

@@ -81,11 +81,12 @@ func compare() throws -> Bool {
     "the first crash of a build is shown in \(String(format: "%.2f", first.ratio.median)) of the time in which "
       + "swift-backtrace prints it, median of \(FirstCrash.rounds) rounds"
       + (isShownFirst ? "" : ": later, which is not what is promised"))
-  let isKept = deep.median <= DeepCrash.limit && isShownFirst
-  if deep.median > DeepCrash.limit {
-    print("\(DeepCrash.depth) functions deep: more than the \(Int(DeepCrash.limit)) µs that are promised")
+  let deepRatio = printed.median / deep.median
+  if deepRatio < DeepCrash.leastRatio {
+    print(
+      "\(DeepCrash.depth) functions deep: captured only \(ratio(deepRatio))× sooner than swift-backtrace has printed")
   }
-  return isKept
+  return deepRatio >= DeepCrash.leastRatio && isShownFirst
 }
 
 /// Causes one crash under the shield.
