@@ -22,6 +22,8 @@ struct RequestLookupTests {
         [directory = directory as String, way = way as RequestWay, fault = fault as RequestFault] in
         startShield(spool: directory)
         beBusy()
+        // The first request in a task checks the lookup.
+        await Shield.withRequest("first") { await Task.yield() }
         await way.run(fault)
       }
       try withSpooledRing(in: directory) { ring in
@@ -85,11 +87,13 @@ struct RequestLookupTests {
   }
 }
 
-/// Runs other requests until the process ends.
+/// Runs other requests until the process ends, and leaves the processor to the test between them.
 private func beBusy() {
   for number in 0..<8 {
     Task.detached {
-      while true { await Shield.withRequest("other \(number)") { await Task.yield() } }
+      while true {
+        await Shield.withRequest("other \(number)") { try? await Task.sleep(for: .microseconds(100)) }
+      }
     }
   }
 }
