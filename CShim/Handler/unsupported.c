@@ -87,6 +87,15 @@ cs_shim_request cs_shim_request_enter(cs_shim_request request) {
   return 0;
 }
 
+bool cs_shim_request_bind(uint64_t key, cs_shim_request request, const void *type) {
+  (void)key;
+  (void)request;
+  (void)type;
+  return false;
+}
+
+void cs_shim_request_unbind(void) {}
+
 void cs_shim_request_check(uint64_t key, cs_shim_request request) {
   (void)key;
   (void)request;

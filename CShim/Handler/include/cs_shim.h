@@ -143,6 +143,12 @@ uint64_t cs_shim_request_number(cs_shim_request request);
 // Sets the request of the synchronous code on this thread, for code outside of tasks. Returns the previous request.
 cs_shim_request cs_shim_request_enter(cs_shim_request request);
 
+// Binds the task-local with this key to the request, for a thread without a task. `type` is the metadata of UInt64.
+// Returns false if the process has no library of Swift's concurrency. Otherwise, the same thread has to call
+// cs_shim_request_unbind().
+bool cs_shim_request_bind(uint64_t key, cs_shim_request request, const void *type);
+void cs_shim_request_unbind(void);
+
 // Checks, once in a process, whether the handler can read the task-local value that the calling task has just set. All
 // calls pass the same `key`, the address of the task-local's object.
 void cs_shim_request_check(uint64_t key, cs_shim_request request);

@@ -131,11 +131,6 @@ static inline uint32_t cs_ring_classes(const cs_ring *ring) SIGNAL_SAFE {
   return cs_at_most(cs_ring_class_count_acquire(&ring->header), CS_RING_CLASS_LIMIT);
 }
 
-// relaxed: a reader checks the state of each entry separately.
-static inline uint32_t cs_ring_requests(const cs_ring *ring) SIGNAL_SAFE {
-  return cs_at_most(__atomic_load_n(&ring->header.request_high, __ATOMIC_RELAXED), CS_RING_REQUEST_LIMIT);
-}
-
 static inline uint32_t cs_thread_count(const cs_ring *ring) SIGNAL_SAFE {
   return cs_at_most(cs_ring_thread_count_acquire(&ring->header), CS_RING_THREAD_LIMIT);
 }

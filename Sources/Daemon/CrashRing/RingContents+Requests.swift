@@ -38,6 +38,9 @@ extension RingContents {
     /// Whether the handler cannot find the request of a task in this process.
     public var isLookupRefused = false
 
+    /// Creates the counts of a process without requests.
+    public init() {}
+
     /// Whether the process registered no request.
     public var isEmpty: Bool { begun == 0 && overflow == 0 }
     /// The requests that have begun and not ended.

@@ -8,7 +8,7 @@ public enum RingError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The first eight bytes are not the magic number of a ring.
   case magic(found: UInt64)
   /// The process uses a version of the ring format that this reader does not support.
-  case version(found: UInt32, expected: UInt32)
+  case version(found: UInt32)
   /// The process runs on another processor architecture than this reader.
   case architecture(found: UInt32, expected: UInt32)
   /// The size of the header is not the size that this version of the format has.
@@ -29,8 +29,8 @@ public enum RingError: Error, Equatable, Sendable, CustomStringConvertible {
       "the ring has \(found) bytes, expected \(expected): it is damaged, or from another version of the library"
     case .magic(let found):
       "the ring begins with \(hex(found)) instead of \"CSRING\": it is not a ring, or was overwritten"
-    case .version(let found, let expected):
-      "the ring has version \(found), this reader supports \(expected): "
+    case .version(let found):
+      "the ring has version \(found), this reader supports \(RingVersion.supported): "
         + "build the program and crashd with the same release"
     case .architecture(let found, let expected):
       "the ring has architecture \(found), this machine has \(expected): "

@@ -26,11 +26,13 @@ extension RingReader {
   }
 
   private func requestCounts(_ header: PrivateCopy<cs_ring_header>) -> RingContents.RequestCounts {
-    guard version == .current else { return RingContents.RequestCounts() }
-    return RingContents.RequestCounts(
-      begun: header[\.request_begun], finished: header[\.request_finished], failed: header[\.request_failed],
-      overflow: header[\.request_overflow],
-      isLookupRefused: header[\.request_lookup] == cs_ring_request_lookup.CS_RING_REQUEST_LOOKUP_REFUSED.rawValue)
+    var counts = RingContents.RequestCounts()
+    guard version == .current else { return counts }
+    (counts.begun, counts.overflow) = (header[\.request_begun], header[\.request_overflow])
+    (counts.finished, counts.failed) = (header[\.request_finished], header[\.request_failed])
+    counts.isLookupRefused =
+      header[\.request_lookup] == cs_ring_request_lookup.CS_RING_REQUEST_LOOKUP_REFUSED.rawValue
+    return counts
   }
 
   private enum Entry {

@@ -35,7 +35,7 @@ public struct RingReader: @unchecked Sendable {
     let header = unsafe PrivateCopy<cs_ring_header>(of: bytes, at: 0)
     guard header[\.magic] == Self.magic else { throw RingError.magic(found: header[\.magic]) }
     guard let version = RingVersion(header[\.version]) else {
-      throw RingError.version(found: header[\.version], expected: RingVersion.current.number)
+      throw RingError.version(found: header[\.version])
     }
     self.version = version
     guard header[\.architecture] == Self.architecture.rawValue else {
@@ -195,5 +195,5 @@ public struct RingReader: @unchecked Sendable {
 
 extension UInt64 {
   /// Returns the difference, or 0 if it would be negative.
-  func subtractingOrZero(_ other: UInt64) -> UInt64 { self > other ? self - other : 0 }
+  package func subtractingOrZero(_ other: UInt64) -> UInt64 { self > other ? self - other : 0 }
 }

@@ -18,6 +18,9 @@ public enum RingVersion: CaseIterable, Sendable {
   /// The number in the ring's header.
   public var number: UInt32 { self == .current ? CS_RING_VERSION : CS_RING_EARLIER_VERSION }
 
+  /// The numbers of all versions that crashd reads, for messages.
+  public static let supported = "\(CS_RING_EARLIER_VERSION) and \(CS_RING_VERSION)"
+
   /// The size of the ring.
   public var bytes: Int { self == .current ? MemoryLayout<cs_ring>.size : Int(CS_RING_EARLIER_BYTES) }
 

@@ -20,6 +20,15 @@ struct RequestTotalsTests {
     return counts
   }
 
+  private let none = RingContents.RequestCounts()
+
+  /// Attaches and ends a process of a user with its own account.
+  private func run(_ totals: inout RequestTotals, _ counts: RequestTotals.Counts, _ key: RequestTotals.Key) throws {
+    let member = try #require(totals.attach(key, of: key.uid, before: none))
+    #expect(member.key == key)
+    totals.end(member, counts)
+  }
+
   @Test("the counts of a ring are limited, and only an ended process has lost requests")
   func ring() {
     var ring = RingContents.RequestCounts()
@@ -30,12 +39,23 @@ struct RequestTotalsTests {
     #expect(RequestTotals.Counts(ring, hasEnded: true).lost == 4)
   }
 
+  @Test("the requests of a process before its attach are not counted")
+  func baseline() {
+    var (before, now) = (RingContents.RequestCounts(), RingContents.RequestCounts())
+    (before.begun, before.finished, before.failed) = (100, 80, 10)
+    (now.begun, now.finished, now.failed) = (103, 91, 10)
+    let counts = RequestTotals.Counts(now, since: before, hasEnded: true)
+    #expect(counts == self.counts(3, finished: 11, lost: 2))
+    // A process can decrease the numbers in its ring.
+    #expect(RequestTotals.Counts(before, since: now, hasEnded: false) == self.counts(0))
+  }
+
   @Test("the requests of ended and attached processes of one build are added")
   func sums() throws {
     var totals = RequestTotals()
-    totals.add(counts(5, finished: 4, lost: 1), of: try key("aa"))
-    totals.add(counts(2, finished: 2), of: try key("aa"))
-    totals.add(counts(0), of: try key("cc"))
+    try run(&totals, counts(5, finished: 4, lost: 1), try key("aa"))
+    try run(&totals, counts(2, finished: 2), try key("aa"))
+    try run(&totals, counts(0), try key("cc"))
     let sums = totals.sums(with: [(try key("aa"), counts(3)), (try key("bb"), counts(1)), (try key("dd"), counts(0))])
     #expect(sums.map(\.key.build) == ["aa", "bb"])
     #expect(sums[0].counts == counts(10, finished: 6, lost: 1) && sums[1].counts == counts(1))
@@ -44,10 +64,10 @@ struct RequestTotalsTests {
   @Test("a user's oldest builds are merged into other, whose sum never decreases, and other users' builds stay")
   func limit() throws {
     var totals = RequestTotals()
-    totals.add(counts(7), of: try key("aa", uid: 1))
+    try run(&totals, counts(7), try key("aa", uid: 1))
     var others: [Int] = []
     for build in 0..<300 {
-      totals.add(counts(1), of: try key("\(build)"))
+      try run(&totals, counts(1), try key("\(build)"))
       let sums = totals.sums(with: [])
       #expect(sums.count { $0.key.uid == 1_000 } <= RequestTotals.buildsPerUser + 1)
       #expect(sums.filter { $0.key.uid == 1_000 }.reduce(0) { $0 + $1.counts.begun } == build + 1)
@@ -57,6 +77,44 @@ struct RequestTotalsTests {
     let sums = totals.sums(with: [])
     #expect(sums.contains { $0.key.build == "299" } && !sums.contains { $0.key.build == "0" })
     #expect(sums.first { $0.key.uid == 1 }?.counts.begun == 7)
+  }
+
+  @Test("a build with attached processes keeps its label, and processes of further builds are counted under other")
+  func attached() throws {
+    var totals = RequestTotals()
+    let members = try (0..<RequestTotals.buildsPerUser + 3).map { build in
+      try #require(totals.attach(try key("\(build)"), of: 1_000, before: none))
+    }
+    let known = members.prefix(RequestTotals.buildsPerUser).map(\.key.build)
+    #expect(known == (0..<RequestTotals.buildsPerUser).map { "\($0)" })
+    #expect(members.suffix(3).allSatisfy { $0.key.build == "other" && $0.key.program == "other" })
+    let before = totals.sums(with: members.map { ($0.key, counts(1)) })
+    #expect(before.count == RequestTotals.buildsPerUser + 1 && before.last?.counts == counts(3))
+    // The end of a process leaves its counts under the same label.
+    for member in members { totals.end(member, counts(1)) }
+    let after = totals.sums(with: [])
+    #expect(after.map(\.key) == before.map(\.key) && after.map(\.counts) == before.map(\.counts))
+    // A build without attached processes makes room for a new build.
+    #expect(totals.attach(try key("new"), of: 1_000, before: none)?.key.build == "new")
+    #expect(totals.sums(with: []).last?.counts == counts(4))
+  }
+
+  @Test("all uids of an account share its limit of builds, and processes beyond the limit of users are not counted")
+  func accounts() throws {
+    var totals = RequestTotals()
+    for uid in 0..<UInt32(RequestTotals.buildsPerUser) {
+      #expect(totals.attach(try key("aa", uid: 100_000 + uid), of: 1_000, before: none)?.key.uid == 100_000 + uid)
+    }
+    let other = try #require(totals.attach(try key("aa", uid: 200_000), of: 1_000, before: none))
+    #expect(other.key.uid == 1_000 && other.key.build == "other")
+    for account in 1..<UInt32(RequestTotals.users) {
+      let member = try #require(totals.attach(try key("aa", uid: account), of: account, before: none))
+      // A process without requests leaves no entry.
+      if account > 1 { totals.end(member, counts(0)) }
+    }
+    for account in 2..<UInt32(RequestTotals.users) { try run(&totals, counts(1), try key("aa", uid: account)) }
+    #expect(totals.attach(try key("aa", uid: 5_000), of: 5_000, before: none) == nil)
+    #expect(totals.attach(try key("bb", uid: 7), of: 7, before: none) != nil)
   }
 
   @Test("the metrics have the requests by user, program, build and outcome")

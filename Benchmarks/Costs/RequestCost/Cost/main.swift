@@ -1,6 +1,6 @@
 // request-cost WAY COUNT: makes COUNT calls, each in its own request. WAY is `plain` (no request), `synchronous`,
-// `asynchronous` or `trace` (asynchronous, with the IDs of a trace). Prints the nanoseconds of processor time and the
-// allocations of a call. scripts/measure/requests runs this program.
+// `asynchronous` or `trace` (asynchronous, with the IDs of a trace). All calls are in a task. Prints the nanoseconds of
+// processor time and the allocations of a call. The allocations are rounded up. scripts/measure/requests runs this program.
 import Allocations
 import CrashShield
 import Glibc
@@ -59,4 +59,4 @@ guard arguments.count == 3, let way = Way(rawValue: arguments[1]), let count = I
 else { exit(2) }
 let cost = await measure(way, count)
 guard way == .plain || Shield.status.findsRequests == true else { exit(3) }
-print(cost.time_ns / UInt64(count), Int(cost.allocations) / count)
+print(cost.time_ns / UInt64(count), (Int(cost.allocations) + count - 1) / count)

@@ -1,5 +1,5 @@
-// The table of requests in flight. Shield.withRequest claims an entry at the begin of a request, and frees it at the
-// end.
+// The table of requests in flight. Shield.withRequest claims an entry at the beginning of a request, and frees the
+// entry at the end.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -14,16 +14,18 @@
 #include "../../Signal/Dispatch/trusted.h"
 #include "cs_ring_access.h"
 
-#define WORD_BITS  64
-#define WORD_COUNT (CS_RING_REQUEST_LIMIT / WORD_BITS)
+// The functions of the Swift runtime that TaskLocal.withValue calls. They are weak, because a program may use the
+// shield without Swift's concurrency.
+extern __attribute__((weak, visibility("default"), swiftcall)) void
+swift_task_localValuePush(const void *key, void *value, const void *type);
+extern __attribute__((weak, visibility("default"), swiftcall)) void swift_task_localValuePop(void);
 
-// The handle of a request without an entry. No entry reaches the generation in this handle.
-#define OVERFLOWED UINT64_MAX
+// The handle of a request without an entry has this bit. No entry reaches the generation in this handle.
+#define OVERFLOWED (UINT64_C(1) << 63)
 
-// One bit for each used entry. Each word has its own cache line, because threads begin their search at different words.
-static struct {
-  _Alignas(64) uint64_t used; // atomic
-} words[WORD_COUNT];
+// The number of tables that this process and its parents have begun. The handle of a request without an entry contains
+// this number, because a forked child must not count the end of a parent's request.
+static uint64_t table_count;
 
 // The generation of each entry. A forked child keeps these values, so that a handle of the parent never identifies a
 // request of the child. Only the thread that claimed an entry accesses the generation of that entry.
@@ -36,20 +38,21 @@ static __thread uint32_t first_word __attribute__((tls_model("initial-exec"))); 
 static __thread uint64_t here __attribute__((tls_model("initial-exec")));       // the handle of synchronous code
 
 void cs_requests_forget(void) {
-  for (uint32_t index = 0; index < WORD_COUNT; index++)
-    __atomic_store_n(&words[index].used, 0, __ATOMIC_RELAXED);
+  table_count++;
+  for (uint32_t index = 0; index < CS_REQUEST_WORD_COUNT; index++)
+    __atomic_store_n(&cs_request_words[index].used, 0, __ATOMIC_RELAXED);
 }
 
 // Claims the first free entry of a word. The loop is lock-free, because an exchange fails only if the exchange of
 // another thread succeeded.
 static bool take_in(uint32_t word, uint32_t *ret_index) {
-  uint64_t used = __atomic_load_n(&words[word].used, __ATOMIC_RELAXED);
+  uint64_t used = __atomic_load_n(&cs_request_words[word].used, __ATOMIC_RELAXED);
   while (used != UINT64_MAX) {
     const uint32_t bit = (uint32_t)__builtin_ctzll(~used);
     // acquire: pairs with cs_shim_request_end().
-    if (__atomic_compare_exchange_n(&words[word].used, &used, used | UINT64_C(1) << bit, true, __ATOMIC_ACQUIRE,
-                                    __ATOMIC_RELAXED)) {
-      *ret_index = word * WORD_BITS + bit;
+    if (__atomic_compare_exchange_n(&cs_request_words[word].used, &used, used | UINT64_C(1) << bit, true,
+                                    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+      *ret_index = word * CS_REQUEST_WORD_BITS + bit;
       return true;
     }
   }
@@ -57,9 +60,9 @@ static bool take_in(uint32_t word, uint32_t *ret_index) {
 }
 
 static bool take(uint32_t *ret_index) {
-  if (first_word == 0) first_word = __atomic_fetch_add(&thread_count, 1, __ATOMIC_RELAXED) % WORD_COUNT + 1;
-  for (uint32_t step = 0; step < WORD_COUNT; step++) {
-    if (take_in((first_word - 1 + step) % WORD_COUNT, ret_index)) return true;
+  if (first_word == 0) first_word = __atomic_fetch_add(&thread_count, 1, __ATOMIC_RELAXED) % CS_REQUEST_WORD_COUNT + 1;
+  for (uint32_t step = 0; step < CS_REQUEST_WORD_COUNT; step++) {
+    if (take_in((first_word - 1 + step) % CS_REQUEST_WORD_COUNT, ret_index)) return true;
   }
   return false;
 }
@@ -77,6 +80,10 @@ static uint16_t put_text(uint8_t *to, size_t limit, cs_shim_text text) {
   return (uint16_t)kept;
 }
 
+static cs_shim_request overflowed(void) {
+  return OVERFLOWED | table_count << CS_REQUEST_INDEX_BITS;
+}
+
 cs_shim_request cs_shim_request_begin(cs_shim_text operation, cs_shim_text id) {
   cs_ring *ring = cs_started_ring();
   uint32_t index = 0;
@@ -84,13 +91,14 @@ cs_shim_request cs_shim_request_begin(cs_shim_text operation, cs_shim_text id) {
   const uint64_t number = __atomic_add_fetch(&ring->header.request_begun, 1, __ATOMIC_RELAXED);
   if (!take(&index)) {
     __atomic_fetch_add(&ring->header.request_overflow, 1, __ATOMIC_RELAXED);
-    return OVERFLOWED;
+    return overflowed();
   }
   cs_ring_request *request = &ring->requests[index];
   const uint64_t generation = ++generations[index];
   __atomic_store_n(&request->state, generation << 8 | CS_RING_REQUEST_CLAIMED, __ATOMIC_RELAXED);
   __atomic_thread_fence(__ATOMIC_RELEASE); // the state is visible before the following writes
-  request->number = number;
+  // atomic: cs_shim_request_number() may read the number for the handle of a request that has ended.
+  __atomic_store_n(&request->number, number, __ATOMIC_RELAXED);
   request->started_ns = cs_clock_ns(CLOCK_REALTIME);
   memset(request->trace_id, 0, sizeof request->trace_id);
   memset(request->span_id, 0, sizeof request->span_id);
@@ -102,7 +110,7 @@ cs_shim_request cs_shim_request_begin(cs_shim_text operation, cs_shim_text id) {
 }
 
 static cs_ring_request *entry_of(cs_ring *ring, cs_shim_request handle) {
-  return handle == 0 || handle == OVERFLOWED || ring == NULL ? NULL : &ring->requests[cs_request_index(handle)];
+  return handle == 0 || (handle & OVERFLOWED) != 0 || ring == NULL ? NULL : &ring->requests[cs_request_index(handle)];
 }
 
 // Writes the bytes that the hexadecimal digits of `text` represent. Writes zeros if `text` contains another character,
@@ -167,7 +175,10 @@ void cs_shim_request_run(cs_shim_request handle) {
 void cs_shim_request_end(cs_shim_request handle, bool has_failed) {
   cs_ring *ring = cs_started_ring();
   if (ring == NULL || handle == 0) return;
-  if (handle != OVERFLOWED) {
+  if ((handle & OVERFLOWED) != 0) {
+    // In a forked child, a request of the parent is not counted.
+    if (handle != overflowed()) return;
+  } else {
     const uint32_t index = cs_request_index(handle);
     uint64_t *state = &ring->requests[index].state;
     // In a forked child, a request of the parent has no entry.
@@ -175,7 +186,8 @@ void cs_shim_request_end(cs_shim_request handle, bool has_failed) {
     // relaxed: the next claim stores a new generation before it writes to the entry.
     __atomic_store_n(state, handle >> CS_REQUEST_INDEX_BITS << 8 | CS_RING_REQUEST_FREE, __ATOMIC_RELAXED);
     // release: pairs with take_in().
-    __atomic_fetch_and(&words[index / WORD_BITS].used, ~(UINT64_C(1) << index % WORD_BITS), __ATOMIC_RELEASE);
+    __atomic_fetch_and(&cs_request_words[index / CS_REQUEST_WORD_BITS].used,
+                       ~(UINT64_C(1) << index % CS_REQUEST_WORD_BITS), __ATOMIC_RELEASE);
   }
   cs_ring_header *header = &ring->header;
   __atomic_fetch_add(has_failed ? &header->request_failed : &header->request_finished, 1, __ATOMIC_RELAXED);
@@ -198,6 +210,16 @@ cs_shim_request cs_shim_request_enter(cs_shim_request handle) {
   }
   here = handle;
   return outer;
+}
+
+bool cs_shim_request_bind(uint64_t key, cs_shim_request request, const void *type) {
+  if (swift_task_localValuePush == NULL || swift_task_localValuePop == NULL) return false;
+  swift_task_localValuePush((const void *)(uintptr_t)key, &request, type);
+  return true;
+}
+
+void cs_shim_request_unbind(void) {
+  swift_task_localValuePop();
 }
 
 // Reads the request's handle in the same way as the signal handler. Returns UNCHECKED if this thread does not run a

@@ -12,6 +12,7 @@
 #include "task.h"
 
 cs_request_places cs_requests_here;
+cs_request_word cs_request_words[CS_REQUEST_WORD_COUNT];
 
 bool cs_request_copy(const cs_ring *ring, uint64_t handle, cs_ring_request *ret_request) SIGNAL_SAFE {
   const cs_ring_request *request = &ring->requests[cs_request_index(handle)];

@@ -22,6 +22,16 @@ static inline uint64_t cs_request_running(uint64_t handle) SIGNAL_SAFE {
   return handle >> CS_REQUEST_INDEX_BITS << 8 | CS_RING_REQUEST_RUNNING;
 }
 
+#define CS_REQUEST_WORD_BITS  64
+#define CS_REQUEST_WORD_COUNT (CS_RING_REQUEST_LIMIT / CS_REQUEST_WORD_BITS)
+
+// One bit for each used entry. Each word has its own cache line, because threads begin their search at different words.
+typedef struct cs_request_word {
+  _Alignas(64) uint64_t used; // atomic
+} cs_request_word;
+
+extern cs_request_word cs_request_words[CS_REQUEST_WORD_COUNT];
+
 // The locations of the handles in threads and tasks. Each field is atomic.
 typedef struct cs_request_places {
   uint64_t key;    // the address of the task-local's object; 0: no request has begun

@@ -31,10 +31,6 @@ static bool put_header(int file) SIGNAL_SAFE {
   memcpy(&bare.header, header, offsetof(cs_ring_header, slot_overwritten));
   bare.header.breadcrumb_head = bare.header.annotation_lost = 0;
   bare.header.slot_overwritten = cs_ring_counter(&header->slot_overwritten);
-  bare.header.request_begun = cs_ring_counter(&header->request_begun);
-  bare.header.request_finished = cs_ring_counter(&header->request_finished);
-  bare.header.request_failed = cs_ring_counter(&header->request_failed);
-  bare.header.request_overflow = cs_ring_counter(&header->request_overflow);
   bare.header.survived = __atomic_load_n(&header->survived, __ATOMIC_RELAXED);
   bare.header.memory_mode = CS_RING_MEMORY_NONE;
   bare.header.is_restricted = 1;

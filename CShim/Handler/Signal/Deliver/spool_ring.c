@@ -4,6 +4,7 @@
 
 #include "deliver.h"
 
+#include "../Capture/request.h"
 #include "../Dispatch/state.h"
 #include "../Kernel/system_call.h"
 #include "cs_ring_access.h"
@@ -11,6 +12,9 @@
 // The maximum number of system calls for one write. More than one may be needed, because each call may write only a
 // part of the bytes.
 #define WRITE_TRIES 64
+
+// The state of an entry of the file whose bytes belong to two requests.
+static const uint64_t torn_state = CS_RING_REQUEST_CLAIMED;
 
 bool cs_spool_put(int file, const void *bytes, size_t size, uint64_t offset) SIGNAL_SAFE {
   size_t done = 0;
@@ -57,6 +61,29 @@ static bool write_slots(int file) SIGNAL_SAFE {
   return true;
 }
 
+static bool write_request(int file, uint32_t index) SIGNAL_SAFE {
+  const cs_ring_request *request = &cs_process.ring->requests[index];
+  const uint64_t state = cs_ring_request_state_acquire(request);
+  const uint64_t step = state & CS_RING_REQUEST_MASK;
+  if (step == CS_RING_REQUEST_FREE || step == CS_RING_REQUEST_CLAIMED) return true;
+  if (!write_piece(file, request, sizeof *request)) return false;
+  if (cs_ring_request_state_recheck(request) == state) return true;
+  const uint64_t offset = offsetof(cs_ring, requests) + index * sizeof *request + offsetof(cs_ring_request, state);
+  return cs_spool_put(file, &torn_state, sizeof torn_state, offset);
+}
+
+// Writes the requests in flight. An entry without a used bit is not read, because its page may be a hole of the ring,
+// and reading a hole allocates memory.
+static bool write_requests(int file) SIGNAL_SAFE {
+  for (uint32_t word = 0; word < CS_REQUEST_WORD_COUNT; word++) {
+    // Each iteration clears a bit of the copy.
+    for (uint64_t used = __atomic_load_n(&cs_request_words[word].used, __ATOMIC_RELAXED); used != 0; used &= used - 1) {
+      if (!write_request(file, word * CS_REQUEST_WORD_BITS + (uint32_t)__builtin_ctzll(used))) return false;
+    }
+  }
+  return true;
+}
+
 // Unused parts of the ring become holes of the file.
 bool cs_spool_put_ring(int file) SIGNAL_SAFE {
   const cs_ring *ring = cs_process.ring;
@@ -65,9 +92,7 @@ bool cs_spool_put_ring(int file) SIGNAL_SAFE {
   if (!write_texts(file) || !write_slots(file)) return false;
   const size_t threads = cs_thread_count(ring);
   if (!write_piece(file, ring->threads, threads * sizeof(cs_ring_thread))) return false;
-  const size_t requests = cs_ring_requests(ring);
-  if (!write_piece(file, ring->requests, requests * sizeof(cs_ring_request))) return false;
-  return cs_ftruncate(file, sizeof *ring) == 0;
+  return write_requests(file) && cs_ftruncate(file, sizeof *ring) == 0;
 }
 
 #endif

@@ -71,7 +71,8 @@ struct AttachHello: Equatable {
     guard let ring = RingVersion(hello.ring_version) else {
       throw AttachRefusal(
         status: .version,
-        reason: "the ring has version \(hello.ring_version), crashd supports \(CS_RING_VERSION): use the same release")
+        reason:
+          "the ring has version \(hello.ring_version), crashd supports \(RingVersion.supported): use the same release")
     }
     guard hello.ring_bytes == UInt64(ring.bytes) else {
       throw .malformed("the hello announces a ring of \(hello.ring_bytes) bytes")

@@ -1,10 +1,12 @@
 import CrashRing
 import Synchronization
 
-/// Counts the requests of processes that have ended, by build.
+/// Counts the requests of processes by build, while crashd is attached to the processes.
 ///
-/// A metric must have few labels. Beyond the limits, the build whose processes ended first is merged into the label
-/// `other`. The counts of `other` never decrease.
+/// A metric must have few labels. A user (with the uids of its range in `/etc/subuid`) has at most `buildsPerUser`
+/// builds. Beyond this limit, the build whose processes ended first is merged into the label `other`. If all builds have
+/// attached processes, a process of a further build is counted under `other` until it ends. The counts of `other`
+/// therefore never decrease.
 struct RequestTotals: Sendable {
   /// The labels of a sample.
   struct Key: Hashable, Sendable {
@@ -16,9 +18,7 @@ struct RequestTotals: Sendable {
       (uid, program, build) = (facts.peer.uid, facts.identity.name, facts.buildID)
     }
 
-    fileprivate init(otherOf uid: UInt32) { (self.uid, program, build) = (uid, "other", "other") }
-
-    fileprivate var isOther: Bool { self == Key(otherOf: uid) }
+    fileprivate init(otherOf account: UInt32) { (uid, program, build) = (account, "other", "other") }
   }
 
   /// The numbers of requests.
@@ -33,10 +33,16 @@ struct RequestTotals: Sendable {
 
     /// - Parameters:
     ///   - ring: The counts in a ring, which are untrusted.
+    ///   - before: The counts in the ring when crashd attached the process.
     ///   - hasEnded: Whether the process has ended.
-    init(_ ring: RingContents.RequestCounts, hasEnded: Bool) {
+    init(
+      _ ring: RingContents.RequestCounts, since before: RingContents.RequestCounts = RingContents.RequestCounts(),
+      hasEnded: Bool
+    ) {
       let clamp = { (count: UInt64) in Int(clamping: min(count, Self.limit)) }
-      (begun, finished, failed) = (clamp(ring.begun), clamp(ring.finished), clamp(ring.failed))
+      begun = clamp(ring.begun.subtractingOrZero(before.begun))
+      finished = clamp(ring.finished.subtractingOrZero(before.finished))
+      failed = clamp(ring.failed.subtractingOrZero(before.failed))
       lost = hasEnded ? clamp(ring.unended) : 0
     }
 
@@ -60,6 +66,24 @@ struct RequestTotals: Sendable {
     }
   }
 
+  /// An attached process whose requests are counted.
+  struct Member: Sendable {
+    /// The account of the process's user; see `UserAccounts`.
+    let account: UInt32
+    /// The key under which the process is counted until it ends.
+    let key: Key
+    /// The counts in the ring when crashd attached the process.
+    let before: RingContents.RequestCounts
+  }
+
+  private struct Build: Sendable {
+    let key: Key
+    /// The requests of ended processes.
+    var counts = Counts()
+    /// The number of attached processes.
+    var attached = 0
+  }
+
   /// The maximum number of builds of one user.
   static let buildsPerUser = 64
   /// The maximum number of users whose builds are counted.
@@ -67,33 +91,66 @@ struct RequestTotals: Sendable {
   /// The processes of further users are not counted.
   static let users = 256
 
-  /// The builds of each user, by the order of the last end of a process.
-  private var ended: [UInt32: [(key: Key, counts: Counts)]] = [:]
+  /// The builds of each account, by the order of the last end of a process.
+  ///
+  /// The label `other` is one of the builds.
+  private var builds: [UInt32: [Build]] = [:]
 
-  /// Adds the last counts of a process that has ended.
-  mutating func add(_ counts: Counts, of key: Key) {
-    guard counts != Counts(), ended[key.uid] != nil || ended.count < Self.users else { return }
-    var builds = ended[key.uid] ?? []
-    let before = builds.firstIndex { $0.key == key }.map { builds.remove(at: $0).counts } ?? Counts()
-    builds.append((key, before + counts))
-    if builds.count > Self.buildsPerUser, let oldest = builds.firstIndex(where: { !$0.key.isOther }) {
-      let moved = builds.remove(at: oldest).counts
-      let other = Key(otherOf: key.uid)
-      if let index = builds.firstIndex(where: { $0.key == other }) {
-        builds[index].counts = builds[index].counts + moved
-      } else {
-        builds.append((other, moved))
-      }
+  /// Begins to count the requests of a process.
+  ///
+  /// - Returns: The arguments of later calls; nil if the process is not counted, because there are too many users.
+  mutating func attach(_ key: Key, of account: UInt32, before: RingContents.RequestCounts) -> Member? {
+    guard builds[account] != nil || builds.count < Self.users else { return nil }
+    let key = makeRoom(for: key, of: account)
+    change(key, of: account) { $0.attached += 1 }
+    return Member(account: account, key: key, before: before)
+  }
+
+  /// Ends counting the requests of a process, and adds its last counts.
+  mutating func end(_ member: Member, _ counts: Counts) {
+    change(member.key, of: member.account) { build in
+      build.attached -= 1
+      build.counts = build.counts + counts
     }
-    ended[key.uid] = builds
+    guard let list = builds[member.account], let index = list.firstIndex(where: { $0.key == member.key }) else {
+      return
+    }
+    let build = list[index]
+    builds[member.account]?.remove(at: index)
+    if build.attached > 0 || build.counts != Counts() { builds[member.account]?.append(build) }
+    if builds[member.account]?.isEmpty == true { builds[member.account] = nil }
   }
 
   /// Returns the sums of ended and attached processes, sorted by key.
+  ///
+  /// `attached` has the counts of each attached process, under the key of its `Member`.
   func sums(with attached: [(key: Key, counts: Counts)]) -> [(key: Key, counts: Counts)] {
     var sums: [Key: Counts] = [:]
-    for (key, counts) in ended.values.joined() { sums[key] = counts }
-    for (key, counts) in attached where counts != Counts() { sums[key] = (sums[key] ?? Counts()) + counts }
+    let ended = builds.values.joined().map { ($0.key, $0.counts) }
+    for (key, counts) in ended + attached where counts != Counts() { sums[key] = (sums[key] ?? Counts()) + counts }
     return sums.sorted { ($0.key.uid, $0.key.program, $0.key.build) < ($1.key.uid, $1.key.program, $1.key.build) }
       .map { ($0.key, $0.value) }
+  }
+
+  /// Returns the key under which a new process is counted.
+  ///
+  /// If the user has too many builds, a build without attached processes is merged into `other`.
+  private mutating func makeRoom(for key: Key, of account: UInt32) -> Key {
+    let (other, list) = (Key(otherOf: account), builds[account] ?? [])
+    let isKnown = list.contains { $0.key == key }
+    guard !isKnown, list.count(where: { $0.key != other }) >= Self.buildsPerUser else { return key }
+    guard let oldest = list.firstIndex(where: { $0.attached == 0 && $0.key != other }) else { return other }
+    builds[account]?.remove(at: oldest)
+    change(other, of: account) { $0.counts = $0.counts + list[oldest].counts }
+    return key
+  }
+
+  /// Changes the entry of a key, which is added if it is missing.
+  private mutating func change(_ key: Key, of account: UInt32, _ body: (inout Build) -> Void) {
+    var list = builds[account] ?? []
+    let index = list.firstIndex { $0.key == key } ?? list.count
+    if index == list.count { list.append(Build(key: key)) }
+    body(&list[index])
+    builds[account] = list
   }
 }

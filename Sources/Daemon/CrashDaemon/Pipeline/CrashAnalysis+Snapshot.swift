@@ -9,8 +9,10 @@ extension CrashAnalysis {
   struct Snapshot: Sendable {
     var contents: RingContents
     var stamp: RingStamp
-    /// The requests of the first reading, because the process continues until it ends.
-    let requests: RingContents.Requests
+    /// The requests of the first reading; nil if they take too much memory.
+    ///
+    /// Later readings lack requests that ended after the crash.
+    var requests: RingContents.Requests?
     /// The copy of the ring that is stored together with the report.
     var raw: [UInt8] = []
     /// Whether `contents`, `raw` and `stamp` describe the same state of the ring.

@@ -13,7 +13,7 @@ extension CrashAnalysis {
   /// Finds the symbols of a snapshot, and adds the records that the process wrote while the symbols were found.
   ///
   /// While the symbol caches are built, the permit is released and the ring's pages and the snapshot's contents are
-  /// freed.
+  /// freed. The requests in flight of the snapshot are kept if `waitingRequests` has room for them.
   @inline(never)
   func symbolicate(
     _ snapshot: inout Snapshot, of source: some CrashSource, _ permit: FairSemaphore.Permit
@@ -26,6 +26,10 @@ extension CrashAnalysis {
     } else {
       await showPreliminary(snapshot.contents, of: process)
       snapshot.contents.forgetAll()
+      let requestBytes = snapshot.requests?.memoryBytes ?? 0
+      let areKept = waitingRequests.reserve(requestBytes, for: user, limits)
+      defer { if areKept { waitingRequests.release(requestBytes, for: user, limits) } }
+      if !areKept { snapshot.requests = nil }
       symbols = await process.ring.withoutPages {
         await permit.whileReleased { await openCaches(question, nil, for: user) }
       }

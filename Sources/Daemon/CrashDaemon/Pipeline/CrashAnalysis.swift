@@ -33,6 +33,7 @@ struct CrashAnalysis: Sendable {
   var settings = LiveSettings()
   /// The preliminary reports of crashes that wait for their symbols.
   var preliminary = PreliminaryReports()
+  let waitingRequests = WaitingRequests()
   /// Receives use-after-free crashes and the incidents of quarantined classes; nil in some tests.
   var policy: PolicyKeeper?
 

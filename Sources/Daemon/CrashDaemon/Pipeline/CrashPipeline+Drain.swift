@@ -98,12 +98,15 @@ extension CrashPipeline {
     let ring = RingKey(entry.process.facts)
     // Remove the spool copy while `rings` still contains the ring, because until then no other task reads the copy.
     if entry.isDone { spooler.spool.removeCopy(of: ring.id, owner: ring.user) }
-    let requests = RequestTotals.Counts(entry.process.ring.requestCounts(), hasEnded: true)
-    // A process that goes on may attach again with the same ring.
-    let isCounted = entry.end.map { $0.end != .goesOn } ?? false && !entry.process.facts.isRestricted
+    // A process that goes on may end its requests later. If it attaches again with the same ring, its requests are
+    // counted from that attach on.
+    let hasEnded = entry.end.map { $0.end != .goesOn } ?? false
+    let requests = entry.requests.map { member in
+      (member, RequestTotals.Counts(entry.process.ring.requestCounts(), since: member.before, hasEnded: hasEnded))
+    }
     state.withLock { state in
       state.entries[number] = nil
-      if isCounted { state.requests.add(requests, of: RequestTotals.Key(entry.process.facts)) }
+      if let (member, counts) = requests { state.requests.end(member, counts) }
       // Move the process from one list to the other in one critical section. A caller then always finds the process in
       // exactly one list.
       state.ended.append(Ended(facts: entry.process.facts, reports: entry.reports))

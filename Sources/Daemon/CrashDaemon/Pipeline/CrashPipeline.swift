@@ -20,7 +20,7 @@ final class CrashPipeline: Service {
     var ended: [Ended] = []
     var waiters: [UInt64: Waiter] = [:]
     var nextWaiter: UInt64 = 0
-    /// The numbers of requests of processes that have ended.
+    /// The numbers of requests by build.
     var requests = RequestTotals()
     var isStopping = false
   }
@@ -168,7 +168,13 @@ final class CrashPipeline: Service {
     }
     register.note(.attached(process))
     rings.add(RingKey(process.facts))
-    state.withLock { $0.entries[process.number] = entry }
+    let (key, account) = (RequestTotals.Key(process.facts), limits.account(of: user))
+    // Processes with more privileges than their user are not counted, because their numbers are not for that user.
+    let before = process.facts.isRestricted ? nil : process.ring.requestCounts()
+    state.withLock { state in
+      entry.requests = before.flatMap { state.requests.attach(key, of: account, before: $0) }
+      state.entries[process.number] = entry
+    }
     tellCount()
   }
 
@@ -221,16 +227,20 @@ final class CrashPipeline: Service {
     }
   }
 
-  /// Returns the numbers of requests by build since crashd started, of the processes that a client may read.
+  /// Returns the numbers of requests by build, of the processes that a client may read.
   ///
-  /// Processes with more privileges than their user are not counted, because their numbers are not for that user.
+  /// The requests of a process are counted from its attach on.
   func requests(for visibility: Visibility) -> [(key: RequestTotals.Key, counts: RequestTotals.Counts)] {
+    let isVisible = { (key: RequestTotals.Key) in visibility == .all || visibility == .user(key.uid) }
     // Ordering: both are copied in one critical section, so that no process is counted twice or not at all.
-    let (totals, processes) = state.withLock { ($0.requests, $0.entries.values.map(\.process)) }
-    let attached = processes.filter { !$0.facts.isRestricted }.map { process in
-      (RequestTotals.Key(process.facts), RequestTotals.Counts(process.ring.requestCounts(), hasEnded: false))
+    let (totals, members) = state.withLock { state in
+      (state.requests, state.entries.values.compactMap { entry in entry.requests.map { (entry.process.ring, $0) } })
     }
-    return totals.sums(with: attached).filter { visibility == .all || visibility == .user($0.key.uid) }
+    // Only the rings of visible processes are read, because reading a ring interrupts all processors.
+    let attached = members.filter { isVisible($0.1.key) }.map { ring, member in
+      (member.key, RequestTotals.Counts(ring.requestCounts(), since: member.before, hasEnded: false))
+    }
+    return totals.sums(with: attached).filter { isVisible($0.key) }
   }
 
   /// Returns the processes that are attached now.

@@ -69,6 +69,9 @@ struct ProcessLife: Sendable {
   /// The task that queues the jobs for the process's unwind tables; nil if no such task is needed.
   var tables: Task<Void, Never>?
 
+  /// How the requests of the process are counted; nil if they are not counted.
+  var requests: RequestTotals.Member?
+
   private(set) var turn = Turn.idle
   private(set) var presence = Presence.attached
   private(set) var ring = Ring.open

@@ -22,7 +22,7 @@ extension CrashAnalysis {
     // A process can withdraw its records, so the ring may no longer contain a crash.
     guard !snapshot.contents.records.isEmpty else { return .nothingNew }
     var contents = snapshot.contents
-    contents.requests = snapshot.requests
+    if let requests = snapshot.requests { contents.requests = requests }
     var builder = await builder(contents, of: process, symbols)
     if let stored = storedContext(of: process.facts) { builder.context = stored.added(to: builder.context) }
     do {

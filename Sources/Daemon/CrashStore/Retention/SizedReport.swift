@@ -16,7 +16,11 @@ struct SizedReport {
   init(_ report: CrashReport, raw: [UInt8], limitBytes: Int) throws {
     self.report = report
     self.raw = raw
-    json = try JSONFragment(report).bytes
+    // The report continues an earlier report, from which the requests in flight were dropped.
+    if let inFlight = report.inFlight, inFlight.requests.isEmpty, inFlight.total > 0 {
+      self.report.losses["requestsTooLarge"] = inFlight.total
+    }
+    json = try JSONFragment(self.report).bytes
     guard json.count + raw.count > limitBytes else { return }
     self.raw = []
     self.report.losses["rawRecord"] = 1

@@ -15,8 +15,7 @@ extension HTMLRenderer {
         <td>\(TextRenderer.name(of: request))</td><td class="note">\(request.id ?? "")</td>\(mark)</tr>
         """
     }
-    let hidden = inFlight.requests.count - shown.count
-    let rest: HTMLText = hidden > 0 ? "<p class=\"note\">… and \(hidden) more</p>\n" : ""
+    let rest: HTMLText = TextRenderer.rest(of: inFlight, in: report).map { "<p class=\"note\">\($0)</p>\n" } ?? ""
     return """
       <h2>Requests in flight: \(TextRenderer.summary(of: inFlight))</h2>
       <table class="breadcrumbs">

@@ -44,7 +44,8 @@ extension CrashReport {
     public var overflow: Int
     /// The requests in the table, oldest first.
     ///
-    /// It is empty if the report would otherwise exceed its size limit. `total` is then greater than 0.
+    /// The list is empty in a preliminary report, and if the report would otherwise exceed its size limit. `total` is
+    /// then greater than 0.
     public var requests: [Request]
 
     /// Creates a list from its parts.
@@ -61,7 +62,9 @@ extension CrashReport {
     public var finished: Int
     /// The requests that ended by an error.
     public var failed: Int
-    /// The requests that had begun and not ended, which the end of the process loses.
+    /// The requests that had begun and not ended.
+    ///
+    /// These requests are lost when the process ends.
     public var lost: Int
     /// True if the shield cannot find the request of a thread, because the layout of this Swift runtime is unknown to
     /// it.

@@ -44,12 +44,23 @@ extension TextRenderer {
       let cells = [style.faint(text.rightAligned(age)), Self.name(of: request).padded(to: name), style.faint(id), mark]
       lines.append("  " + cells.filter { !$0.isEmpty }.joined(separator: "  ").trimmingEnd)
     }
-    let hidden = inFlight.requests.count - shown.count
-    if hidden > 0 { lines.append(style.faint("  … and \(hidden) more: --json")) }
+    if let rest = Self.rest(of: inFlight, in: report) {
+      lines.append(style.faint("  \(rest)" + (shown.isEmpty ? "" : ": --json")))
+    }
     return lines
   }
 
+  /// Describes the requests in flight that are not shown; nil if all are shown.
+  static func rest(of inFlight: CrashReport.InFlight, in report: CrashReport) -> String? {
+    let hidden = inFlight.total - min(inFlight.requests.count, requestLimit)
+    guard hidden > 0 else { return nil }
+    guard inFlight.requests.isEmpty else { return "… and \(hidden) more" }
+    return report.isPreliminary == true
+      ? "the complete report lists these requests" : "not listed, because the report would be too large"
+  }
+
   static func summary(of inFlight: CrashReport.InFlight) -> String {
-    "\(inFlight.total)" + (inFlight.overflow == 0 ? "" : ", and \(inFlight.overflow) began without a free entry")
+    guard inFlight.overflow > 0 else { return "\(inFlight.total)" }
+    return "\(inFlight.total), and \(inFlight.overflow) began without a free entry since the process started"
   }
 }

@@ -52,7 +52,9 @@ extension Shield {
   /// - `exit()` works while threads that trapped exist. The callbacks of `exit()` (`atexit`, C++ destructors) must not
   ///   wait for locks or objects that these threads hold.
   /// - Synchronous work runs on a thread without a task: it has no task-local values, and `Task.isCancelled` is always
-  ///   false.
+  ///   false. It has only the caller's request, which `withRequest` registered.
+  /// - A request that begins inside the work never ends after a trap, and all later reports list it as in flight. Call
+  ///   `isolated` inside `withRequest`, and not `withRequest` inside `isolated`.
   ///
   /// The calling thread waits until the work has ended. Precondition: the caller is not on a thread of Swift's
   /// concurrency. Async code must call the asynchronous `isolated` instead. Creating the thread costs fifty to a
@@ -63,7 +65,9 @@ extension Shield {
   @_disfavoredOverload
   public static func isolated<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) throws -> Value {
     let outcome = Outcome<Value>()
-    return try outcome.value(after: IsolatedThread.run { outcome.set(Result(catching: work)) })
+    let request = RequestContext.handle.get()
+    return try outcome.value(
+      after: IsolatedThread.run { RequestContext.carry(request) { outcome.set(Result(catching: work)) } })
   }
 
   /// Runs asynchronous work on a thread of its own, where a Swift trap ends the work but not the process.

@@ -52,6 +52,20 @@ enum RequestContext: Sendable {
   @usableFromInline
   static func enter(_ request: UInt64) -> UInt64 { cs_shim_request_enter(request) }
 
+  /// Runs `work` with a request on this thread, which has no task.
+  ///
+  /// `TaskLocal.withValue` is unsuitable here. In a debug build, its frame in Swift's concurrency library is on the
+  /// stack of the work, and prevents the containment of a trap.
+  static func carry(_ request: UInt64, _ work: () -> Void) {
+    guard request != 0 else { return work() }
+    let outer = enter(request)
+    // The key is the object `handle`, which exists until the process ends. Its values have the type UInt64.
+    let isBound = unsafe cs_shim_request_bind(key, request, unsafeBitCast(UInt64.self, to: UnsafeRawPointer.self))
+    work()
+    if isBound { cs_shim_request_unbind() }
+    _ = enter(outer)
+  }
+
   /// The number of the current request, or 0 if there is no current request.
   static var number: UInt64 { cs_shim_request_number(handle.get()) }
 

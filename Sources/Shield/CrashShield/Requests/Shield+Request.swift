@@ -13,7 +13,9 @@ extension Shield {
   /// The crash handler finds the request in `body`, in tasks that `body` creates (child tasks, task groups, `async let`,
   /// `Task {}`), and in the actors that these tasks call. It does not find a request in `Task.detached`, in blocks of
   /// Dispatch on other threads, and on threads that `body` creates. A task that runs longer than its request has no
-  /// request. In a nested call, the report names the inner request.
+  /// request. In a nested call, the report names the inner request. The work of `Shield.isolated` has the request of its
+  /// caller. Call `isolated` inside `withRequest`, because a request that begins inside isolated work never ends after a
+  /// trap.
   ///
   /// At most 4,096 requests are registered at the same time. Further requests also run, but the report has only their
   /// number. The operation can have 96 bytes of UTF-8, and the ID 64 bytes. Longer strings are cut. All tags together

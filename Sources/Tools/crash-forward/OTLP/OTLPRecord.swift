@@ -58,9 +58,14 @@ struct OTLPRecord {
       // The severity number 21 is FATAL.
       "severityNumber": .int(21), "severityText": .string("FATAL"), "eventName": .string("crash"),
       "body": .object(["stringValue": .string(report.headline)]),
-      "traceId": .text(report.request?.traceID), "spanId": .text(report.request?.spanID),
+      "traceId": .text(report.request?.traceID), "spanId": spanID,
       "attributes": attributes,
     ])
+  }
+
+  /// The span ID of the request, which is valid only together with a trace ID.
+  private var spanID: JSONValue? {
+    report.request.flatMap { $0.traceID == nil ? nil : .text($0.spanID) }
   }
 
   private var attributes: JSONValue {

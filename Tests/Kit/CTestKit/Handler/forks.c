@@ -18,6 +18,7 @@
 static volatile uint32_t *volatile nowhere = (volatile uint32_t *)8;
 static uint8_t parents_id[16];
 static cs_shim_request parents_request;
+static cs_shim_request parents_overflow; // the handle of a request without an entry
 
 static cs_shim_request begin_request(void) {
   const cs_shim_text operation = {.start = "GET /", .bytes = 5};
@@ -27,10 +28,12 @@ static cs_shim_request begin_request(void) {
 }
 
 // Called in a forked child that has started the shield. Returns whether the parent's request has no entry in the child,
-// even if a request of the child has the same entry.
+// even if a request of the child has the same entry, and whether the child does not count the ends of the parent's
+// requests.
 static bool has_own_requests(const cs_ring *ring) {
   if (cs_shim_request_number(parents_request) != 0) return false;
   cs_shim_request_end(parents_request, false);
+  cs_shim_request_end(parents_overflow, false);
   const cs_shim_request request = begin_request();
   return ring->header.request_finished == 0 && cs_shim_request_number(request) == 1 && ring->requests[0].number == 1 &&
          cs_shim_request_number(parents_request) == 0;
@@ -76,6 +79,9 @@ static int fork_and_crash(const char *directory, cs_test_way way) {
   memcpy(parents_id, ring->header.ring_id, sizeof parents_id);
   if (!cs_shim_annotate("version", 7, "1.4.2", 5)) return 1;
   parents_request = begin_request();
+  for (uint32_t count = 0; count < CS_RING_REQUEST_LIMIT; count++)
+    parents_overflow = begin_request();
+  if (ring->header.request_overflow != 1) return 6;
   const pid_t child = fork();
   if (child == 0) {
     if (way == CS_TEST_GRANDCHILD) {
@@ -89,6 +95,8 @@ static int fork_and_crash(const char *directory, cs_test_way way) {
   if (end != (way == CS_TEST_GRANDCHILD ? SIGSEGV : -SIGSEGV)) return end > 0 ? end : 2;
   if (ring->header.slot_head != 0 || ring->annotations[1].sequence != 0) return 3;
   if (cs_shim_request_number(parents_request) != 1) return 5;
+  cs_shim_request_end(parents_overflow, false);
+  if (ring->header.request_finished != 1) return 7;
   return cs_shim_is_started() && cs_shim_annotate("later", 5, "yes", 3) ? 0 : 4;
 }
 

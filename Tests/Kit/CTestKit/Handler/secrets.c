@@ -8,6 +8,7 @@
 
 #include "../../../../CShim/Handler/Signal/Capture/record.h"
 #include "../../../../CShim/Handler/Signal/Capture/task.h"
+#include "cs_shim.h"
 #include "ways.h"
 
 // The faulting function has the address of the heap's secret in a register.
@@ -46,6 +47,8 @@ int cs_test_run_restricted(cs_test_restriction restriction, const char *director
   setenv("CRASHSHIELD_MEMORY", "full", 1);
   if (restriction == CS_TEST_RESTRICTED_BEFORE) prctl(PR_SET_DUMPABLE, 0);
   cs_test_start(directory);
+  const cs_shim_text operation = {.start = "GET /", .bytes = 5};
+  cs_shim_request_run(cs_shim_request_begin(operation, operation));
   if (restriction == CS_TEST_RESTRICTED_AFTER) prctl(PR_SET_DUMPABLE, 0);
   // After the change of the user the kernel restricts dumps of the process, too.
   if (restriction == CS_TEST_RESTRICTED_DROPPED && setresuid(65534, 65534, 65534) != 0) _exit(94);

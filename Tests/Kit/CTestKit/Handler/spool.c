@@ -47,6 +47,7 @@ static void read_ring(const cs_ring *ring, cs_test_spool *spool) {
   spool->record_minimal = ring->header.record_minimal;
   spool->image_count = ring->header.image_count;
   spool->is_restricted = ring->header.is_restricted != 0;
+  spool->request_begun = ring->header.request_begun;
   for (size_t index = 0; index < CS_RING_SLOT_LIMIT; index++) {
     const cs_ring_slot *slot = &ring->slots[index];
     const uint64_t state = slot->state & CS_RING_STATE_MASK;

@@ -251,6 +251,7 @@ typedef struct cs_test_spool {
   uint64_t slot_head;
   uint64_t slot_lost;
   uint64_t record_minimal;
+  uint64_t request_begun;
   uint32_t committed_count;
   uint32_t pending_count;
   uint32_t writing_count;

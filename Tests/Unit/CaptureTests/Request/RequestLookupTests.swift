@@ -2,6 +2,8 @@ import CShim
 import CShimRing
 import CrashMaker
 import CrashShield
+import Dispatch
+import Foundation
 import Glibc
 import Testing
 
@@ -55,6 +57,30 @@ struct RequestLookupTests {
         #expect(ring.header.request_lookup == cs_ring_request_lookup.CS_RING_REQUEST_LOOKUP_REFUSED.rawValue)
         #expect(ring.crashed().request.operation == (isInTask ? "" : "the request"))
         #expect(ring.requests.filter(\.isRunning).map(\.operation) == ["the request"])
+      }
+    }
+  }
+
+  @Test("a spool file has only the requests that run, whatever entries earlier requests used")
+  func spooled() async throws {
+    try await withSpool { directory in
+      await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
+        startShield(spool: directory)
+        // Each of the first 64 threads begins its search in its own part of the table.
+        for number in 0..<70 {
+          let hasEnded = DispatchSemaphore(value: 0)
+          Thread.detachNewThread {
+            Shield.withRequest("ended \(number)", id: "secret", tags: ["secret": "secret"]) {}
+            hasEnded.signal()
+          }
+          await Task.detached { hasEnded.wait() }.value
+        }
+        await RequestWay.task.run(.trap)
+      }
+      try withSpooledRing(in: directory) { ring in
+        #expect(ring.header.request_high > CS_RING_REQUEST_LIMIT - 64 && ring.header.request_finished == 70)
+        #expect(ring.requests.filter(\.isRunning).map(\.operation) == ["the request"])
+        #expect(ring.requests.allSatisfy { $0.isRunning || ($0.number == 0 && $0.id.isEmpty && $0.tags.isEmpty) })
       }
     }
   }

@@ -1,6 +1,9 @@
 import CShim
 import CShimRing
 import CrashShield
+import CrashShieldGuards
+import Dispatch
+import Foundation
 import Glibc
 import Testing
 
@@ -167,6 +170,32 @@ struct RequestTableTests {
       }
       await writer.value
       guard whole > 0 else { complain("no copy; \(torn) torn") }
+      exit(rightStatus)
+    }
+  }
+
+  @Test("isolated work has its caller's request, its traps stay contained, and the request ends", .unlessSanitized)
+  func isolated() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      startShield()
+      let hasEnded = DispatchSemaphore(value: 0)
+      Thread.detachNewThread {
+        Shield.withRequest("the request") {
+          guard (try? Shield.isolated { Shield.addBreadcrumb("isolated") }) != nil else { complain("not run") }
+          do {
+            _ = try Shield.isolated { shelf(0) }
+            complain("not trapped")
+          } catch ShieldFault.trapped {
+          } catch {
+            complain("\(error)")
+          }
+        }
+        guard (try? Shield.isolated { Shield.addBreadcrumb("outside") }) != nil else { complain("not run") }
+        hasEnded.signal()
+      }
+      await Task.detached { hasEnded.wait() }.value
+      #expect((0..<2).map { RingBytes.here.breadcrumbRequest(at: $0) } == [1, 0])
+      #expect(RingBytes.here.header.request_finished == 1 && RingBytes.here.requests.allSatisfy { !$0.isRunning })
       exit(rightStatus)
     }
   }

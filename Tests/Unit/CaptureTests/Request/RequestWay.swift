@@ -8,6 +8,7 @@ import Synchronization
 
 /// A way to run the fault, with the request that the report is expected to name.
 enum RequestWay: String, CaseIterable, Codable, Sendable {
+  case isolated, taskOfIsolated
   case synchronous, synchronousInTask, nestedSynchronous, task, afterSleep, nested, afterNested, asyncLet, groupChild
   case grandchild, unstructured, unstructuredOfSynchronous, actor, actorAfterAwait, mainActor, immediate
   case otherLocals, asyncLetOfLocals
@@ -25,7 +26,8 @@ enum RequestWay: String, CaseIterable, Codable, Sendable {
   /// Crashes in this way.
   func run(_ fault: RequestFault) async {
     switch self {
-    case .synchronous, .nestedSynchronous, .unstructuredOfSynchronous, .dispatch, .thread, .after, .outlived:
+    case .synchronous, .nestedSynchronous, .unstructuredOfSynchronous, .isolated, .taskOfIsolated, .dispatch, .thread,
+      .after, .outlived:
       await runSynchronous(fault)
     case .none: fault.happen()
     default: await Shield.withRequest("the request") { await runInside(fault) }
@@ -48,6 +50,16 @@ enum RequestWay: String, CaseIterable, Codable, Sendable {
       Shield.withRequest("the request") {
         Task { fault.happen() }
         sleepForever()
+      }
+    case .isolated, .taskOfIsolated:
+      // No trap is contained, so each fault ends the process.
+      Shield.maximumContainedFaults = 0
+      Shield.withRequest("the request") {
+        try? Shield.isolated { [self] in
+          if self == .isolated { fault.happen() }
+          Task { fault.happen() }
+          sleepForever()
+        }
       }
     case .dispatch:
       Shield.withRequest("the request") {

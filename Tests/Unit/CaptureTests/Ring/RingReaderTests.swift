@@ -37,7 +37,8 @@ struct RingReaderTests {
       } catch { return error as? RingError }
     }
     #expect(refusal { $0.set(\cs_ring_header.magic, 1) } == .magic(found: 1))
-    #expect(refusal { $0.set(\cs_ring_header.version, 9) } == .version(found: 9, expected: CS_RING_VERSION))
+    #expect(refusal { $0.set(\cs_ring_header.version, 9) } == .version(found: 9))
+    #expect("\(RingError.version(found: 9))".contains("this reader supports 5 and 6: "))
     #expect(refusal { $0.set(\cs_ring_header.total_bytes, 0) } == .headerSize(found: 0, expected: 12_095_488))
     guard case .architecture(77, _) = refusal({ $0.set(\cs_ring_header.architecture, 77) }) else {
       Issue.record("architecture 77 was not refused")

@@ -66,6 +66,14 @@ struct AttachHelloTests {
     #expect(refusal?.reason.isEmpty == false)
   }
 
+  @Test("the refusal of a later ring names the versions that crashd reads")
+  func laterRing() {
+    let refusal = #expect(throws: AttachRefusal.self) {
+      try AttachHello(message: TestProcess.hello(ringVersion: 9), descriptorCount: 1, isTruncated: false)
+    }
+    #expect(refusal?.reason == "the ring has version 9, crashd supports 5 and 6: use the same release")
+  }
+
   @Test("a reply is cut between characters")
   func reply() {
     let text = String(repeating: "é", count: 200)

@@ -44,8 +44,10 @@ struct CrashPipelineTests {
   }
 
   /// Also returns the numbers of requests by build, before and after the end of the process.
+  ///
+  /// `change` is called as soon as the process is attached.
   private func run(
-    _ process: Process, _ end: ProcessEnd
+    _ process: Process, _ end: ProcessEnd, change: () throws -> Void = {}
   ) async throws -> (reports: [CrashReport], requests: [[RequestTotals.Counts]]) {
     let daemon = try TestDaemon(TestDirectory())
     let (events, continuation) = AsyncStream.makeStream(of: PipelineEvent.self)
@@ -54,6 +56,7 @@ struct CrashPipelineTests {
     let running = Task { try await pipeline.run() }
     continuation.yield(.attached(process.attached, []))
     await withCheckedContinuation { continuation.yield(.settled($0)) }
+    try change()
     var requests = [pipeline.requests(for: .all).map(\.counts)]
     process.attached.hasEnded.store(true, ordering: .releasing)
     continuation.yield(.announced(process.attached))
@@ -246,19 +249,24 @@ struct CrashPipelineTests {
   }
 
   @Test(
-    "the requests of a process are counted once, and those that its end lost afterwards",
+    "the requests of a process are counted from its attach on, and the end of the process adds the lost requests",
     arguments: [(ProcessEnd.status(SIGKILL), 2), (.status(0), 2), (.goesOn, 0)])
   func requestTotals(end: ProcessEnd, lost: Int) async throws {
     var ring = TestRing()
     ring.addImage(0)
-    ring.addRequest(0, number: 1, operation: "GET /slow")
-    ring.addRequest(1, number: 2, operation: "GET /cart")
-    let (reports, requests) = try await run(try Process(ring), end)
+    ring.addRequest(0, number: 7, operation: "GET /slow")
+    ring.countRequests(begun: 7, finished: 4, failed: 2)
+    let process = try Process(ring)
+    let (reports, requests) = try await run(process, end) {
+      ring.addRequest(1, number: 11, operation: "GET /cart")
+      ring.countRequests(begun: 11, finished: 6, failed: 3)
+      try ring.write(to: process.memory)
+    }
     var before = RequestTotals.Counts()
-    before.begun = 2
+    (before.begun, before.finished, before.failed) = (4, 2, 1)
     var after = before
     after.lost = lost
-    #expect(requests == [[before], end == .goesOn ? [] : [after]])
+    #expect(requests == [[before], [after]])
     #expect(reports.allSatisfy { $0.inFlight?.total == 2 })
   }
 

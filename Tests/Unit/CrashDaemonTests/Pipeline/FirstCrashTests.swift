@@ -98,6 +98,31 @@ struct FirstCrashTests {
     }
   }
 
+  @Test(
+    "first crash: requests that end during the wait for symbols stay in the report, if there is room for them",
+    arguments: [(room: 1 << 20, operations: ["GET /slow", "GET /cart"]), (room: 0, operations: ["GET /slow"])])
+  func requests(room: Int, operations: [String]) async throws {
+    var limits = Limits.patient
+    limits.waitingRequestBytesPerUser = room
+    try await withGate(limits) { daemon, ring, open in
+      var ring = ring
+      ring.addRequest(0, number: 1, operation: "GET /slow")
+      ring.addRequest(1, number: 2, operation: "GET /cart")
+      let memory = try ring.memory()
+      let process = try await daemon.attach()
+      #expect(try await process.attach(memory) == .accepted)
+      try process.wake()
+      _ = try await listed(try await daemon.client())
+      ring.addRequest(1, number: 2, operation: "GET /cart", isRunning: false)
+      try ring.write(to: memory)
+      open()
+      _ = try await daemon.client().awaitProcess()
+      let report = try daemon.store.report(idPrefix: ring.id).report
+      #expect(report.inFlight?.requests.map(\.operation) == operations)
+      process.hangUp()
+    }
+  }
+
   @Test("first crash: AwaitProcess waits for the complete report")
   func awaited() async throws {
     try await withGate { daemon, ring, open in

@@ -224,6 +224,13 @@ struct TestRing {
     put(number, at: offset(\cs_ring_header.request_begun))
   }
 
+  /// Sets the numbers of requests since the process started.
+  mutating func countRequests(begun: UInt64, finished: UInt64, failed: UInt64) {
+    put(begun, at: offset(\cs_ring_header.request_begun))
+    put(finished, at: offset(\cs_ring_header.request_finished))
+    put(failed, at: offset(\cs_ring_header.request_failed))
+  }
+
   func request(_ index: Int) -> Int {
     bytes.count - (Int(CS_RING_REQUEST_LIMIT) - index) * MemoryLayout<cs_ring_request>.stride
   }

@@ -22,14 +22,27 @@ struct RequestTextTests {
       TextRenderer().render(Sample.everything).split(separator: "\n\n").first { $0.hasPrefix("Requests in flight") })
     let lines = section.split(separator: "\n")
     #expect(lines.count == 12)
-    #expect(lines[0] == "Requests in flight: 12, and 3 began without a free entry")
+    #expect(lines[0] == "Requests in flight: 12, and 3 began without a free entry since the process started")
     #expect(lines[1] == "  1 h 0 min  GET /events")
     #expect(lines[2] == "      1.0 s  GET /cart/{id}  id req-1101")
     #expect(lines[11] == "  … and 2 more: --json")
     var report = Sample.everything
     report.inFlight?.requests.removeSubrange(0..<10)
+    report.inFlight?.total = 2
     let short = TextRenderer().render(report)
     #expect(short.contains("\n  34 ms  GET /cart/{id}  id req-1111  crashed\n") && !short.contains("more: --json"))
+  }
+
+  @Test("a report without the list of requests in flight states why", arguments: [true, false])
+  func unlisted(isPreliminary: Bool) {
+    var report = Sample.everything
+    report.inFlight?.requests = []
+    if isPreliminary { report.isPreliminary = true }
+    let reason =
+      isPreliminary ? "the complete report lists these requests" : "not listed, because the report would be too large"
+    let text = TextRenderer().render(report)
+    #expect(text.contains("since the process started\n  \(reason)\n") && !text.contains("more: --json"))
+    #expect(HTMLRenderer().render(report).contains("<p class=\"note\">\(reason)</p>"))
   }
 
   @Test("a breadcrumb shows the ID of its request, or the number if the report does not contain the request")

@@ -79,6 +79,8 @@ struct OTLPSinkTests {
     for (key, value) in wanted { #expect(attributes[key] == value, "\(key)") }
     let rpc = try find(Sample.request.replacing("GET /cart/{id}", with: "shop.Cart/Get"))?["attributes"]?.attributes
     #expect(rpc?["http.route"] == nil && rpc?["crash.request.operation"] == "shop.Cart/Get")
+    let spanOnly = try find(Sample.request.replacing("4bf92f3577b34da6a3ce929d0e0e4736", with: ""))
+    #expect(spanOnly?["spanId"] == nil)
     let none = try find("")
     #expect(none?["traceId"] == nil && none?["spanId"] == nil)
   }

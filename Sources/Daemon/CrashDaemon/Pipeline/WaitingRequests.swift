@@ -1,0 +1,54 @@
+import CrashRing
+import Synchronization
+
+/// Limits the memory of the requests in flight that crashd keeps for crashes that wait for their symbols.
+///
+/// During the wait, a crash has no permit, and thousands of crashes may wait. If the limit is reached, crashd drops the
+/// requests of a crash, and reads the requests again after the wait. Requests that end during the wait are then missing
+/// in the report.
+final class WaitingRequests: Sendable {
+  /// The bytes of each account.
+  private let bytes = Mutex<[UInt32: Int]>([:])
+
+  /// Reserves memory for the requests of one crash of a user.
+  ///
+  /// - Returns: Whether there is room. The caller then has to call `release`.
+  func reserve(_ count: Int, for user: UInt32, _ limits: Limits) -> Bool {
+    let account = limits.account(of: user)
+    return bytes.withLock { bytes in
+      let own = bytes[account, default: 0]
+      guard own + count <= limits.waitingRequestBytesPerUser,
+        bytes.values.reduce(0, +) + count <= limits.places(limits.waitingRequestBytes, for: user)
+      else { return false }
+      bytes[account] = own + count
+      return true
+    }
+  }
+
+  /// Releases the memory that `reserve` has reserved.
+  func release(_ count: Int, for user: UInt32, _ limits: Limits) {
+    let account = limits.account(of: user)
+    bytes.withLock { bytes in
+      let own = bytes[account, default: 0] - count
+      bytes[account] = own > 0 ? own : nil
+    }
+  }
+}
+
+extension RingContents.Requests {
+  /// The memory of the requests in flight, estimated from above.
+  var memoryBytes: Int {
+    running.reduce(0) { sum, request in
+      let texts = [request.operation, request.id, request.traceID, request.spanID].reduce(0) { $0 + Self.bytes(of: $1) }
+      let tags = request.tags.reduce(0) { $0 + Self.bytes(of: $1.key) + Self.bytes(of: $1.value) + Self.tagBytes }
+      return sum + MemoryLayout<RingContents.Request>.stride + texts + tags
+        + (request.tags.isEmpty ? 0 : Self.dictionaryBytes)
+    }
+  }
+
+  /// A dictionary has its own header, and at most three places for each pair.
+  private static let (dictionaryBytes, tagBytes) = (96, 3 * MemoryLayout<(String, String)>.stride)
+
+  /// A longer string than 15 bytes is stored outside of the value, with a header and a size that is rounded up.
+  private static func bytes(of text: String) -> Int { text.utf8.count <= 15 ? 0 : text.utf8.count + 64 }
+}
