@@ -154,15 +154,27 @@ struct SupervisorTests {
     #expect(script.record.sent.isEmpty)
   }
 
-  @Test("a signal of the terminal is not sent again, and the SIGHUP of a closed terminal stops the restarts")
-  func terminal() throws {
-    let script = Script([
-      .signal(SIGHUP), .end(SIGHUP, after: .seconds(9)), .signal(SIGUSR1), .signal(SIGUSR2),
-      .signal(SIGHUP, isSent: false), .end(SIGHUP, after: .seconds(9)),
-    ])
-    #expect(try run(script) == .signaled(SIGHUP))
-    #expect(script.record.pid == 102)
+  @Test("a SIGHUP that a process sends is forwarded, and does not stop the restarts")
+  func reload() throws {
+    let script = Script([.signal(SIGHUP), .end(SIGHUP, after: .seconds(9)), .exit(4)])
+    #expect(try run(script) == .exited(4))
     #expect(script.record.sent == [SIGHUP])
+  }
+
+  @Test("a signal of the terminal is not sent again, and stops the restarts", arguments: [SIGHUP, SIGINT])
+  func terminal(_ signal: Int32) throws {
+    let script = Script([.signal(signal, isSent: false), .end(signal, after: .seconds(9))])
+    #expect(try run(script) == .signaled(signal))
+    #expect(script.record.pid == 101)
+    #expect(script.record.sent.isEmpty)
+  }
+
+  @Test("signals that do not stop are dropped while no program runs")
+  func dropped() throws {
+    let script = Script([.end(SIGILL, after: .seconds(9)), .signal(SIGUSR1), .signal(SIGHUP), .exit(6)])
+    #expect(try run(script) == .exited(6))
+    #expect(script.record.sent.isEmpty)
+    #expect(script.record.said.filter { $0.hasSuffix("dropped, because no process runs") }.count == 2)
   }
 
   @Test("the end of an adopted process is not the end of the program")
