@@ -23,9 +23,8 @@ struct SupervisedProgram: SupervisorSystem {
     // SIGPIPE is blocked, because a closed standard error must not end the supervisor.
     signals = SignalSet([SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGCHLD])
     options = .init(endsWithParent: true, environment: environment, signalMask: signals.block(), sockets: sockets)
-    // With an inherited SIG_IGN, the kernel would reap the children, and their ends would be unknown. Invariant: SIG_DFL
-    // is not a function.
-    _ = unsafe signal(SIGCHLD, SIG_DFL)
+    // With an inherited SIG_IGN, the kernel would reap the children, and their ends would be unknown.
+    signal(SIGCHLD, SIG_DFL)
     try SystemError.check(cs_process_adopt_orphans(), "adopt orphans")
   }
 

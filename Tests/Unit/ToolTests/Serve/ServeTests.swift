@@ -20,7 +20,7 @@ struct ServeTests {
   func load() throws {
     let serve = try ServeProcess(["--min-uptime", "0s"], ServeProcess.server("serve"))
     let port = try serve.port()
-    let deaths = 24
+    let deaths = 12
     let clients = Process()
     clients.executableURL = URL(filePath: "/usr/bin/env")
     clients.arguments = ServeProcess.server("load", port, "\(deaths)", "16")
