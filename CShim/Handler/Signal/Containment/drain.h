@@ -33,7 +33,7 @@ typedef struct cs_containment {
   uint32_t mode;        // atomic: cs_ring_containment; OFF before the start, and in a forked child
   uint32_t can_contain; // atomic: whether the process has all that CONTAIN needs
   uint32_t budget;
-  uint32_t capacity; // how many workers may park during a drain; one more ends the drain
+  uint32_t capacity; // how many workers may trap during a drain; one more ends the drain
   uint64_t grace_ns;
   uint64_t stall_ns; // 0: a drain never ends by a stall
   bool has_pool;

@@ -171,6 +171,9 @@ static void stay_for_drain(cs_park *park, const siginfo_t *information) SIGNAL_S
   while (command != CS_PARK_LEAVE)
     command = cs_park_stay(park, command);
   cs_watch_enter(information);
+  // The ring now shows how the drain ended. A spool file is written again.
+  cs_deliver();
+  cs_deliver_copy();
   cs_park_give_back(park);
 }
 
