@@ -20,9 +20,6 @@ extern __attribute__((weak, visibility("default"), swiftcall)) void
 swift_task_localValuePush(const void *key, void *value, const void *type);
 extern __attribute__((weak, visibility("default"), swiftcall)) void swift_task_localValuePop(void);
 
-// The handle of a request without an entry has this bit. No entry reaches the generation in this handle.
-#define OVERFLOWED (UINT64_C(1) << 63)
-
 // The number of tables that this process and its parents have begun. The handle of a request without an entry contains
 // this number, because a forked child must not count the end of a parent's request.
 static uint64_t table_count;
@@ -81,7 +78,7 @@ static uint16_t put_text(uint8_t *to, size_t limit, cs_shim_text text) {
 }
 
 static cs_shim_request overflowed(void) {
-  return OVERFLOWED | table_count << CS_REQUEST_INDEX_BITS;
+  return CS_REQUEST_OVERFLOWED | table_count << CS_REQUEST_INDEX_BITS;
 }
 
 cs_shim_request cs_shim_request_begin(cs_shim_text operation, cs_shim_text id) {
@@ -110,7 +107,7 @@ cs_shim_request cs_shim_request_begin(cs_shim_text operation, cs_shim_text id) {
 }
 
 static cs_ring_request *entry_of(cs_ring *ring, cs_shim_request handle) {
-  return handle == 0 || (handle & OVERFLOWED) != 0 || ring == NULL ? NULL : &ring->requests[cs_request_index(handle)];
+  return cs_request_has_entry(handle) && ring != NULL ? &ring->requests[cs_request_index(handle)] : NULL;
 }
 
 // Writes the bytes that the hexadecimal digits of `text` represent. Writes zeros if `text` contains another character,
@@ -175,7 +172,7 @@ void cs_shim_request_run(cs_shim_request handle) {
 void cs_shim_request_end(cs_shim_request handle, bool has_failed) {
   cs_ring *ring = cs_started_ring();
   if (ring == NULL || handle == 0) return;
-  if ((handle & OVERFLOWED) != 0) {
+  if (!cs_request_has_entry(handle)) {
     // In a forked child, a request of the parent is not counted.
     if (handle != overflowed()) return;
   } else {
@@ -227,7 +224,7 @@ void cs_shim_request_unbind(void) {
 static uint32_t lookup_of(uint64_t key, cs_shim_request handle) {
   uint64_t found = 0;
   if (!cs_process.task_layout.is_known) return CS_RING_REQUEST_LOOKUP_REFUSED;
-  switch (cs_task_local_read(&cs_process.task_layout, key, &found)) {
+  switch (cs_task_local_read(&cs_process.task_layout, key, 0, &found)) {
   case CS_TASK_LOCAL_NO_TASK:
     return CS_RING_REQUEST_LOOKUP_UNCHECKED;
   case CS_TASK_LOCAL_FOUND:
