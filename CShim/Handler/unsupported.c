@@ -202,6 +202,43 @@ void cs_shim_contained_let_go(void *hold) {
   (void)hold;
 }
 
+const char *cs_shim_containment_start(const cs_shim_containment *containment) {
+  return containment->mode == CS_SHIM_CONTAINMENT_OFF ? NULL : CS_UNSUPPORTED_TEXT;
+}
+
+bool cs_shim_containment_is_on(void) {
+  return false;
+}
+
+bool cs_shim_containment_is_draining(void) {
+  return false;
+}
+
+const char *cs_shim_containment_obstacle(void) {
+  return CS_UNSUPPORTED_TEXT;
+}
+
+void cs_shim_contained_probe(void) {}
+
+bool cs_shim_contained_request_arm(cs_shim_request request, uint64_t continuation) {
+  (void)request;
+  (void)continuation;
+  return false;
+}
+
+bool cs_shim_contained_request_finish(cs_shim_request request) {
+  (void)request;
+  return true;
+}
+
+void cs_shim_pool_runs_next(bool is_so) {
+  (void)is_so;
+}
+
+void cs_shim_containment_note_loop(int epoll_descriptor) {
+  (void)epoll_descriptor;
+}
+
 cs_ring_class *cs_shim_class(const cs_ring_class *class) {
   (void)class;
   return NULL;

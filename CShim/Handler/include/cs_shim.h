@@ -232,6 +232,59 @@ void cs_shim_contained_release(void *kept);
 void *cs_shim_contained_hold(void *kept);
 void cs_shim_contained_let_go(void *hold);
 
+// What the process does at a Swift trap in a contained request. The decision 0137 explains the
+// modes. The numbers are those of cs_ring_containment.
+typedef enum __attribute__((enum_extensibility(open))) cs_shim_containment_mode : uint32_t {
+  CS_SHIM_CONTAINMENT_OFF = 0,
+  CS_SHIM_CONTAINMENT_DRAIN = 1,
+  CS_SHIM_CONTAINMENT_CONTAIN = 2, // requires the pool
+} cs_shim_containment_mode;
+
+typedef struct cs_shim_containment {
+  cs_shim_containment_mode mode;
+  uint32_t budget; // the number of traps that CONTAIN survives
+  uint64_t grace_ns;
+  uint64_t stall_ns;
+  bool has_pool;  // Swift tasks run on the shield's pool instead of Dispatch's threads
+  uint32_t width; // the number of threads of the pool; 0: one for each processor
+  // Resumes the caller of a contained request whose work has trapped, or that still runs at the end of a drain. Called
+  // once for each request, on a thread of the shield.
+  void (*answer)(uint64_t continuation, bool is_trap);
+  void (*drain)(void); // called once at the begin of a drain, on a thread of the shield; may be NULL
+} cs_shim_containment;
+
+// Starts the containment of requests. Takes effect once in a process, after cs_shim_start(). Returns the reason why
+// containment does not work, or NULL. Some obstacles are only found by cs_shim_contained_probe().
+const char *cs_shim_containment_start(const cs_shim_containment *containment);
+
+// Returns whether requests can be contained. Any thread may call these functions.
+bool cs_shim_containment_is_on(void);
+bool cs_shim_containment_is_draining(void);
+// Returns the reason why containment does not work although it was started, or NULL.
+const char *cs_shim_containment_obstacle(void);
+
+// Finds the functions of the Swift runtime that run a task, and checks what the handler needs to know of a task. The
+// first contained request of a process calls this function in a task that runs on the global executor, and not on an
+// actor. Later calls return at once.
+void cs_shim_contained_probe(void);
+
+// Makes a request contained. `continuation` identifies the caller, which waits for the request. Returns false if the
+// work must run without containment.
+bool cs_shim_contained_request_arm(cs_shim_request request, uint64_t continuation);
+
+// Ends the containment of a request, before the caller resumes. Returns false if the shield answers the caller. In this
+// case, the entry belongs to the shield, and the work's result is discarded.
+bool cs_shim_contained_request_finish(cs_shim_request request);
+
+// Announces that the calling thread suspends or ends its Swift job right after the next job that it enqueues. A thread
+// of the pool then runs that job next, and wakes no other thread for it. The announcement ends with that job, or by a
+// call with false. On other threads, the call has no effect.
+void cs_shim_pool_runs_next(bool is_so);
+
+// Declares an epoll descriptor of an event loop. If a thread that has waited at this descriptor traps, the connections
+// of the loop are closed at once. Takes effect for the calling thread, which must be the loop's.
+void cs_shim_containment_note_loop(int epoll_descriptor);
+
 // Adds a class to the ring's table of protected classes. Returns the address of the class's counters in the ring. The
 // caller increments the counters at this address, which stays valid. Returns NULL before the start, or if the table of
 // classes is full. Only one thread at a time may call this function.

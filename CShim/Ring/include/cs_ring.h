@@ -71,6 +71,7 @@
 #define CS_RING_REQUEST_FREE    0u
 #define CS_RING_REQUEST_CLAIMED 1u // being written
 #define CS_RING_REQUEST_RUNNING 2u
+#define CS_RING_REQUEST_TRAPPED 3u // a trap ended the request; the entry stays until the process ends
 #define CS_RING_REQUEST_MASK    0xffu
 
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_architecture : uint32_t {
@@ -192,10 +193,11 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_pages : uint32_t 
   CS_RING_PAGES_TRAMPLED = 7,     // bytes next to the object were overwritten; detected when it was freed
 } cs_ring_pages;
 
-// The kind of an incident of contained work. The kind is in cs_ring_incident.kind if the source is contained work. The
-// incident's subject is the runtime error message.
+// The kind of a contained trap. The kind is in cs_ring_incident.kind if the source is contained work. The incident's
+// subject is the runtime error message.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_contained : uint32_t {
-  CS_RING_CONTAINED_TRAP = 1, // each trap has its own key, so each trap has its own entry
+  CS_RING_CONTAINED_TRAP = 1,    // in isolated work; each trap has its own key, so each trap has its own entry
+  CS_RING_CONTAINED_REQUEST = 2, // in a contained request; `amount` is the number of the request
 } cs_ring_contained;
 
 // The way in which an incident is handled. Each component of the shield supports only some of the modes. The quarantine
@@ -210,6 +212,76 @@ typedef enum __attribute__((enum_extensibility(open))) cs_mode : uint32_t {
   CS_MODE_CRASH = 4,    // the incident ends the process; `method` is the faulting address of the crash
   CS_MODE_OFF = 5,      // the program continues as without the shield, and nothing is recorded
 } cs_mode;
+
+// What the process does at a trap outside of isolated work (header.containment_mode).
+typedef enum __attribute__((enum_extensibility(open))) cs_ring_containment : uint32_t {
+  CS_RING_CONTAINMENT_OFF = 0,     // the process ends at once
+  CS_RING_CONTAINMENT_DRAIN = 1,   // the process ends after the other requests
+  CS_RING_CONTAINMENT_CONTAIN = 2, // the process continues, up to header.containment_budget traps
+} cs_ring_containment;
+
+// The reason why containment does not work in the process, although its mode is not OFF.
+typedef enum __attribute__((enum_extensibility(open))) cs_ring_obstacle : uint32_t {
+  CS_RING_OBSTACLE_NONE = 0,
+  CS_RING_OBSTACLE_IMAGES = 1,   // the images of the C library are not found
+  CS_RING_OBSTACLE_RUNTIME = 2,  // functions of the Swift runtime are not found
+  CS_RING_OBSTACLE_LOOKUP = 3,   // the handler cannot find the request of a task
+  CS_RING_OBSTACLE_RUNNER = 4,   // the function that runs tasks is not found
+  CS_RING_OBSTACLE_EXECUTOR = 5, // the handler cannot find the serial executor of a thread
+  CS_RING_OBSTACLE_THREADS = 6,  // the threads of containment cannot be created
+  CS_RING_OBSTACLE_HOOK = 7,     // other code has replaced the global executor
+  CS_RING_OBSTACLE_VERSION = 8,  // the pool is not verified with this version of the Swift runtime
+  CS_RING_OBSTACLE_CORES = 9,    // a drain without the pool needs two processors
+} cs_ring_obstacle;
+
+// The way in which a drain ended.
+typedef enum __attribute__((enum_extensibility(open))) cs_ring_drain_end : uint32_t {
+  CS_RING_DRAIN_NONE = 0, // there was no drain, or it is under way
+  CS_RING_DRAIN_DONE = 1, // all requests in flight have ended
+  CS_RING_DRAIN_DEADLINE = 2,
+  CS_RING_DRAIN_STALL = 3,
+  CS_RING_DRAIN_CRASH = 4, // another crash, or a trap for which no thread was left
+  CS_RING_DRAIN_EXIT = 5,  // the program called exit()
+  CS_RING_DRAIN_WAITS = 6, // the requests in flight wait for a lock that a stopped thread holds
+} cs_ring_drain_end;
+
+// What the handler did at a trap.
+typedef enum __attribute__((enum_extensibility(open))) cs_ring_verdict : uint16_t {
+  CS_RING_VERDICT_NONE = 0, // not a trap, or containment is off
+  CS_RING_VERDICT_CONTAIN = 1,
+  CS_RING_VERDICT_DRAIN = 2,
+  CS_RING_VERDICT_DIE = 3, // the process ended at once
+} cs_ring_verdict;
+
+// The reason for a verdict other than CONTAIN.
+typedef enum __attribute__((enum_extensibility(open))) cs_ring_verdict_reason : uint16_t {
+  CS_RING_VERDICT_REASON_NONE = 0,
+  CS_RING_VERDICT_REASON_BUDGET = 1,       // the budget is used up, or the mode is DRAIN
+  CS_RING_VERDICT_REASON_DEEP = 2,         // the stack has too many frames
+  CS_RING_VERDICT_REASON_UNKNOWN = 3,      // the stack contains unknown frames
+  CS_RING_VERDICT_REASON_LIBC = 4,         // the stack contains the C library or the loader
+  CS_RING_VERDICT_REASON_DISPATCH = 5,     // the stack contains Dispatch
+  CS_RING_VERDICT_REASON_GLOBAL = 6,       // the thread initializes a lazy global
+  CS_RING_VERDICT_REASON_CONCURRENCY = 7,  // Swift's concurrency library calls the program
+  CS_RING_VERDICT_REASON_ACTOR = 8,        // the task runs on an actor
+  CS_RING_VERDICT_REASON_STREAM = 9,       // the thread holds the lock of stdin, stdout or stderr
+  CS_RING_VERDICT_REASON_TASK = 10,        // the thread runs no task
+  CS_RING_VERDICT_REASON_REQUEST = 11,     // the task has no contained request
+  CS_RING_VERDICT_REASON_NOT_TRAP = 12,    // the signal is not from a trap instruction
+  CS_RING_VERDICT_REASON_FOREIGN = 13,     // the trap is not in code of Swift
+  CS_RING_VERDICT_REASON_CHILD = 14,       // the process is a forked child
+  CS_RING_VERDICT_REASON_SENT = 15,        // a process sent the signal
+  CS_RING_VERDICT_REASON_SHIELD = 16,      // the thread holds a lock of the shield
+  CS_RING_VERDICT_REASON_CORRUPT = 17,     // there was a crash or a message of the heap before
+  CS_RING_VERDICT_REASON_REPLACED = 18,    // other code has replaced the shield's handler
+  CS_RING_VERDICT_REASON_RUNTIME = 19,     // the trap is in the Swift runtime
+  CS_RING_VERDICT_REASON_FULL = 20,        // the ring has no free entry for the incident
+  CS_RING_VERDICT_REASON_REPEATED = 21,    // the same instruction has trapped too often
+  CS_RING_VERDICT_REASON_WAITS = 22,       // another thread waits for a lock that the stopped thread holds
+  CS_RING_VERDICT_REASON_DRAINING = 23,    // the process was draining already
+  CS_RING_VERDICT_REASON_UNAVAILABLE = 24, // containment does not work in the process (header.containment_obstacle)
+  CS_RING_VERDICT_REASON_LOOP = 25,        // the thread is an event loop
+} cs_ring_verdict_reason;
 
 // The bits of cs_ring_incident.flags.
 #define CS_RING_INCIDENT_RECORD   1u // the address, the number, the age and the stack of the last release are known
@@ -289,10 +361,20 @@ typedef struct cs_ring_header {
   uint32_t request_lookup;      // cs_ring_request_lookup
   uint64_t request_begun;       // the number of the latest request
   uint64_t request_finished;
-  uint64_t request_failed;   // requests that ended with an error
-  uint64_t request_overflow; // requests without an entry, because no entry was free; reports cannot name them
-  uint32_t request_high;     // requests[request_high ...] were never used
-  uint8_t reserved[3316];
+  uint64_t request_failed;       // requests that ended with an error
+  uint64_t request_overflow;     // requests without an entry, because no entry was free; reports cannot name them
+  uint32_t request_high;         // requests[request_high ...] were never used
+  uint32_t containment_mode;     // cs_ring_containment
+  uint32_t containment_obstacle; // cs_ring_obstacle
+  uint32_t containment_budget;
+  uint32_t containment_count; // contained traps of requests, without those of isolated work
+  uint32_t drain_end;         // cs_ring_drain_end
+  uint32_t drain_finished;    // requests that ended during the drain
+  uint32_t drain_lost;        // requests that were in flight at the end of the drain, including those that trapped
+  uint64_t drain_begin_ns;    // CLOCK_REALTIME; 0: there was no drain
+  uint64_t drain_end_ns;
+  uint64_t drain_sequence; // the sequence number of the crash record that began the drain, plus 1; 0: none
+  uint8_t reserved[3264];
 } cs_ring_header;
 
 // A loaded ELF image. For a pc in the image, the address in the ELF file is pc - bias.
@@ -394,7 +476,8 @@ typedef struct cs_ring_record {
   uint32_t exception_bytes; // the mangled type of the C++ exception that was being handled
   uint64_t stack_start;
   uint32_t stack_bytes;
-  uint32_t reserved;
+  uint16_t verdict;        // cs_ring_verdict
+  uint16_t verdict_reason; // cs_ring_verdict_reason
   cs_ring_registers registers;
   uint8_t thread_name[CS_RING_THREAD_NAME_LIMIT_BYTES];
   uint8_t instruction[CS_RING_INSTRUCTION_LIMIT_BYTES];
@@ -414,8 +497,9 @@ typedef struct cs_ring_record {
   cs_ring_frame frames[CS_RING_FRAME_LIMIT];
 } cs_ring_record;
 
-// A request that Shield.withRequest registered. A reader copies the entry. The copy is valid if `state` is RUNNING with
-// the same generation before and after the copy. Strings are UTF-8, and are truncated at a character boundary.
+// A request that Shield.withRequest registered. A reader copies the entry. The copy is valid if `state` is RUNNING or
+// TRAPPED with the same generation before and after the copy. Strings are UTF-8, and are truncated at a character
+// boundary.
 typedef struct cs_ring_request {
   uint64_t state;       // generation << 8 | CS_RING_REQUEST_…
   uint64_t number;      // from 1, unique in the process
