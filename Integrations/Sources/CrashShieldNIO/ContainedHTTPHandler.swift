@@ -100,32 +100,12 @@ public final class ContainedHTTPHandler: ChannelInboundHandler {
   public func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
   private func start(_ head: HTTPRequestHead, context: ChannelHandlerContext) {
-    let (body, operation, respond) = (body, operation(head), respond)
-    let loop = context.eventLoop
-    let handler = NIOLoopBound(self, eventLoop: loop)
-    let context = NIOLoopBound(context, eventLoop: loop)
-    answer = Task {
-      let answer = await Self.answer(to: head, body, operation: operation, respond)
-      loop.execute {
-        handler.value.answer = nil
-        handler.value.write(answer.answer, to: head, closes: answer.closes, context: context.value)
-      }
-    }
-  }
-
-  /// Returns the answer, and whether the connection must be closed.
-  private static func answer(
-    to head: HTTPRequestHead, _ body: ByteBuffer, operation: String, _ respond: @escaping Respond
-  ) async -> (answer: HTTPAnswer, closes: Bool) {
-    let parent = TraceParent(onlyOf: head.headers[TraceParent.headerName])
-    do {
-      let answer = try await Shield.withContainedRequest(
-        operation, id: head.headers.first(name: "x-request-id"), traceID: parent?.traceID, spanID: parent?.spanID
-      ) { try await respond(head, body) }
-      return (answer, false)
-    } catch {
-      let fault = (error as? ShieldFault)?.responseText
-      return (HTTPAnswer("\(fault ?? "The request failed.")\n", status: .internalServerError), fault != nil)
+    let work = Work(head: head, body: body, operation: operation(head), respond: respond)
+    let promise = context.eventLoop.makePromise(of: (HTTPAnswer, closes: Bool).self)
+    answer = promise.completeWithTask { await work.answer() }
+    promise.futureResult.assumeIsolated().whenSuccess { answer, closes in
+      self.answer = nil
+      self.write(answer, to: head, closes: closes, context: context)
     }
   }
 
@@ -142,6 +122,28 @@ public final class ContainedHTTPHandler: ChannelInboundHandler {
     if closes {
       let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
       written.whenComplete { _ in bound.value.close(promise: nil) }
+    }
+  }
+}
+
+/// The work of one request.
+private struct Work: Sendable {
+  let head: HTTPRequestHead
+  let body: ByteBuffer
+  let operation: String
+  let respond: ContainedHTTPHandler.Respond
+
+  /// Returns the answer, and whether the connection must be closed.
+  func answer() async -> (HTTPAnswer, closes: Bool) {
+    let parent = TraceParent(onlyOf: head.headers[TraceParent.headerName])
+    do {
+      let answer = try await Shield.withContainedRequest(
+        operation, id: head.headers.first(name: "x-request-id"), traceID: parent?.traceID, spanID: parent?.spanID
+      ) { try await respond(head, body) }
+      return (answer, false)
+    } catch {
+      let fault = (error as? ShieldFault)?.responseText
+      return (HTTPAnswer("\(fault ?? "The request failed.")\n", status: .internalServerError), fault != nil)
     }
   }
 }
