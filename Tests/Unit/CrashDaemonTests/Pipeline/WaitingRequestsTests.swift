@@ -1,7 +1,7 @@
-import CrashRing
 import Testing
 
 @testable import CrashDaemon
+@testable import CrashRing
 
 @Suite("Requests of crashes that wait for symbols")
 struct WaitingRequestsTests {
