@@ -360,7 +360,7 @@ if !coreOnly {
       .executableTarget(
         name: "DemoServer",
         dependencies: [
-          "CrashShield", "CrashShieldGuards", "CrashShieldLogging", "CDemoInventory",
+          "CrashShield", "CrashShieldGuards", "CrashShieldLogging", "CrashShieldSockets", "CDemoInventory",
           .product(name: "NIOHTTP1", package: "swift-nio"), log,
         ] + nio),
     ])
