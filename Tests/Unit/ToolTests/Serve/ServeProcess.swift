@@ -20,7 +20,7 @@ final class ServeProcess {
   private static let script = URL(filePath: #filePath).appending(path: "../../../../Kit/Support/held_server.py")
     .standardizedFileURL.path
 
-  init(_ options: [String] = [], listen: [String] = ["127.0.0.1:0"], _ program: [String]) throws {
+  init(_ program: [String], options: [String] = [], listen: [String] = ["127.0.0.1:0"]) throws {
     process.executableURL = URL(filePath: try CommandLineTests.product("crashctl"))
     process.arguments = ["serve"] + listen.flatMap { ["--listen", $0] } + options + ["--"] + program
     process.environment = ["PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no"]

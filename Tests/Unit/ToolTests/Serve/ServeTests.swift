@@ -6,8 +6,8 @@ import Testing
 @Suite("crashctl serve")
 struct ServeTests {
   /// Runs a program that ends at once, and returns the messages without pids and times, and the exit status.
-  private func run(_ options: [String] = [], _ program: [String]) throws -> (messages: [String], status: Int32) {
-    let serve = try ServeProcess(options, program)
+  private func run(_ program: [String], options: [String] = []) throws -> (messages: [String], status: Int32) {
+    let serve = try ServeProcess(program, options: options)
     let status = serve.end()
     let messages = serve.complaints.map { line in
       line.replacing(/process \d+/, with: "process N").replacing(/after (\d+ ms|\d+ s|\d+m)/, with: "after T")
@@ -18,7 +18,7 @@ struct ServeTests {
 
   @Test("a server that dies under load loses only the connection that killed it, and none is refused or reset")
   func load() throws {
-    let serve = try ServeProcess(["--min-uptime", "0s"], ServeProcess.server("serve"))
+    let serve = try ServeProcess(ServeProcess.server("serve"), options: ["--min-uptime", "0s"])
     let port = try serve.port()
     let deaths = 12
     let clients = Process()
@@ -43,7 +43,7 @@ struct ServeTests {
   func protocolOfSystemd() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/socket"
-    let serve = try ServeProcess(listen: ["http=127.0.0.1:0", path, "any=0"], ServeProcess.server("serve"))
+    let serve = try ServeProcess(ServeProcess.server("serve"), listen: ["http=127.0.0.1:0", path, "any=0"])
     #expect(try serve.output(beginningWith: "sockets ") == ["http:unknown:any", "AF_INET", "AF_UNIX", "AF_INET6"])
     #expect(FileManager.default.fileExists(atPath: path))
     kill(serve.pid, SIGTERM)
@@ -56,19 +56,19 @@ struct ServeTests {
   func leftOverFile() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/socket"
-    let first = try ServeProcess(listen: [path], ServeProcess.server("signals"))
+    let first = try ServeProcess(ServeProcess.server("signals"), listen: [path])
     try first.complaint(containing: "started")
-    let second = try ServeProcess(listen: [path], ["true"])
+    let second = try ServeProcess(["true"], listen: [path])
     #expect(second.end() == 125)
     #expect(second.complaints == ["crashctl: cannot listen on '\(path)': Address already in use"])
     // SIGKILL prevents crashctl from removing the file, and the kernel then sends SIGTERM to the program.
     kill(first.pid, SIGKILL)
     #expect(try first.output(beginningWith: "SIGTERM").isEmpty)
     #expect(first.end() == -SIGKILL)
-    let third = try ServeProcess(listen: [path], ["true"])
+    let third = try ServeProcess(["true"], listen: [path])
     #expect(third.end() == 0)
     _ = try directory.write([], to: "file")
-    let fourth = try ServeProcess(listen: [directory.path + "/file"], ["true"])
+    let fourth = try ServeProcess(["true"], listen: [directory.path + "/file"])
     #expect(fourth.end() == 125)
     #expect(FileManager.default.fileExists(atPath: directory.path + "/file"))
   }
@@ -76,8 +76,8 @@ struct ServeTests {
   @Test("repeated quick ends double the delay up to its limit, and then stop the restarts")
   func crashLoop() throws {
     let (messages, status) = try run(
-      ["--min-uptime", "1h", "--delay", "1ms", "--max-delay", "3ms", "--quick-ends", "6"],
-      ["sh", "-c", "ulimit -c 0; kill -ILL $$"])
+      ["sh", "-c", "ulimit -c 0; kill -ILL $$"],
+      options: ["--min-uptime", "1h", "--delay", "1ms", "--max-delay", "3ms", "--quick-ends", "6"])
     #expect(status == -SIGILL)
     let end = "process N was ended by SIGILL after T; "
     let rests = [
@@ -90,7 +90,7 @@ struct ServeTests {
 
   @Test("a program that exits by itself is not restarted, and serve has its exit status", arguments: [0, 1, 7])
   func exitStatus(_ code: Int32) throws {
-    let (messages, status) = try run([], ["sh", "-c", "exit \(code)"])
+    let (messages, status) = try run(["sh", "-c", "exit \(code)"])
     #expect(status == code)
     #expect(messages.last == "process N exited with status \(code) after T")
   }
@@ -99,7 +99,7 @@ struct ServeTests {
     "serve exits with 127 for a missing program, and with 126 for one that cannot be executed",
     arguments: [("nope", 127), ("/etc", 126)])
   func notStarted(program: String, status: Int32) throws {
-    let (messages, end) = try run([], [program])
+    let (messages, end) = try run([program])
     #expect(end == status)
     #expect(messages.last?.hasPrefix("cannot run '\(program)' (") == true)
   }
@@ -122,7 +122,8 @@ struct ServeTests {
   @Test("a signal that stops serve during a delay ends it by the same signal, and other signals are dropped")
   func stopDuringDelay() throws {
     let serve = try ServeProcess(
-      ["--min-uptime", "1h", "--delay", "1h", "--max-delay", "1h"], ["sh", "-c", "ulimit -c 0; kill -SEGV $$"])
+      ["sh", "-c", "ulimit -c 0; kill -SEGV $$"],
+      options: ["--min-uptime", "1h", "--delay", "1h", "--max-delay", "1h"])
     try serve.complaint(containing: "restart in 60m, quick end number 2 in a row")
     kill(serve.pid, SIGUSR1)
     try serve.complaint(containing: "SIGUSR1: dropped, because no process runs")
