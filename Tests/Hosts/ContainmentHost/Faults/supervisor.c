@@ -73,6 +73,10 @@ static void print_counters(void) {
       [CH_DRAINS] = "drains",
       [CH_CUT_OFF] = "cutOff",
       [CH_CHILD_END] = "childEnd",
+      [CH_RESIDENT_BEFORE] = "residentBefore",
+      [CH_RESIDENT_AFTER] = "residentAfter",
+      [CH_FILES_BEFORE] = "filesBefore",
+      [CH_FILES_AFTER] = "filesAfter",
   };
   for (uint32_t counter = 0; counter < CH_COUNTERS; counter++)
     printf(", \"%s\": %llu", names[counter], (unsigned long long)ch_get((ch_counter)counter));

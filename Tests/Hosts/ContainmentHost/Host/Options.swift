@@ -3,7 +3,7 @@ internal import Glibc
 
 /// The arguments of the program: `WAY MODE [OPTION VALUE]...`.
 struct Options {
-  /// The time at which the trap happens.
+  /// The time at which the traps happen.
   enum Moment: String {
     /// While all other requests run.
     case running
@@ -11,6 +11,10 @@ struct Options {
     case start
     /// While the process exits.
     case exit
+    /// Again and again, while requests come and go.
+    case load
+    /// Before many requests of random durations.
+    case before
   }
 
   var way: Way
@@ -20,6 +24,8 @@ struct Options {
   var grace = Duration.seconds(60)
   var stall = Duration.seconds(60)
   var requests = 24
+  /// The longest duration of a request, for `Moment.before`.
+  var longest = Duration.milliseconds(400)
   var moment = Moment.running
   /// Whether the program calls `exit` while the process drains.
   var exits = false
@@ -38,6 +44,7 @@ struct Options {
       case ("--requests", let count?): requests = count
       case ("--grace", let milliseconds?): grace = .milliseconds(milliseconds)
       case ("--stall", let milliseconds?): stall = .milliseconds(milliseconds)
+      case ("--longest", let milliseconds?): longest = .milliseconds(milliseconds)
       case ("--exits", let number?): exits = number != 0
       case ("--moment", _): moment = Moment(rawValue: value) ?? .running
       default: return nil

@@ -1,7 +1,7 @@
 // containment-host: a program with 24 requests in flight, and one request that traps. A supervisor starts the program
 // in a child process, and prints what became of it as one line of JSON.
 // Usage: containment-host WAY off|drain|drain-pool|contain [--traps N] [--budget N] [--grace MS] [--stall MS]
-// [--requests N] [--exits 0|1] [--moment running|start|exit], or containment-host --ways
+// [--requests N] [--exits 0|1] [--moment running|start|exit|load|before] [--longest MS], or containment-host --ways
 import CContainmentFaults
 import CrashShield
 import Glibc
@@ -30,6 +30,15 @@ case .running:
   ch_await_supervisor()
   await requests.run()
   await Requests.measureCapacity()
+case .load:
+  try Shield.startOrThrow(configuration)
+  ch_await_supervisor()
+  await requests.runLoad()
+  await Requests.measureCapacity()
+case .before:
+  try Shield.startOrThrow(configuration)
+  ch_await_supervisor()
+  await requests.runAfterTrap(longest: options.longest)
 case .start:
   Task.detached { await requests.run() }
   try Shield.startOrThrow(configuration)

@@ -20,11 +20,15 @@ typedef enum ch_counter : uint32_t {
   CH_BAD_TRAPPED,
   CH_BAD_ENDED,
   CH_BAD_FAILED,
-  CH_CAPACITY,  // tasks that began after the traps
-  CH_SERIAL,    // of these tasks, those that did not run at the same time
-  CH_DRAINS,    // calls of onDrain
-  CH_CUT_OFF,   // connections of an event loop that were shut down
-  CH_CHILD_END, // the signal that ended a forked child
+  CH_CAPACITY,        // tasks that began after the traps
+  CH_SERIAL,          // of these tasks, those that did not run at the same time
+  CH_DRAINS,          // calls of onDrain
+  CH_CUT_OFF,         // connections of an event loop that were shut down
+  CH_CHILD_END,       // the signal that ended a forked child
+  CH_RESIDENT_BEFORE, // KiB
+  CH_RESIDENT_AFTER,
+  CH_FILES_BEFORE, // open descriptors
+  CH_FILES_AFTER,
   CH_COUNTERS,
 } ch_counter;
 
@@ -36,6 +40,8 @@ uint64_t ch_get(ch_counter counter);
 int ch_supervise(int argc, char **argv);
 // Maps the counters. The program calls this function before it uses a counter.
 void ch_open(void);
+// Stores the resident memory and the number of open descriptors of the process.
+void ch_note_resources(bool is_after);
 // Waits until the supervisor has opened the ring of this process.
 void ch_await_supervisor(void);
 
