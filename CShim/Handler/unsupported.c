@@ -231,6 +231,10 @@ bool cs_shim_contained_request_finish(cs_shim_request request) {
   return true;
 }
 
+void cs_shim_pool_runs_next(bool is_so) {
+  (void)is_so;
+}
+
 void cs_shim_containment_note_loop(int epoll_descriptor) {
   (void)epoll_descriptor;
 }

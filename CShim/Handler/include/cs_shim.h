@@ -276,6 +276,11 @@ bool cs_shim_contained_request_arm(cs_shim_request request, uint64_t continuatio
 // case, the entry belongs to the shield, and the work's result is discarded.
 bool cs_shim_contained_request_finish(cs_shim_request request);
 
+// Announces that the calling thread suspends or ends its Swift job right after the next job that it enqueues. A thread
+// of the pool then runs that job next, and wakes no other thread for it. The announcement ends with that job, or by a
+// call with false. On other threads, the call has no effect.
+void cs_shim_pool_runs_next(bool is_so);
+
 // Declares an epoll descriptor of an event loop. If a thread that has waited at this descriptor traps, the connections
 // of the loop are closed at once. Takes effect for the calling thread, which must be the loop's.
 void cs_shim_containment_note_loop(int epoll_descriptor);

@@ -5,8 +5,8 @@ extension Shield {
   ///
   /// If a setting is nil, its environment variable applies; if the variable is not set either, the default applies.
   ///
-  /// For the name, the release and the environment, which a deployment sets, and for `CRASHSHIELD_DISABLE`, the
-  /// environment variable takes precedence over the program's value. For every other setting, an explicit value takes
+  /// For the name, the release, the environment and the mode of containment, which a deployment sets, and for
+  /// `CRASHSHIELD_DISABLE`, the environment variable takes precedence over the program's value. For every other setting, an explicit value takes
   /// precedence over the environment variable.
   public struct Configuration: Sendable {
     /// crashd's attach socket: `CRASHSHIELD_SOCKET`; else `/run/crashd/attach`, else `$XDG_RUNTIME_DIR/crashd/attach`.
@@ -47,6 +47,16 @@ extension Shield {
     /// The closure must not block: until the closure returns, the thread of the shield neither retries the connection
     /// nor reports the next change.
     public var onStatusChange: (@Sendable (Status) -> Void)?
+    /// What a Swift trap in a contained request ends: `CRASHSHIELD_CONTAINMENT` (`off`, `drain`, `contain:N`); else this
+    /// value; else the process (`off`).
+    ///
+    /// A variable that changes the mode keeps the durations of this value.
+    public var containment = Containment.off
+    /// Called once when a drain begins: the server must stop accepting connections, and start its orderly shutdown.
+    ///
+    /// A thread of the shield makes the call. The closure must not wait for the requests in flight, because the shield
+    /// cannot answer further requests until the closure returns. It may create a task.
+    public var onDrain: (@Sendable () -> Void)?
 
     /// The memory contents that a report keeps of the crashing thread's stack and of the memory to which the registers
     /// point.

@@ -21,6 +21,14 @@ extension Shield {
     /// layout of this memory, and a later version of Swift may change it. If the value is false, the reports of crashes
     /// in tasks do not name a request.
     public var findsRequests: Bool?
+    /// The reason why this process cannot contain traps; nil if it can.
+    ///
+    /// Containment has to distinguish the code of the C library and the Swift runtime from the program's code. This is
+    /// impossible, for example, in an executable that links the C library statically. The pool of
+    /// `Configuration.containment` also needs a known version of the Swift runtime, and a global executor that no other
+    /// library has replaced. With an obstacle, each trap ends the process, as it would without `Shield.isolated` and
+    /// `Shield.withContainedRequest`.
+    public var containmentObstacle: String?
   }
 
   /// The action for a crash signal whose shield handler was replaced: what happens when the signal arrives.
@@ -46,7 +54,13 @@ extension Shield {
   public static var status: Status {
     Status(
       isStarted: isStarted, startError: lastStartError.withLock { $0 }, connection: Connection.last,
-      replacedHandlers: replacedHandlers(), findsRequests: findsRequests)
+      replacedHandlers: replacedHandlers(), findsRequests: findsRequests,
+      containmentObstacle: containmentObstacle)
+  }
+
+  fileprivate static var containmentObstacle: String? {
+    // Invariant: the C strings are valid until the process ends.
+    unsafe (cs_shim_contained_obstacle() ?? cs_shim_containment_obstacle()).map { unsafe String(cString: $0) }
   }
 
   fileprivate static var findsRequests: Bool? {
@@ -83,6 +97,6 @@ extension Shield.Status {
   init(connection: Shield.Connection) {
     self.init(
       isStarted: true, startError: nil, connection: connection, replacedHandlers: Shield.replacedHandlers(),
-      findsRequests: Shield.findsRequests)
+      findsRequests: Shield.findsRequests, containmentObstacle: Shield.containmentObstacle)
   }
 }

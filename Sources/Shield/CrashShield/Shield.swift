@@ -80,6 +80,7 @@ public enum Shield: Sendable {
 
   private static func begin(_ configuration: Configuration) throws(StartError) {
     try configuration.checkTexts()
+    let containment = try configuration.containment.effective()
     var failure = cs_shim_failure()
     let observer = configuration.onStatusChange.map(StatusObserver.init)
     let context = unsafe observer.map { unsafe Unmanaged.passRetained($0) }
@@ -94,6 +95,7 @@ public enum Shield: Sendable {
       for (key, value) in configuration.tags { setTag(key, to: value) }
       Quarantine.show()
       GuardRecords.publishAll()
+      startContainment(containment, onDrain: configuration.onDrain)
     case .CS_SHIM_DISABLED:
       unsafe context?.release()
     default:

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../Containment/containment_start.h"
 #include "../Threads/alternate_stack.h"
 #include "../setup.h"
 
@@ -66,6 +67,7 @@ static void child_after_fork(void) {
   cs_stack_forget();
   cs_contained_forget();
   cs_contained_forget_here();
+  cs_containment_forget();
   cs_watchdog_forget();
   cs_own_threads_forget();
   is_early = false;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../setup.h"
+#include "contained_requests.h"
 
 #include "../../Signal/Capture/registers_here_x86_64.h"
 #include "../../Signal/Containment/containment.h"
@@ -139,15 +140,15 @@ void cs_shim_contained_release(void *kept) {
 
 void *cs_shim_contained_hold(void *kept) {
   cs_contained *work = kept != NULL ? kept : here;
-  if (work == NULL) return NULL;
+  if (work == NULL) return cs_contained_request_hold();
   __atomic_fetch_add(&work->references, 1, __ATOMIC_RELAXED);
   __atomic_fetch_add(&work->holds, 1, __ATOMIC_RELAXED);
   return work;
 }
 
 void cs_shim_contained_let_go(void *hold) {
+  if (hold == NULL || cs_contained_request_let_go(hold)) return;
   cs_contained *work = hold;
-  if (work == NULL) return;
   __atomic_fetch_sub(&work->holds, 1, __ATOMIC_RELAXED);
   let_go(work);
 }

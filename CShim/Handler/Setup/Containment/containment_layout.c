@@ -16,7 +16,8 @@
 
 // The beginnings of the file names of unsafe images. A thread that a trap stops inside an unsafe image may hold a lock
 // that other threads need, such as the loader's lock.
-static const char *const unsafe_images[] = {"libc.so", "libpthread.so", "ld-linux", "libdispatch.so"};
+static const char dispatch_image[] = "libdispatch.so";
+static const char *const unsafe_images[] = {"libc.so", "libpthread.so", "ld-linux", dispatch_image};
 
 // The runtime's function that initializes a lazy global once. During the initialization, the runtime's function
 // swift_once holds a lock, which is a futex of the runtime and not a lock of libc. The initializing thread's stack need
@@ -51,7 +52,7 @@ static bool is_unsafe(const char *name) {
   return false;
 }
 
-static cs_contained_range range_of(const struct dl_phdr_info *information) {
+cs_contained_range cs_contained_range_of(const struct dl_phdr_info *information) {
   cs_contained_range range = {.start = UINT64_MAX};
   for (int index = 0; index < information->dlpi_phnum; index++) {
     const ElfW(Phdr) *header = &information->dlpi_phdr[index];
@@ -67,10 +68,11 @@ static int note_image(struct dl_phdr_info *information, size_t size, void *conte
   (void)size;
   cs_contained_layout *layout = context;
   const char *name = name_of(information->dlpi_name);
-  if (strcmp(name, "libswift_Concurrency.so") == 0) layout->concurrency = range_of(information);
+  if (strcmp(name, "libswift_Concurrency.so") == 0) layout->concurrency = cs_contained_range_of(information);
   if (!is_unsafe(name)) return 0;
   if (layout->image_count >= CS_CONTAINED_IMAGE_LIMIT) return 1;
-  layout->images[layout->image_count++] = range_of(information);
+  layout->is_dispatch[layout->image_count] = strncmp(name, dispatch_image, strlen(dispatch_image)) == 0;
+  layout->images[layout->image_count++] = cs_contained_range_of(information);
   return 0;
 }
 
@@ -97,7 +99,8 @@ static bool note_once(cs_contained_layout *layout) {
   uint64_t caller = 0;
   if (swift_once == NULL) return true;
   swift_once(predicate, note_caller, &caller);
-  return caller != 0 && note_function(layout, caller - 1);
+  layout->has_once = caller != 0 && note_function(layout, caller - 1);
+  return layout->has_once;
 }
 
 static bool note_cancellation(cs_contained_layout *layout) {

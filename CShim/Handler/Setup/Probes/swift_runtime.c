@@ -14,6 +14,7 @@ extern const char *volatile *swift_getFatalErrorMessageBuffer(void) __attribute_
 extern void *swift_task_getCurrent(void) __attribute__((weak));
 extern void *swift_task_getCurrentTaskName(void) __attribute__((weak));
 extern void *swift_task_currentPriority(void *task) __attribute__((weak));
+extern void swift_task_getCurrentExecutor(void) __attribute__((weak));
 
 const cs_swift_runtime *cs_swift_runtime_find(void) {
   static cs_swift_runtime runtime;
@@ -25,6 +26,7 @@ const cs_swift_runtime *cs_swift_runtime_find(void) {
       .current_task = (const void *)swift_task_getCurrent,
       .task_name = (const void *)swift_task_getCurrentTaskName,
       .task_priority = (const void *)swift_task_currentPriority,
+      .current_executor = (const void *)swift_task_getCurrentExecutor,
   };
 #ifdef CS_PRELOAD
   if (runtime.message_buffer == NULL) cs_swift_runtime_read(&runtime);

@@ -10,6 +10,7 @@ typedef struct cs_swift_runtime {
   const void *current_task;          // swift_task_getCurrent()
   const void *task_name;             // swift_task_getCurrentTaskName()
   const void *task_priority;         // swift_task_currentPriority()
+  const void *current_executor;      // swift_task_getCurrentExecutor()
 } cs_swift_runtime;
 
 // Finds the functions at the first call, and returns the stored addresses at later calls. Precondition: only one thread

@@ -1,5 +1,5 @@
 // Finds the offset of the thread-local variable in which the Swift runtime stores the current task. No function of the
-// runtime returns the offset. The code therefore decodes three small functions of the runtime. If their code differs
+// runtime returns the offset. The code therefore decodes four small functions of the runtime. If their code differs
 // from the expected bytes, the shield records no tasks.
 #include "cs_platform.h"
 
@@ -22,6 +22,7 @@ static const uint8_t lea_index[] = {0x48, 0x8d, 0x3d};              // lea index
 static const uint8_t fixed[] = {0x66, 0x66, 0x66, 0x64, 0x48, 0x8b, // mov %fs:0,%rax: the linker's shorter form
                                 0x04, 0x25, 0x00, 0x00, 0x00, 0x00};
 static const uint8_t load[] = {0x48, 0x8b, 0x80};                          // mov offset(%rax),%rax
+static const uint8_t load_executor[] = {0x48, 0x8b, 0x88};                 // mov offset(%rax),%rcx
 static const uint8_t read_status[] = {0xf0, 0x48, 0x0f, 0xc7, 0x4f, 0x60}; // lock cmpxchg16b 0x60(%rdi)
 static const uint8_t test_name[] = {0xf6, 0x47, 0x23, 0x40};               // testb $0x40,0x23(%rdi)
 
@@ -31,7 +32,8 @@ static int32_t displacement_at(const uint8_t *code) {
   return value;
 }
 
-static bool find_variable(const uint8_t *code, uint64_t address, cs_task_layout *ret_layout) {
+static bool find_variable(const uint8_t *code, uint64_t address, const uint8_t expected_load[sizeof load],
+                          cs_task_layout *ret_layout) {
   size_t at = sizeof frame;
   if (memcmp(code, frame, sizeof frame) != 0) return false;
   if (memcmp(&code[at], lea_index, sizeof lea_index) == 0) {
@@ -43,7 +45,7 @@ static bool find_variable(const uint8_t *code, uint64_t address, cs_task_layout 
   } else {
     return false;
   }
-  if (memcmp(&code[at], load, sizeof load) != 0) return false;
+  if (memcmp(&code[at], expected_load, sizeof load) != 0) return false;
   ret_layout->offset = displacement_at(&code[at + sizeof load]);
   return true;
 }
@@ -72,12 +74,24 @@ static bool read_code(const void *function, uint64_t *ret_address, uint8_t ret_c
   return function != NULL && cs_memory_copy(ret_code, *ret_address, CODE_BYTES) == CODE_BYTES;
 }
 
+// Finds the variable with the thread's executor, which is in the same block as the one with the current task.
+static void find_executor(const cs_swift_runtime *runtime, cs_task_layout *layout) {
+  uint8_t code[CODE_BYTES];
+  uint64_t address = 0;
+  cs_task_layout found = {0};
+  if (!read_code(runtime->current_executor, &address, code) || !find_variable(code, address, load_executor, &found)) {
+    return;
+  }
+  layout->has_executor = found.tls_index == layout->tls_index;
+  layout->executor_offset = found.offset;
+}
+
 bool cs_task_layout_find(cs_task_layout *ret_layout) {
   uint8_t code[CODE_BYTES];
   uint64_t address = 0;
   cs_task_layout layout = {0};
   const cs_swift_runtime *runtime = cs_swift_runtime_find();
-  if (!read_code(runtime->current_task, &address, code) || !find_variable(code, address, &layout)) {
+  if (!read_code(runtime->current_task, &address, code) || !find_variable(code, address, load, &layout)) {
     return false;
   }
   if (!read_code(runtime->task_priority, &address, code) || !contains(code, read_status, sizeof read_status)) {
@@ -85,6 +99,7 @@ bool cs_task_layout_find(cs_task_layout *ret_layout) {
   }
   layout.has_names = read_code(runtime->task_name, &address, code) && looks_for_names(code, address);
   layout.locals_offset = LOCALS_OFFSET;
+  find_executor(runtime, &layout);
   layout.is_known = true;
   *ret_layout = layout;
   return true;

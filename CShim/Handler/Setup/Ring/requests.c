@@ -17,9 +17,6 @@
 #define WORD_BITS  64
 #define WORD_COUNT (CS_RING_REQUEST_LIMIT / WORD_BITS)
 
-// The handle of a request without an entry. No entry reaches the generation in this handle.
-#define OVERFLOWED UINT64_MAX
-
 // One bit for each used entry. Each word has its own cache line, because threads begin their search at different words.
 static struct {
   _Alignas(64) uint64_t used; // atomic
@@ -84,7 +81,7 @@ cs_shim_request cs_shim_request_begin(cs_shim_text operation, cs_shim_text id) {
   const uint64_t number = __atomic_add_fetch(&ring->header.request_begun, 1, __ATOMIC_RELAXED);
   if (!take(&index)) {
     __atomic_fetch_add(&ring->header.request_overflow, 1, __ATOMIC_RELAXED);
-    return OVERFLOWED;
+    return CS_REQUEST_OVERFLOWED;
   }
   cs_ring_request *request = &ring->requests[index];
   const uint64_t generation = ++generations[index];
@@ -102,7 +99,8 @@ cs_shim_request cs_shim_request_begin(cs_shim_text operation, cs_shim_text id) {
 }
 
 static cs_ring_request *entry_of(cs_ring *ring, cs_shim_request handle) {
-  return handle == 0 || handle == OVERFLOWED || ring == NULL ? NULL : &ring->requests[cs_request_index(handle)];
+  return handle == 0 || handle == CS_REQUEST_OVERFLOWED || ring == NULL ? NULL
+                                                                        : &ring->requests[cs_request_index(handle)];
 }
 
 // Writes the bytes that the hexadecimal digits of `text` represent. Writes zeros if `text` contains another character,
@@ -167,7 +165,7 @@ void cs_shim_request_run(cs_shim_request handle) {
 void cs_shim_request_end(cs_shim_request handle, bool has_failed) {
   cs_ring *ring = cs_started_ring();
   if (ring == NULL || handle == 0) return;
-  if (handle != OVERFLOWED) {
+  if (handle != CS_REQUEST_OVERFLOWED) {
     const uint32_t index = cs_request_index(handle);
     uint64_t *state = &ring->requests[index].state;
     // In a forked child, a request of the parent has no entry.
@@ -205,7 +203,7 @@ cs_shim_request cs_shim_request_enter(cs_shim_request handle) {
 static uint32_t lookup_of(uint64_t key, cs_shim_request handle) {
   uint64_t found = 0;
   if (!cs_process.task_layout.is_known) return CS_RING_REQUEST_LOOKUP_REFUSED;
-  switch (cs_task_local_read(&cs_process.task_layout, key, &found)) {
+  switch (cs_task_local_read(&cs_process.task_layout, key, 0, &found)) {
   case CS_TASK_LOCAL_NO_TASK:
     return CS_RING_REQUEST_LOOKUP_UNCHECKED;
   case CS_TASK_LOCAL_FOUND:

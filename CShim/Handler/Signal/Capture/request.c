@@ -15,13 +15,13 @@ cs_request_places cs_requests_here;
 
 bool cs_request_copy(const cs_ring *ring, uint64_t handle, cs_ring_request *ret_request) SIGNAL_SAFE {
   const cs_ring_request *request = &ring->requests[cs_request_index(handle)];
-  if (cs_ring_request_state_acquire(request) != cs_request_running(handle)) return false;
+  const uint64_t state = cs_ring_request_state_acquire(request);
+  if (state != cs_request_running(handle) && state != cs_request_trapped(handle)) return false;
   memcpy(ret_request, request, sizeof *ret_request);
-  return cs_ring_request_state_recheck(request) == cs_request_running(handle);
+  return cs_ring_request_state_recheck(request) == state;
 }
 
-// The handle that Shield.withRequest set for synchronous code on this thread.
-static uint64_t handle_of_thread(void) SIGNAL_SAFE {
+uint64_t cs_request_of_thread(void) SIGNAL_SAFE {
   cs_memory memory = {0};
   uint64_t handle = 0;
   const int64_t offset = __atomic_load_n(&cs_requests_here.offset, __ATOMIC_RELAXED);
@@ -35,7 +35,7 @@ static uint64_t handle_here(void) SIGNAL_SAFE {
   uint64_t handle = 0;
   const uint64_t key = __atomic_load_n(&cs_requests_here.key, __ATOMIC_RELAXED);
   const bool is_refused = __atomic_load_n(&cs_requests_here.lookup, __ATOMIC_RELAXED) == CS_RING_REQUEST_LOOKUP_REFUSED;
-  switch (cs_task_local_read(&cs_process.task_layout, key, &handle)) {
+  switch (cs_task_local_read(&cs_process.task_layout, key, 0, &handle)) {
   case CS_TASK_LOCAL_FOUND:
     return is_refused ? 0 : handle;
   case CS_TASK_LOCAL_ABSENT:
@@ -43,7 +43,7 @@ static uint64_t handle_here(void) SIGNAL_SAFE {
   case CS_TASK_LOCAL_NO_TASK:
     break;
   }
-  return handle_of_thread();
+  return cs_request_of_thread();
 }
 
 void cs_record_request(cs_ring_slot *slot) SIGNAL_SAFE {

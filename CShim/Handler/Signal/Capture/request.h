@@ -13,6 +13,9 @@
 #define CS_REQUEST_INDEX_BITS 12
 _Static_assert(1 << CS_REQUEST_INDEX_BITS == CS_RING_REQUEST_LIMIT, "each index fits into a handle");
 
+// The handle of a request without an entry. No entry reaches the generation in this handle.
+#define CS_REQUEST_OVERFLOWED UINT64_MAX
+
 static inline uint32_t cs_request_index(uint64_t handle) SIGNAL_SAFE {
   return (uint32_t)(handle & (CS_RING_REQUEST_LIMIT - 1));
 }
@@ -20,6 +23,11 @@ static inline uint32_t cs_request_index(uint64_t handle) SIGNAL_SAFE {
 // Returns the state that the entry has while the request of this handle runs.
 static inline uint64_t cs_request_running(uint64_t handle) SIGNAL_SAFE {
   return handle >> CS_REQUEST_INDEX_BITS << 8 | CS_RING_REQUEST_RUNNING;
+}
+
+// Returns the state that the entry has after a trap in the request.
+static inline uint64_t cs_request_trapped(uint64_t handle) SIGNAL_SAFE {
+  return handle >> CS_REQUEST_INDEX_BITS << 8 | CS_RING_REQUEST_TRAPPED;
 }
 
 // The locations of the handles in threads and tasks. Each field is atomic.
@@ -30,6 +38,9 @@ typedef struct cs_request_places {
 } cs_request_places;
 
 extern cs_request_places cs_requests_here;
+
+// Returns the handle that Shield.withRequest has set for synchronous code on this thread, or 0.
+uint64_t cs_request_of_thread(void) SIGNAL_SAFE;
 
 // Copies the entry of a handle. Returns false if the request of the handle has ended.
 bool cs_request_copy(const cs_ring *ring, uint64_t handle, cs_ring_request *ret_request) SIGNAL_SAFE;

@@ -15,7 +15,9 @@ typedef struct cs_task_layout {
   bool has_names;
   uint64_t tls_index; // address of { module, offset }; 0: the variable has a fixed offset from the thread pointer
   int64_t offset;
-  uint32_t locals_offset; // of the head of the list of task-locals in a task
+  bool has_executor;
+  int64_t executor_offset; // of the variable with the thread's executor, like `offset`
+  uint32_t locals_offset;  // of the head of the list of task-locals in a task
 } cs_task_layout;
 
 // Decodes three runtime functions, and returns whether their code matches the expected bytes (task_layout_x86_64.c).
@@ -32,8 +34,14 @@ typedef enum cs_task_local {
   CS_TASK_LOCAL_FOUND = 2,
 } cs_task_local;
 
-// Reads the value of a task-local in the task of the calling thread. The value has one word. `key` is the address of
-// the task-local's object. The search ends after 1,024 values.
-cs_task_local cs_task_local_read(const cs_task_layout *layout, uint64_t key, uint64_t *ret_word) SIGNAL_SAFE;
+// Reads a value of a task-local in the task of the calling thread. The value has one word. `key` is the address of the
+// task-local's object. The task's current value has the number 0, and the values that it replaces follow. The search
+// ends after 1,024 values.
+cs_task_local cs_task_local_read(const cs_task_layout *layout, uint64_t key, uint32_t nth,
+                                 uint64_t *ret_word) SIGNAL_SAFE;
+
+// Reads the serial executor (an actor) of the calling thread. 0: none. Returns false if the thread runs no job, or if
+// the runtime's layout is unknown.
+bool cs_task_executor_read(const cs_task_layout *layout, uint64_t *ret_executor) SIGNAL_SAFE;
 
 #endif

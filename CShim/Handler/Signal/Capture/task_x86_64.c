@@ -39,14 +39,15 @@
 
 // Returns the same address as __tls_get_addr, but never allocates. __tls_get_addr allocates if the thread has not used
 // the library's variables before.
-static bool address_of_variable(cs_memory *memory, const cs_task_layout *layout, uint64_t *ret_address) SIGNAL_SAFE {
+static bool address_of_variable(cs_memory *memory, const cs_task_layout *layout, int64_t of_variable,
+                                uint64_t *ret_address) SIGNAL_SAFE {
   uint64_t vector = 0;
   uint64_t length = 0;
   uint64_t module = 0;
   uint64_t offset = 0;
   uint64_t block = 0;
   if (layout->tls_index == 0) {
-    *ret_address = cs_thread_pointer() + (uint64_t)layout->offset;
+    *ret_address = cs_thread_pointer() + (uint64_t)of_variable;
     return true;
   }
   if (!cs_memory_read_word(memory, layout->tls_index, &module)) return false;
@@ -54,7 +55,7 @@ static bool address_of_variable(cs_memory *memory, const cs_task_layout *layout,
   if (!cs_memory_read_word(memory, cs_thread_pointer() + DTV_OF_THREAD, &vector)) return false;
   if (!cs_memory_read_word(memory, vector - DTV_ENTRY, &length) || module == 0 || module > length) return false;
   if (!cs_memory_read_word(memory, vector + module * DTV_ENTRY, &block)) return false;
-  *ret_address = block + offset + (uint64_t)layout->offset;
+  *ret_address = block + offset + (uint64_t)of_variable;
   return block != 0 && block != DTV_UNUSED;
 }
 
@@ -79,7 +80,7 @@ static uint32_t read_name(cs_memory *memory, uint64_t task, uint8_t *ret_name) S
 static bool task_here(cs_memory *memory, const cs_task_layout *layout, uint64_t *ret_task,
                       uint64_t *ret_job) SIGNAL_SAFE {
   uint64_t variable = 0;
-  if (!layout->is_known || !address_of_variable(memory, layout, &variable)) return false;
+  if (!layout->is_known || !address_of_variable(memory, layout, layout->offset, &variable)) return false;
   if (!cs_memory_read_word(memory, variable, ret_task) || *ret_task == 0) return false;
   return cs_memory_read_word(memory, *ret_task + TASK_KIND, ret_job) && (*ret_job & 0xff) == 0;
 }
@@ -99,7 +100,8 @@ bool cs_task_read(const cs_task_layout *layout, uint32_t *ret_id, uint32_t *ret_
   return true;
 }
 
-cs_task_local cs_task_local_read(const cs_task_layout *layout, uint64_t key, uint64_t *ret_word) SIGNAL_SAFE {
+cs_task_local cs_task_local_read(const cs_task_layout *layout, uint64_t key, uint32_t nth,
+                                 uint64_t *ret_word) SIGNAL_SAFE {
   cs_memory memory = {0};
   uint64_t task = 0;
   uint64_t job = 0;
@@ -113,10 +115,21 @@ cs_task_local cs_task_local_read(const cs_task_layout *layout, uint64_t key, uin
     if ((next & LOCAL_ENDS_SEARCH) == LOCAL_ENDS_SEARCH) break;
     if ((next & LOCAL_IS_LINK) != 0) continue;
     if (!cs_memory_read_word(&memory, item + LOCAL_KEY, &item_key)) break;
-    if (item_key != key) continue;
+    if (item_key != key || nth-- > 0) continue;
     return cs_memory_read_word(&memory, item + LOCAL_VALUE, ret_word) ? CS_TASK_LOCAL_FOUND : CS_TASK_LOCAL_ABSENT;
   }
   return CS_TASK_LOCAL_ABSENT;
+}
+
+// The variable contains the address of a structure, whose first word is the executor's identity. The structure exists
+// while the thread runs jobs.
+bool cs_task_executor_read(const cs_task_layout *layout, uint64_t *ret_executor) SIGNAL_SAFE {
+  cs_memory memory = {0};
+  uint64_t variable = 0;
+  uint64_t tracking = 0;
+  if (!layout->has_executor || !address_of_variable(&memory, layout, layout->executor_offset, &variable)) return false;
+  if (!cs_memory_read_word(&memory, variable, &tracking) || tracking == 0) return false;
+  return cs_memory_read_word(&memory, tracking, ret_executor);
 }
 #endif
 

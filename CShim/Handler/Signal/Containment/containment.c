@@ -30,12 +30,10 @@
 
 #include "containment.h"
 
-#include "../Capture/record.h"
 #include "../Capture/registers.h"
 #include "../Capture/registers_here_x86_64.h"
 #include "../Dispatch/state.h"
 #include "../Dispatch/trusted.h"
-#include "../Images/images.h"
 #include "cs_shim.h"
 
 #include <linux/futex.h>
@@ -47,13 +45,9 @@
 // The signal by which glibc makes every thread change its user in setuid(). glibc gives the signal no public name.
 #define GLIBC_SETXID 33
 
-// The upper bits of an incident's key.
-#define KEY UINT64_C(0x8f1bbcdc00000000)
-
 cs_contained_layout cs_contained_here;
 uint32_t cs_contained_budget = CS_SHIM_CONTAINED_BUDGET;
 uint32_t cs_contained_parked;
-static uint32_t trap_count; // atomic: the number of traps since the start, which makes incident keys distinct
 
 void cs_contained_forget(void) SIGNAL_SAFE {
   __atomic_store_n(&cs_contained_parked, 0, __ATOMIC_RELAXED);
@@ -83,75 +77,32 @@ static void give_place_back(void) SIGNAL_SAFE {
 
 // Returns whether our handler is installed. A handler that replaced ours and calls ours may hold a lock. In this case,
 // the trap is therefore not contained.
-static bool is_ours_installed(int signal) SIGNAL_SAFE {
+bool cs_contained_is_direct(int signal) SIGNAL_SAFE {
   cs_kernel_action present = {0};
   return cs_sigaction(signal, NULL, &present) == 0 && present.handler == cs_process.own.handler;
 }
 
-// Stores the registers of a trap, and the number of registers.
-static void add_registers(cs_ring_incident *incident, const cs_ring_registers *registers) SIGNAL_SAFE {
-  incident->flags |= CS_RING_INCIDENT_TRAP;
-  incident->address = registers->flags;
-  incident->free_count = registers->general_count < CS_RING_INCIDENT_FRAME_LIMIT ? (uint32_t)registers->general_count
-                                                                                 : CS_RING_INCIDENT_FRAME_LIMIT;
-  uint64_t *const kept = incident->detail.trap.registers;
-  memcpy(kept, registers->general, incident->free_count * sizeof *kept);
-}
-
-// Returns false if the incident has no space for the frame.
-static bool add_frame(cs_ring_incident *incident, uint64_t pc) SIGNAL_SAFE {
-  if (incident->use_count < CS_RING_INCIDENT_FRAME_LIMIT) {
-    incident->use[incident->use_count++] = pc;
-  } else {
-    if (incident->origin_count == CS_RING_INCIDENT_FRAME_LIMIT) return false;
-    incident->detail.trap.frames[incident->origin_count++] = pc;
-  }
-  return true;
-}
-
 static bool record(cs_contained *work) SIGNAL_SAFE {
-  cs_ring_incident incident;
   cs_ring_registers registers;
   uint32_t count = 0;
-  size_t said = 0;
   memset(&registers, 0, sizeof registers);
   cs_registers_from_context(work->context, &registers);
   const uint32_t own = cs_contained_way_of_trap(work, &registers, &count);
-  if (own == 0) return false;
-  memset(&incident, 0, sizeof incident);
-  // The key of each trap is different, so each trap becomes a separate incident.
-  incident.key = KEY | (uint64_t)__atomic_fetch_add(&trap_count, 1, __ATOMIC_RELAXED) << 1 | 1;
-  incident.source = CS_RING_INCIDENT_CONTAINED;
-  incident.kind = CS_RING_CONTAINED_TRAP;
-  incident.mode = CS_MODE_ABSORB;
-  incident.flags = CS_RING_INCIDENT_EXACT;
-  incident.use_tid = cs_gettid();
-  incident.subject_bytes = cs_message_read(incident.subject, sizeof incident.subject, &said);
-  if (incident.subject_bytes > 0 && incident.subject[incident.subject_bytes - 1] == '\n') incident.subject_bytes--;
-  add_registers(&incident, &registers);
-  for (uint32_t index = 0; index < count; index++) {
-    const cs_ring_frame *frame = &work->frames[index];
-    if (index >= own && (frame->flags & CS_RING_FRAME_ASYNC) == 0) continue;
-    const bool is_exact = (frame->flags & CS_RING_FRAME_EXACT) != 0;
-    // In a list of frames, crashd treats all addresses except the first as return addresses: it symbolicates the byte
-    // before the address. For an async caller, however, the address is the first byte of a function. The address is
-    // therefore increased by one, which cancels the subtraction.
-    if (!add_frame(&incident, frame->pc + (index > 0 && is_exact))) break;
-    cs_image_index(frame->pc - !is_exact); // for crashd: adds an image that was loaded late to the ring
-  }
-  if (!cs_incident_keep(&incident)) return false;
-  cs_message_mark_recorded(said);
-  return true;
+  return own != 0 && cs_contained_record(CS_RING_CONTAINED_TRAP, 0, &registers, work->frames, own, count);
+}
+
+// Blocks all signals except the one by which glibc implements setuid(). As a result, other threads receive signals that
+// are sent to the process. setuid() still gets this thread's answer. The thread cannot be canceled. A cancellation
+// would release the resources that the thread holds.
+void cs_contained_block_signals(void) SIGNAL_SAFE {
+  const uint64_t mask = ~(UINT64_C(1) << (GLIBC_SETXID - 1));
+  cs_sigmask(SIG_SETMASK, &mask);
 }
 
 // Wakes the thread that waits for the work, and stops this thread forever. The stack and the resources of this thread
 // are never released.
 _Noreturn static void park(cs_contained *work) SIGNAL_SAFE {
-  // Blocks all signals except the one by which glibc implements setuid(). As a result, other threads receive signals
-  // that are sent to the process. setuid() still gets this thread's answer. The thread cannot be canceled. A
-  // cancellation would release the resources that the thread holds.
-  const uint64_t mask = ~(UINT64_C(1) << (GLIBC_SETXID - 1));
-  cs_sigmask(SIG_SETMASK, &mask);
+  cs_contained_block_signals();
   // release: pairs with the acquire load of cs_shim_contained_run().
   __atomic_store_n(&work->end, CS_SHIM_CONTAINED_TRAPPED, __ATOMIC_RELEASE);
   cs_system_call(SYS_futex, (long)&work->end, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, 0, 0, 0);
@@ -161,11 +112,14 @@ _Noreturn static void park(cs_contained *work) SIGNAL_SAFE {
     cs_system_call(SYS_futex, (long)&work->end, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, CS_SHIM_CONTAINED_TRAPPED, 0, 0, 0);
 }
 
+bool cs_contained_is_trap(int signal, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
+  return signal == SIGILL && information->si_code == ILL_ILLOPN && cs_context_is_at_trap(context);
+}
+
 static bool is_trap_of(const cs_contained *work, int signal, const siginfo_t *information,
                        const ucontext_t *context) SIGNAL_SAFE {
-  return work->stage == CS_CONTAINED_RUNS && signal == SIGILL && information->si_code == ILL_ILLOPN &&
-         __atomic_load_n(&work->holds, __ATOMIC_RELAXED) == 0 && cs_context_is_at_trap(context) &&
-         is_ours_installed(signal);
+  return work->stage == CS_CONTAINED_RUNS && cs_contained_is_trap(signal, information, context) &&
+         __atomic_load_n(&work->holds, __ATOMIC_RELAXED) == 0 && cs_contained_is_direct(signal);
 }
 
 bool cs_contained_is_over_budget(void) SIGNAL_SAFE {

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <ucontext.h>
 
+#include "../Kernel/memory.h"
 #include "../Unwind/cfi.h"
 #include "cs_ring.h"
 
@@ -54,12 +55,24 @@ typedef struct cs_contained {
   cs_ring_frame frames[CS_CONTAINED_FRAME_LIMIT + CS_CONTAINED_ASYNC_LIMIT];
 } cs_contained;
 
+// The code to which a frame belongs, as far as containment distinguishes it.
+typedef enum cs_contained_place {
+  CS_CONTAINED_PROGRAM = 0, // the program, its libraries, and the standard library
+  CS_CONTAINED_LIBC,        // the C library or the loader
+  CS_CONTAINED_DISPATCH,
+  CS_CONTAINED_ONCE,        // the function that initializes lazy globals
+  CS_CONTAINED_CANCEL,      // a function that calls the program with a task locked
+  CS_CONTAINED_CONCURRENCY, // another function of Swift's concurrency library
+} cs_contained_place;
+
 // The results of cs_contained_find(). They do not change after the first work has started.
 typedef struct cs_contained_layout {
   int64_t offset; // atomic: from the thread pointer to the variable with the thread's work; 0: not yet known
   uint32_t image_count;
   cs_contained_range images[CS_CONTAINED_IMAGE_LIMIT];
-  cs_contained_range concurrency; // Swift's concurrency library, if it is a shared library
+  bool is_dispatch[CS_CONTAINED_IMAGE_LIMIT]; // whether the image is Dispatch
+  cs_contained_range concurrency;             // Swift's concurrency library, if it is a shared library
+  bool has_once;                              // whether the first function is the one that initializes lazy globals
   uint32_t function_count;
   uint64_t function_start[CS_CONTAINED_FUNCTION_LIMIT]; // the function starts, as in the unwind tables
   // The addresses of the owner fields in glibc's locks of stdin, stdout and stderr.
@@ -67,6 +80,17 @@ typedef struct cs_contained_layout {
 } cs_contained_layout;
 
 extern cs_contained_layout cs_contained_here;
+
+// Lists the frames from `registers` outwards: at most CS_CONTAINED_FRAME_LIMIT frames, which unwind tables alone must
+// have found, and then async callers. Returns the number of the former. `ret_count` is the number of all frames.
+// `ret_is_deep`: whether the stack has more frames.
+uint32_t cs_contained_list(cs_cfi_scratch *scratch, const cs_ring_registers *registers, cs_ring_frame *frames,
+                           uint32_t *ret_count, bool *ret_is_deep) SIGNAL_SAFE;
+
+cs_contained_place cs_contained_place_of(const cs_ring_frame *frame) SIGNAL_SAFE;
+
+// Returns whether this thread holds the lock of a standard stream.
+bool cs_contained_has_stream(cs_memory *memory) SIGNAL_SAFE;
 
 // Stores in `work` the number of frames between the start of the work and the function that calls this one. `registers`
 // are those of the calling function.
@@ -78,9 +102,27 @@ void cs_contained_note_way(cs_contained *work, const cs_ring_registers *register
 uint32_t cs_contained_way_of_trap(cs_contained *work, const cs_ring_registers *registers,
                                   uint32_t *ret_count) SIGNAL_SAFE;
 
+// Returns whether our handler is installed. If not, a handler that replaced ours has called ours, and may hold a lock.
+bool cs_contained_is_direct(int signal) SIGNAL_SAFE;
+
+// Returns whether the signal is from a trap instruction.
+bool cs_contained_is_trap(int signal, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE;
+
+// trap_incident.c: records the incident of a trap, with `own` frames of the stack and the async callers after them.
+// `amount` is the number of the request. Returns false if the ring has no room for it.
+bool cs_contained_record(uint32_t kind, int64_t amount, const cs_ring_registers *registers, const cs_ring_frame *frames,
+                         uint32_t own, uint32_t count) SIGNAL_SAFE;
+
+// Blocks all signals of a thread that stays in the handler.
+void cs_contained_block_signals(void) SIGNAL_SAFE;
+
 // Determines all fields of the layout except `offset`. Returns NULL, or the reason why this process cannot contain
 // traps. A signal handler must not call this function.
 const char *cs_contained_find(cs_contained_layout *ret_layout);
+
+// Returns the addresses that an image occupies.
+struct dl_phdr_info;
+cs_contained_range cs_contained_range_of(const struct dl_phdr_info *information);
 
 // The maximum number of threads that are stopped forever, and their current number. Both variables are atomic.
 extern uint32_t cs_contained_budget;

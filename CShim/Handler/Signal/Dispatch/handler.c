@@ -30,6 +30,8 @@
 // | A thread faults while it answers a sweep.        | It waits at most 5 s until the process ends, and gets no      |
 // |                                                  | record of its own.                                            |
 // | Contained work traps.                            | Only its thread stops forever (containment.c).                |
+// | A Swift trap, with containment                   | The thread stops forever, or until the process has finished   |
+// |                                                  | its requests (judge.h, drain.h).                              |
 // | A thread accesses a freed guard page slot.       | Under the policy absorb, this is not a crash, also not in a   |
 // |                                                  | forked child.                                                 |
 // | A forked child crashes.                          | The previous action applies, and no record is written.        |
@@ -44,6 +46,9 @@
 
 #include "../Capture/capture.h"
 #include "../Containment/containment.h"
+#include "../Containment/drain.h"
+#include "../Containment/judge.h"
+#include "../Containment/waiter.h"
 #include "../Deliver/deliver.h"
 #include "../FaultInjection/fault_injection.h"
 #include "../FirstChance/first_chance.h"
@@ -158,8 +163,22 @@ static void wait_for_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
   cs_finish_by_default(signal, information);
 }
 
-static void crash(int tid, siginfo_t *information, ucontext_t *context, uint64_t entry_ns) SIGNAL_SAFE {
+// Stays in the handler until the end of the drain. The trap then ends the process: the previous action applies, and the
+// thread executes the instruction again.
+static void stay_for_drain(cs_park *park, const siginfo_t *information) SIGNAL_SAFE {
+  cs_watch_leave();
+  cs_park_command command = CS_PARK_WAIT;
+  while (command != CS_PARK_LEAVE)
+    command = cs_park_stay(park, command);
+  cs_watch_enter(information);
+  cs_park_give_back(park);
+}
+
+static void crash(int tid, siginfo_t *information, ucontext_t *context, uint64_t entry_ns,
+                  const cs_judgement *judgement) SIGNAL_SAFE {
   const int signal = information->si_signo;
+  const bool drains = judgement->verdict == CS_RING_VERDICT_DRAIN;
+  if (!drains) cs_drain_note_crash();
   const uint64_t mask = open_signals(signal);
   cs_others_enter(information, context);
   cs_first_chance_is_crash(tid, context);
@@ -168,16 +187,25 @@ static void crash(int tid, siginfo_t *information, ucontext_t *context, uint64_t
   cs_crasher *crasher = cs_crasher_claim(tid, signal, information, context);
   if (crasher != NULL) {
     cs_crasher_take_sequence(crasher, cause.sequence);
+    crasher->slot->record.verdict = judgement->verdict;
+    crasher->slot->record.verdict_reason = judgement->reason;
+    if (drains) cs_drain_note_record(judgement->park, crasher->slot->record.sequence);
     cs_capture(crasher, cause.information, context, entry_ns);
   }
-  cs_capture_take_descriptors(signal, information, crasher);
+  // A thread that parks must not keep connections open that the program closes.
+  if (!drains) cs_capture_take_descriptors(signal, information, crasher);
   cs_replaced_handlers_note();
   cs_inject_here(CS_INJECT_DELIVERY);
   cs_deliver();
   if (crasher != NULL) crasher->is_counted = false;
   cs_inject_here(CS_INJECT_SWEEP);
-  cs_others_sweep_and_halt(signal, information);
+  if (drains) {
+    cs_others_sweep();
+  } else {
+    cs_others_sweep_and_halt(signal, information);
+  }
   cs_others_wait();
+  if (drains) stay_for_drain(judgement->park, information);
   cs_sigmask(SIG_SETMASK, &mask);
   if (leave(crasher, signal, information)) cs_halt_exempt(context);
 }
@@ -191,6 +219,8 @@ static bool is_settled(int signal, siginfo_t *information, ucontext_t *context, 
     return true;
   }
   if (is_ignored(signal, information)) return true;
+  if (cs_judge_takes_fault(tid, information, context) || cs_waiter_takes(tid, signal, information, context))
+    return true;
   if (cs_containment_takes(signal, information, context)) return true;
   if (!cs_sweep_is_answering(tid)) return false;
   wait_for_end(signal, information);
@@ -211,11 +241,22 @@ cs_signal_call cs_handle(int signal, siginfo_t *information, void *context, cons
   }
   const int tid = cs_gettid();
   if (is_settled(signal, information, context, tid)) return none;
+  cs_judgement judgement = cs_judge(tid, signal, information, context);
+  if (judgement.verdict == CS_RING_VERDICT_CONTAIN) {
+    // The thread leaves only if the process must end because of this trap.
+    cs_park_stay(judgement.park, CS_PARK_WAIT);
+    judgement.verdict = CS_RING_VERDICT_DRAIN;
+    judgement.reason = CS_RING_VERDICT_REASON_WAITS;
+  }
+  if (judgement.verdict == CS_RING_VERDICT_DRAIN) {
+    crash(tid, information, context, entry_ns, &judgement);
+    return none;
+  }
   if (cs_first_chance_is_given(signal, information)) {
     const cs_signal_call call = cs_first_chance(tid, information, context, called_at, entry_ns);
     if (call.frame != NULL) return call;
   }
-  crash(tid, information, context, entry_ns);
+  crash(tid, information, context, entry_ns, &judgement);
   return none;
 }
 

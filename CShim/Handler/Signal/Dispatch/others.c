@@ -88,4 +88,10 @@ void cs_others_sweep_and_halt(int signal, const siginfo_t *information) SIGNAL_S
   if (sweeps) cs_sweep_release();
 }
 
+void cs_others_sweep(void) SIGNAL_SAFE {
+  if (!cs_sweep_claim()) return;
+  if (cs_sweep()) cs_deliver();
+  cs_sweep_release();
+}
+
 #endif

@@ -44,6 +44,7 @@
 #include <linux/futex.h>
 
 #include "../Capture/registers.h"
+#include "../Containment/drain.h"
 #include "../Dispatch/crasher.h"
 #include "../Dispatch/state.h"
 #include "../Dispatch/trusted.h"
@@ -190,7 +191,9 @@ static bool hold(const ucontext_t *context) SIGNAL_SAFE {
 
 void cs_halt_here(const ucontext_t *context) SIGNAL_SAFE {
   if (!cs_halt_has_begun()) {
-    if (cs_context_shows_interrupted_call(context) && hold(context)) stay();
+    // During a drain, the other threads continue at once, because the process still serves its requests.
+    const bool drains = cs_drain_phase_now() != CS_DRAIN_NONE;
+    if (!drains && cs_context_shows_interrupted_call(context) && hold(context)) stay();
     return;
   }
   cs_ring_registers registers;

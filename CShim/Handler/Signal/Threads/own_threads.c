@@ -12,12 +12,12 @@
 #define ANSWER_TRIES    200
 #define ANSWER_SLEEP_NS 100000
 
-static int tids[CS_OWN_ROLES];  // atomic
-static uint32_t is_attached;    // atomic: whether crashd has accepted the process over the thread's connection
-static uint32_t asked;          // atomic: how many crashes have asked the connection's thread to wake crashd
-static uint32_t answered;       // atomic: the value of `asked` for which the connection's thread last woke crashd
-static uint32_t is_in_callback; // atomic
-static uint32_t are_dismissed;  // atomic
+static int tids[CS_OWN_ALL_ROLES]; // atomic
+static uint32_t is_attached;       // atomic: whether crashd has accepted the process over the thread's connection
+static uint32_t asked;             // atomic: how many crashes have asked the connection's thread to wake crashd
+static uint32_t answered;          // atomic: the value of `asked` for which the connection's thread last woke crashd
+static uint32_t is_in_callback;    // atomic
+static uint32_t are_dismissed;     // atomic
 
 int cs_own_tid(cs_own_role role) SIGNAL_SAFE {
   return __atomic_load_n(&tids[role], __ATOMIC_ACQUIRE);
@@ -29,7 +29,8 @@ void cs_own_tid_set(cs_own_role role, int tid) SIGNAL_SAFE {
 
 bool cs_own_is_idle(int tid) SIGNAL_SAFE {
   if (tid == cs_own_tid(CS_OWN_CALLER)) return __atomic_load_n(&is_in_callback, __ATOMIC_SEQ_CST) == 0;
-  return tid == cs_own_tid(CS_OWN_WATCHDOG) || tid == cs_own_tid(CS_OWN_LINK);
+  return tid == cs_own_tid(CS_OWN_WATCHDOG) || tid == cs_own_tid(CS_OWN_LINK) || tid == cs_own_tid(CS_OWN_ENDER) ||
+         tid == cs_own_tid(CS_OWN_ANSWERS);
 }
 
 void cs_own_runs_callback(bool does) SIGNAL_SAFE {
@@ -40,7 +41,10 @@ void cs_own_runs_callback(bool does) SIGNAL_SAFE {
 // unblocked.
 static bool has_open_signals(void) SIGNAL_SAFE {
   char name[16] = {0};
-  if (cs_gettid() == cs_own_tid(CS_OWN_CALLER)) return true;
+  const int self = cs_gettid();
+  if (self == cs_own_tid(CS_OWN_CALLER) || self == cs_own_tid(CS_OWN_ANSWERS) || self == cs_own_tid(CS_OWN_DRAIN)) {
+    return true;
+  }
   // The quarantine's thread and the thread of Shield.incidents belong to other libraries, so this code does not have
   // their thread IDs. It recognizes these threads by their names.
   cs_thread_name(name);
@@ -120,7 +124,7 @@ void cs_own_dismiss(bool is_so) SIGNAL_SAFE {
 }
 
 void cs_own_forget(void) SIGNAL_SAFE {
-  for (int role = 0; role < CS_OWN_ROLES; role++)
+  for (int role = 0; role < CS_OWN_ALL_ROLES; role++)
     cs_own_tid_set((cs_own_role)role, 0);
   cs_own_runs_callback(false);
   cs_own_dismiss(false);

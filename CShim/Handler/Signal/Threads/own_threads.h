@@ -13,7 +13,12 @@ typedef enum cs_own_role {
   CS_OWN_WATCHDOG, // supervises the handler (watchdog.h)
   CS_OWN_LINK,     // keeps the connection to crashd
   CS_OWN_CALLER,   // calls the program's callbacks
-  CS_OWN_ROLES,
+  CS_OWN_ROLES,    // the number of the roles above, whose threads step aside (Setup/Threads/aside.c)
+  // The threads of containment never end.
+  CS_OWN_ENDER = CS_OWN_ROLES, // ends a drain
+  CS_OWN_ANSWERS,              // answers the callers of requests
+  CS_OWN_DRAIN,                // calls the program's callback for the begin of a drain
+  CS_OWN_ALL_ROLES,
 } cs_own_role;
 
 // Return and set the ID of the thread with this role. The ID is 0 if no thread has the role. Atomic.

@@ -36,7 +36,7 @@ static bool waits_for_signal(const cs_task_call *call) SIGNAL_SAFE {
   cs_memory memory = {0};
   uint64_t wanted = 0;
   if (call->number != SYS_rt_sigtimedwait) return false;
-  return !cs_memory_read_word(&memory, call->first_argument, &wanted) || (wanted & PROFILING_BIT) != 0;
+  return !cs_memory_read_word(&memory, call->arguments[0], &wanted) || (wanted & PROFILING_BIT) != 0;
 }
 
 cs_reach cs_reach_of(int tid) SIGNAL_SAFE {

@@ -185,9 +185,13 @@ bool cs_task_call_read(int tid, cs_task_call *ret_call) SIGNAL_SAFE {
   // is running, the file contains the word "running" instead. If the number is -1, the thread waits outside of a system
   // call.
   if (text[0] < '0' || text[0] > '9') return true;
-  const char *argument = field(text, 1);
-  if (argument == NULL || argument[0] != '0' || argument[1] != 'x') return false;
-  *ret_call = (cs_task_call){.number = decimal(text), .first_argument = hexadecimal(argument + 2)};
+  cs_task_call call = {.number = decimal(text)};
+  for (int index = 0; index < 3; index++) {
+    const char *argument = field(text, 1 + index);
+    if (argument == NULL || argument[0] != '0' || argument[1] != 'x') return false;
+    call.arguments[index] = hexadecimal(argument + 2);
+  }
+  *ret_call = call;
   return true;
 }
 

@@ -9,8 +9,11 @@ public enum ShieldFault: Error, Sendable, Equatable {
   case leaked
   /// The requested value does not exist: it is out of range, has another type, or is unavailable in this state.
   case refused(String)
-  /// Isolated work trapped: its thread never ends, and nothing releases the objects and locks that the work holds.
+  /// Isolated work or a contained request trapped: its thread never ends, and nothing releases the objects and locks
+  /// that the work holds.
   case trapped
+  /// The process ends after a trap, and the contained request has not finished in time.
+  case ended
 }
 
 extension Shield {
@@ -33,7 +36,7 @@ extension Shield {
   ///
   /// Each trap is an incident with its message and its stack (`crashctl incidents`). In these cases a fault ends the
   /// process, with the usual signal and crash report:
-  /// - `maximumContainedFaults` traps have been contained already.
+  /// - 16 traps have been contained already, or as many as the budget of `Containment.contain`.
   /// - The fault is not a trap (`ud2`) but a bad access, an abort or another signal.
   /// - Dispatch, the C library or the loader is on the stack of the work. One of their locks may be held, or a global
   ///   variable may be half initialized.
@@ -41,7 +44,7 @@ extension Shield {
   ///   the task locked. The body of `withCheckedContinuation` is included, because the shield cannot distinguish it
   ///   from a cancellation handler.
   /// - The work is in an `ExclusiveGate` or holds another lock of the shield.
-  /// - `containmentUnavailableReason` returns a reason.
+  /// - `Shield.status.containmentObstacle` has a reason.
   /// - The shield is not started, or another handler has replaced the shield's handler.
   ///
   /// In some cases a trap is contained, but another thread may then wait forever. One case is work that holds a lock of
@@ -114,29 +117,18 @@ extension Shield {
         task.cancel()
       }
     #else
-      // This platform has no containment: run the work directly. `containmentUnavailableReason` reports that
-      // containment is missing.
+      // This platform has no containment: run the work directly. `containmentObstacle` reports that containment is
+      // missing.
       return try await work()
     #endif
   }
 
   /// The maximum number of traps that `isolated` contains; 16 by default, at most 200.
   ///
-  /// Each contained trap costs one thread forever. The first trap above the limit ends the process, as it would without
-  /// containment. May be used from any thread.
-  public static var maximumContainedFaults: Int {
+  /// The budget of `Containment.contain` sets this number.
+  package static var maximumContainedFaults: Int {
     get { Int(cs_shim_contained_budget()) }
     set { cs_shim_contained_set_budget(UInt32(min(max(newValue, 0), 200))) }
-  }
-
-  /// The reason why `isolated` cannot contain traps in this process; nil if it can.
-  ///
-  /// Containment has to distinguish the code of the C library and the Swift runtime from the program's code. The
-  /// distinction is impossible, for example, in an executable that links the C library statically. In such a process
-  /// each trap ends the process, as it would without `isolated`. May be used from any thread.
-  public static var containmentUnavailableReason: String? {
-    // Invariant: the C string is valid until the process ends.
-    unsafe cs_shim_contained_obstacle().map { unsafe String(cString: $0) }
   }
 }
 

@@ -12,16 +12,6 @@ extension Shield {
     case ownClasses
   }
 
-  /// The result of `protect` for a selection.
-  public struct SelectionResult: Sendable, Hashable {
-    /// The full names of the classes that are protected now.
-    public var protected: [String] = []
-    /// Generic classes, which were not protected because they have no metadata yet.
-    public var generic: [String] = []
-    /// Classes that could not be protected.
-    public var failed: [String] = []
-  }
-
   /// Protects the selected classes, as `protect` does for a metatype.
   ///
   /// ```swift
@@ -31,13 +21,15 @@ extension Shield {
   /// Call this function when the program starts. The function reads the type records of all images once, which takes
   /// some milliseconds for a large server. It also creates the metadata of each selected class.
   ///
+  /// - Returns: The full names of the classes that are `protected` now, of the `generic` classes, which have no metadata
+  ///   yet, and of the classes that could not be protected (`failed`).
   /// - Throws: `ProtectionError.unavailable`. A class that cannot be protected is listed in the result instead.
   @discardableResult
   public static func protect(
     _ selection: ClassSelection, policy: DanglingPolicy = .zero, limit: Int = 50
-  ) throws(ProtectionError) -> SelectionResult {
+  ) throws(ProtectionError) -> (protected: [String], generic: [String], failed: [String]) {
     if let unavailable = danglingUnavailableReason { throw .unavailable(unavailable) }
-    var result = SelectionResult()
+    var result: (protected: [String], generic: [String], failed: [String]) = ([], [], [])
     for record in TypeRecords.classes() where selection.holds(record) {
       guard let type = record.type else {
         result.generic.append(record.name)

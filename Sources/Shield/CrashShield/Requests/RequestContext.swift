@@ -41,6 +41,10 @@ enum RequestContext: Sendable {
     return request
   }
 
+  /// Returns whether the request has an entry in the ring; false if the table is full, or if the shield is not started.
+  @usableFromInline
+  static func hasEntry(_ request: UInt64) -> Bool { request != 0 && request != UInt64.max }
+
   @usableFromInline
   static func end(_ request: UInt64, hasFailed: Bool) { cs_shim_request_end(request, hasFailed) }
 

@@ -60,7 +60,7 @@ check("casts", Shield.castsUnavailableReason != nil)
 check("executor checks", Shield.executorChecksUnavailableReason != nil)
 
 // Isolated work runs, but its traps are not contained.
-check("containment", Shield.containmentUnavailableReason != nil && Shield.containedFaultCount == 0)
+check("containment", Shield.status.containmentObstacle != nil && Shield.containedFaultCount == 0)
 let sum = try await Shield.isolated { () async -> Int in [1, 2, 3].reduce(0, +) }
 check("isolated work", sum == 6)
 func synchronousSum() throws -> Int { try Shield.isolated { [1, 2, 3].reduce(0, +) } }

@@ -78,7 +78,7 @@ struct IsolatedRefusalTests {
         startShield()
         // The string is never freed, because the function keeps the pointer until the process ends.
         unsafe cs_testing_contained_ignore(strdup("libc.so"))
-        guard Shield.containmentUnavailableReason == "the C library is not found among the images" else {
+        guard Shield.status.containmentObstacle == "the C library is not found among the images" else {
           complain("no reason")
         }
         _ = try Shield.isolated { shelf(0) }

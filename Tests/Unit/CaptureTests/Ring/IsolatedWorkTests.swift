@@ -117,7 +117,7 @@ struct IsolatedWorkTests {
   func ordinary() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startShield()
-      try #require(Shield.containmentUnavailableReason == nil)
+      try #require(Shield.status.containmentObstacle == nil)
       try #require(returnsWhatItsWorkDoes())
       try #require(try await Shield.isolated { await Elsewhere.shared.next(1) } == 2)
       try #require(failsAsItsWork())

@@ -194,11 +194,11 @@ struct DiagnosisRuleTests {
     var record = CrashRecord.sample(code: 2, address: 0)
     record.signal = SIGILL
     #expect(
-      !DiagnosisRule.diagnose(CrashFacts(record: record, pid: 99), at: nil).sentence.contains("maximumContainedFaults"))
+      !DiagnosisRule.diagnose(CrashFacts(record: record, pid: 99), at: nil).sentence.contains("budget"))
     record.exceedsIsolationBudget = true
     let sentence = DiagnosisRule.diagnose(CrashFacts(record: record, pid: 99), at: nil).sentence
     #expect(
-      sentence.hasSuffix(" The trap was in isolated work, and not contained: Shield.maximumContainedFaults is reached.")
+      sentence.hasSuffix(" The trap was in isolated work, and not contained: the budget of contained traps is used up.")
     )
   }
 

@@ -72,7 +72,7 @@ extension DiagnosisRule {
   /// A note for a trap in isolated work if the shield did not contain the trap.
   private static func afterword(_ facts: CrashFacts) -> String {
     guard facts.record.exceedsIsolationBudget else { return "" }
-    return " The trap was in isolated work, and not contained: Shield.maximumContainedFaults is reached."
+    return " The trap was in isolated work, and not contained: the budget of contained traps is used up."
   }
 
   /// The ends of sentences after which the location of the crash is appended.

@@ -1,0 +1,134 @@
+// The thread of the answers does what may need a lock of the program: it gives the seats of parked threads to other
+// threads, resumes the callers of requests, and searches for threads that wait for the lock of a parked thread. If it
+// blocks, the ender still ends the process.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
+#include "answers.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include "../setup.h"
+#include "pool.h"
+
+#include "../../Signal/Containment/contained_request.h"
+#include "../../Signal/Containment/drain.h"
+#include "../../Signal/Containment/waiter.h"
+#include "../../Signal/Dispatch/trusted.h"
+#include "../../Signal/Threads/task_list.h"
+
+#define MS UINT64_C(1000000)
+
+// The stack size leaves space for the program's executors and callbacks. Unused pages of the stack need no memory.
+#define STACK_BYTES (UINT64_C(256) * 1024)
+
+// How often the thread searches for waiters: most of them appear soon after a trap.
+#define SOON_NS       (300 * MS)
+#define SOON_LOOK_NS  (10 * MS)
+#define LATER_LOOK_NS (50 * MS)
+
+static void answer_run(void);
+static void drain_run(void);
+static cs_own_thread answers = {
+    .routine = answer_run, .stack_bytes = STACK_BYTES, .role = CS_OWN_ANSWERS, .name = "crashshield-a"};
+static cs_own_thread drains = {
+    .routine = drain_run, .stack_bytes = STACK_BYTES, .role = CS_OWN_DRAIN, .name = "crashshield-d"};
+static cs_own_thread ender = {
+    .routine = cs_ender_run, .stack_bytes = STACK_BYTES, .role = CS_OWN_ENDER, .name = "crashshield-e"};
+
+static void (*answer)(uint64_t continuation, bool is_trap);
+static void (*drain)(void);
+static bool is_handled[CS_PARK_LIMIT];
+static cs_task_list task_list;
+
+// The program's executors and callbacks may crash. While they run, the crash signals are unblocked that the thread that
+// started the shield had not blocked.
+static void open_signals(const cs_own_thread *thread, sigset_t *ret_before) {
+  const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
+  sigset_t open;
+  sigemptyset(&open);
+  for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++) {
+    if (sigismember(&thread->starters, crash_signals[index]) == 0) sigaddset(&open, crash_signals[index]);
+  }
+  pthread_sigmask(SIG_UNBLOCK, &open, ret_before);
+}
+
+static void call_answer(uint64_t continuation, bool is_trap) {
+  sigset_t before;
+  open_signals(&answers, &before);
+  answer(continuation, is_trap);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void drain_run(void) {
+  sigset_t before;
+  while (cs_drain_phase_now() == CS_DRAIN_NONE)
+    cs_drain_await(CS_DRAIN_DRAINS, UINT64_C(3600000) * MS);
+  open_signals(&drains, &before);
+  drain();
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+// Handles the threads that have parked since the last call. Returns whether there was one.
+static bool handle_parks(void) {
+  bool has_new = false;
+  for (uint32_t index = 0; index < cs_park_count(); index++) {
+    const cs_park *park = cs_park_at(index);
+    if (park == NULL || is_handled[index]) continue;
+    is_handled[index] = has_new = true;
+    if (park->seat != NULL) cs_seat_replace(park->seat);
+    if (park->must_answer) call_answer(cs_contained_request_continuation(park->handle), true);
+    if (park->is_loop) cs_loop_cut(park->tid);
+    cs_drain_news_add();
+  }
+  return has_new;
+}
+
+static void answer_all(void) {
+  for (uint32_t index = 0; index < CS_RING_REQUEST_LIMIT; index++) {
+    uint64_t continuation = 0;
+    if (cs_contained_request_take(index, &continuation)) call_answer(continuation, false);
+  }
+  cs_drain_note_told();
+}
+
+// The thread parks when it receives the signal, and then counts as news.
+static void look_for_waiters(void) {
+  cs_task_list_open(&task_list);
+  for (int tid = cs_task_list_next(&task_list); tid != 0; tid = cs_task_list_next(&task_list)) {
+    cs_task_call call = {0};
+    if (cs_own_is_idle(tid) || cs_park_of(tid) != NULL || !cs_task_call_read(tid, &call)) continue;
+    if (call.number != SYS_futex) continue;
+    const int owner = cs_waiter_owner(call.arguments[0], call.arguments[1], call.arguments[2]);
+    if (owner > 0 && owner != tid && cs_park_of(owner) != NULL) cs_waiter_send(tid);
+  }
+  cs_task_list_close(&task_list);
+}
+
+static void answer_run(void) {
+  uint64_t last_ns = 0;
+  for (;;) {
+    const uint32_t seen = cs_park_news();
+    if (handle_parks()) last_ns = cs_clock_ns(CLOCK_MONOTONIC);
+    if (cs_drain_phase_now() == CS_DRAIN_TELLS) answer_all();
+    const bool is_soon = cs_clock_ns(CLOCK_MONOTONIC) - last_ns < SOON_NS;
+    const struct timespec look = {.tv_nsec = (long)(is_soon ? SOON_LOOK_NS : LATER_LOOK_NS)};
+    cs_park_news_await(seen, last_ns == 0 ? NULL : &look);
+    if (last_ns != 0) look_for_waiters();
+  }
+}
+
+bool cs_answers_start(const cs_shim_containment *containment) {
+  cs_shim_failure unused;
+  memset(is_handled, 0, sizeof is_handled);
+  answer = containment->answer;
+  drain = containment->drain;
+  if (cs_own_thread_start(&ender, &unused) != CS_SHIM_OK) return false;
+  if (cs_own_thread_start(&answers, &unused) != CS_SHIM_OK) return false;
+  return drain == NULL || cs_own_thread_start(&drains, &unused) == CS_SHIM_OK;
+}
+
+#endif

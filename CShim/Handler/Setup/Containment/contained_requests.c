@@ -1,0 +1,53 @@
+// Arms and finishes contained requests.
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
+#include "../../Signal/Capture/request.h"
+#include "../../Signal/Containment/contained_request.h"
+#include "../../Signal/Containment/drain.h"
+#include "../setup.h"
+#include "contained_requests.h"
+
+static uint64_t state_of(cs_shim_request handle, uint64_t step) {
+  return handle >> CS_REQUEST_INDEX_BITS << 8 | step;
+}
+
+bool cs_shim_contained_request_arm(cs_shim_request handle, uint64_t continuation) {
+  if (handle == 0 || handle == CS_REQUEST_OVERFLOWED || !cs_shim_containment_is_on()) return false;
+  cs_contained_request *request = &cs_contained_requests[cs_request_index(handle)];
+  request->continuation = continuation;
+  __atomic_store_n(&request->holds, 0, __ATOMIC_RELAXED);
+  // release: pairs with the acquire loads of contained_request.c.
+  __atomic_store_n(&request->state, state_of(handle, CS_CONTAINED_ARMED), __ATOMIC_RELEASE);
+  return true;
+}
+
+bool cs_shim_contained_request_finish(cs_shim_request handle) {
+  uint64_t armed = state_of(handle, CS_CONTAINED_ARMED);
+  return __atomic_compare_exchange_n(&cs_contained_requests[cs_request_index(handle)].state, &armed,
+                                     state_of(handle, CS_CONTAINED_FREE), false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+// A hold of a contained request is its handle, moved by one bit, with the lowest bit set. A hold of isolated work is an
+// address, whose lowest bit is not set.
+void *cs_contained_request_hold(void) {
+  if (!cs_shim_containment_is_on()) return NULL;
+  const uint64_t handle = cs_contained_request_here();
+  if (handle == 0) return NULL;
+  __atomic_fetch_add(&cs_contained_requests[cs_request_index(handle)].holds, 1, __ATOMIC_RELAXED);
+  return (void *)(uintptr_t)(handle << 1 | 1);
+}
+
+bool cs_contained_request_let_go(void *hold) {
+  const uint64_t handle = (uint64_t)(uintptr_t)hold >> 1;
+  if (((uintptr_t)hold & 1) == 0) return false;
+  cs_contained_request *request = &cs_contained_requests[cs_request_index(handle)];
+  // A task may hold the lock longer than its request runs. The entry may then belong to another request.
+  if (__atomic_load_n(&request->state, __ATOMIC_ACQUIRE) >> 8 == handle >> CS_REQUEST_INDEX_BITS) {
+    __atomic_fetch_sub(&request->holds, 1, __ATOMIC_RELAXED);
+  }
+  return true;
+}
+
+#endif

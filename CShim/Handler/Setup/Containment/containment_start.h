@@ -1,0 +1,16 @@
+// Starts containment, and keeps the reason why it does not work.
+#ifndef CS_CONTAINMENT_START_H
+#define CS_CONTAINMENT_START_H
+
+#include "cs_ring.h"
+
+// Stores that the process cannot contain traps. Traps then drain.
+void cs_containment_refuse(cs_ring_obstacle obstacle);
+
+// Stores that all checks have passed: the process can contain traps, unless another obstacle was found before.
+void cs_containment_allow(void);
+
+// In a forked child: switches containment off.
+void cs_containment_forget(void);
+
+#endif

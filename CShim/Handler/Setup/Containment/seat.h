@@ -1,0 +1,47 @@
+// The seats of the pool, for the files of the pool.
+#ifndef CS_SEAT_H
+#define CS_SEAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pool.h"
+
+#define CS_SEAT_LIMIT 256
+
+// Only the seat's thread accesses a field, unless the comment of the field says otherwise.
+struct cs_seat {
+  _Alignas(64) uint32_t is_woken; // atomic, a futex
+  uint32_t is_parked;             // atomic: a trap has stopped the seat's thread
+  cs_seat *next_idle;             // the pool's lock protects this field
+  void *next_job;                 // the job to run next, which no other seat sees; NULL: none
+  uint32_t next_job_runs;         // how many jobs in a row came from `next_job`
+  uint32_t turns;                 // how many jobs came from the queue
+  uint64_t jobs;                  // atomic: how many jobs have begun
+};
+
+extern cs_seat cs_seats[CS_SEAT_LIMIT];
+
+// Sets the number of seats. Precondition: no thread sits on a seat.
+void cs_pool_open(uint32_t width);
+
+// Runs jobs on the calling thread. Never returns.
+_Noreturn void cs_seat_run(cs_seat *seat);
+
+// Adds a job of Swift's global executor to the queue, and wakes a thread if necessary. Any thread may call this, but a
+// signal handler may not.
+void cs_pool_enqueue(void *job);
+
+// Starts one thread for each seat, and the spare thread. Returns false if a thread cannot be created.
+bool cs_seats_start(uint32_t width);
+
+// pool_runtime.c: returns NULL, or the reason why the pool does not know the Swift runtime of this process.
+const char *cs_pool_runtime_check(void);
+// Runs a job of the Swift runtime on the calling thread.
+void cs_pool_runtime_run(void *job);
+// Directs the jobs of Swift's global executor to cs_pool_enqueue(). Returns false if other code receives these jobs.
+bool cs_pool_runtime_hook(void);
+// Directs the jobs to Swift's own threads again.
+void cs_pool_runtime_unhook(void);
+
+#endif

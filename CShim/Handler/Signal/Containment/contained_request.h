@@ -1,0 +1,58 @@
+// The contained requests, which Shield.withContainedRequest runs. An entry of this table belongs to the entry of the
+// ring with the same index. The table is in private memory, because the process takes decisions by it.
+//
+//   free ──arm──▶ armed ──finish──▶ free
+//                   └──trap, or the end of a drain──▶ trapped: the shield answers the caller
+#ifndef CS_CONTAINED_REQUEST_H
+#define CS_CONTAINED_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cs_ring.h"
+#include "cs_signal_safe.h"
+
+#define CS_CONTAINED_FREE    0u
+#define CS_CONTAINED_ARMED   1u
+#define CS_CONTAINED_TRAPPED 2u
+#define CS_CONTAINED_MASK    0xffu
+
+typedef struct cs_contained_request {
+  uint64_t state;        // atomic: generation << 8 | CS_CONTAINED_…
+  uint64_t continuation; // identifies the caller
+  uint64_t holds;        // atomic: the number of the shield's locks that the request holds
+} cs_contained_request;
+
+extern cs_contained_request cs_contained_requests[CS_RING_REQUEST_LIMIT];
+
+// What the handler finds out about the request of the thread.
+typedef struct cs_request_found {
+  uint64_t handle; // of the innermost contained request; 0: none
+  bool is_armed;   // its caller still waits
+  bool is_held;    // it holds a lock of the shield
+  bool has_task;   // the thread runs a task
+} cs_request_found;
+
+// Finds the contained request of the calling thread's task.
+cs_request_found cs_contained_request_find(void) SIGNAL_SAFE;
+
+// Finds a contained request for the setup's code, outside of the handler. Returns 0 if there is none.
+uint64_t cs_contained_request_here(void) SIGNAL_SAFE;
+
+// Marks the contained request of the calling thread's task as trapped, and the requests inside it in which the task
+// runs. Without a contained request (0), marks all requests of the thread, because they never end. Returns true if the
+// shield must answer the caller of the contained request.
+bool cs_contained_request_trap(uint64_t handle) SIGNAL_SAFE;
+
+// Marks the request of this entry as trapped if its caller still waits. Returns whether this is so, and the
+// continuation of the caller.
+bool cs_contained_request_take(uint32_t index, uint64_t *ret_continuation) SIGNAL_SAFE;
+
+// Return the continuation and the number of a contained request.
+uint64_t cs_contained_request_continuation(uint64_t handle) SIGNAL_SAFE;
+uint64_t cs_contained_request_number(uint64_t handle) SIGNAL_SAFE;
+
+// In a forked child, and when a new ring is made: frees all entries.
+void cs_contained_requests_forget(void) SIGNAL_SAFE;
+
+#endif

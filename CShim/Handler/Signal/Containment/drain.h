@@ -1,0 +1,96 @@
+// The settings of containment, and the state of a drain: the process ends after the requests in flight.
+//
+// clang-format off
+// | phase  | begins when                                                    | then                                  |
+// |--------|----------------------------------------------------------------|---------------------------------------|
+// | NONE   | containment starts                                             | traps are contained                   |
+// | DRAINS | a trap is not contained, or a thread waits for the lock of a   | the program stops accepting, and the  |
+// |        | parked thread                                                  | requests in flight go on              |
+// | TELLS  | no request is left, or the drain must end (cs_ring_drain_end)  | all callers that still wait are       |
+// |        |                                                                | answered                              |
+// | TOLD   | they are answered                                              | their answers leave the process       |
+// | ENDS   | 100 ms have passed after TELLS, or nobody was waiting          | the thread that trapped leaves the    |
+// |        |                                                                | handler; its trap ends the process    |
+// clang-format on
+#ifndef CS_DRAIN_H
+#define CS_DRAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cs_ring.h"
+#include "park.h"
+
+typedef enum cs_drain_phase : uint32_t {
+  CS_DRAIN_NONE = 0,
+  CS_DRAIN_DRAINS = 1,
+  CS_DRAIN_TELLS = 2,
+  CS_DRAIN_TOLD = 3,
+  CS_DRAIN_ENDS = 4,
+} cs_drain_phase;
+
+typedef struct cs_containment {
+  uint32_t mode;        // atomic: cs_ring_containment; OFF before the start, and in a forked child
+  uint32_t can_contain; // atomic: whether the process has all that CONTAIN needs
+  uint32_t budget;
+  uint32_t capacity; // how many workers may park during a drain; one more ends the drain
+  uint64_t grace_ns;
+  uint64_t stall_ns; // 0: a drain never ends by a stall
+  bool has_pool;
+} cs_containment;
+
+// The settings. Only the atomic fields change after the start.
+extern cs_containment cs_containment_now;
+
+static inline cs_ring_containment cs_containment_mode(void) SIGNAL_SAFE {
+  // acquire: pairs with the release store of cs_shim_containment_start().
+  return (cs_ring_containment)__atomic_load_n(&cs_containment_now.mode, __ATOMIC_ACQUIRE);
+}
+
+cs_drain_phase cs_drain_phase_now(void) SIGNAL_SAFE;
+// Sleeps until the phase is at least `phase`, but not longer than `at_most_ns`.
+void cs_drain_await(cs_drain_phase phase, uint64_t at_most_ns) SIGNAL_SAFE;
+
+// Begins a drain, which the trap of this parked thread will end. Returns false if a drain has begun already.
+bool cs_drain_begin(const cs_park *park) SIGNAL_SAFE;
+
+// Stores the number of a crash record in the ring if the record belongs to the trap that began the drain.
+void cs_drain_note_record(const cs_park *park, uint64_t ticket) SIGNAL_SAFE;
+
+// Counts requests that a trap has ended during the drain.
+void cs_drain_note_trapped(uint32_t requests) SIGNAL_SAFE;
+
+// Requests that the drain ends. Returns false if there is no drain, or if it already ends for another reason.
+bool cs_drain_end(cs_ring_drain_end end) SIGNAL_SAFE;
+
+// For a crash that is not drained. If there is a drain, the crash ends it. Later traps are not contained.
+void cs_drain_note_crash(void) SIGNAL_SAFE;
+bool cs_drain_had_crash(void) SIGNAL_SAFE;
+
+// Return the number of requests that have ended, and of those that run.
+uint64_t cs_requests_ended(void) SIGNAL_SAFE;
+uint32_t cs_requests_in_flight(void) SIGNAL_SAFE;
+
+// For the thread of the answers: it has answered all callers.
+void cs_drain_note_told(void) SIGNAL_SAFE;
+
+// For the ender: cs_drain_news() changes whenever the ender must look at the state. cs_drain_reason() returns why the
+// drain must end. cs_drain_tell() lets the callers be answered. cs_drain_publish() shows the end in the ring.
+// cs_drain_let_go() lets the thread leave whose trap ends the process.
+uint32_t cs_drain_news(void) SIGNAL_SAFE;
+void cs_drain_news_add(void) SIGNAL_SAFE;
+void cs_drain_news_await(uint32_t seen, uint64_t at_most_ns) SIGNAL_SAFE;
+cs_ring_drain_end cs_drain_reason(void) SIGNAL_SAFE;
+cs_park *cs_drain_first(void) SIGNAL_SAFE;
+void cs_drain_tell(void) SIGNAL_SAFE;
+void cs_drain_publish(void) SIGNAL_SAFE;
+void cs_drain_let_go(void) SIGNAL_SAFE;
+
+// The routine of the ender, the thread that ends a drain. It uses only futexes, the clock and system calls, because any
+// lock of the program may be held forever.
+void cs_ender_run(void) SIGNAL_SAFE;
+
+// In a forked child: there is no drain, and containment is off.
+void cs_drain_forget(void) SIGNAL_SAFE;
+
+#endif

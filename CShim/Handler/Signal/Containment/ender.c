@@ -1,0 +1,132 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
+#include "drain.h"
+
+#include "../../Setup/Containment/pool.h"
+#include "../Dispatch/finish.h"
+#include "../Dispatch/state.h"
+#include "../Dispatch/trusted.h"
+#include "../Dispatch/watch.h"
+#include "cs_ring_access.h"
+
+#define MS UINT64_C(1000000)
+
+// How often the ender looks at the requests during a drain.
+#define LOOK_NS (10 * MS)
+// The drain is done if no request was in flight for this time. A connection that was just accepted has no request yet.
+#define QUIET_NS (50 * MS)
+// The time in which the answers of the callers leave the process.
+#define TELL_NS (100 * MS)
+// The ender waits at most 2 s (2,000 × 1 ms) for threads that write a crash record.
+#define WRITE_TRIES    2000
+#define WRITE_SLEEP_NS 1000000
+// The ender waits at most 2 s until the thread that must end the process has left the handler.
+#define LEAVE_TRIES    200
+#define LEAVE_SLEEP_NS 10000000
+
+// Without a drain, the ender sleeps for an hour at a time.
+#define IDLE_NS (UINT64_C(3600) * 1000 * MS)
+
+typedef struct progress {
+  uint64_t begin_ns;
+  uint64_t moved_ns; // the last time at which a request ended or a job of the pool began
+  uint64_t busy_ns;  // the last time at which a request was in flight
+  uint64_t count;
+} progress;
+
+static uint64_t now_ns(void) SIGNAL_SAFE {
+  return cs_clock_ns(CLOCK_MONOTONIC);
+}
+
+static uint64_t progress_count(void) SIGNAL_SAFE {
+  return cs_requests_ended() + cs_pool_jobs();
+}
+
+// Returns why the drain must end because too many workers have parked, or NONE.
+static cs_ring_drain_end end_by_capacity(void) SIGNAL_SAFE {
+  const cs_park *began = cs_drain_first();
+  uint32_t workers = 0;
+  bool has_waiter = false;
+  for (uint32_t index = 0; index < cs_park_count(); index++) {
+    const cs_park *park = cs_park_at(index);
+    // With the pool, other threads have taken the seats of those that parked before the drain.
+    if (park == NULL || (park != began && park->verdict == CS_RING_VERDICT_CONTAIN)) continue;
+    workers += park->is_worker;
+    has_waiter = has_waiter || park->is_waiter;
+  }
+  if (workers <= cs_containment_now.capacity) return CS_RING_DRAIN_NONE;
+  return has_waiter ? CS_RING_DRAIN_WAITS : CS_RING_DRAIN_CRASH;
+}
+
+static cs_ring_drain_end look(progress *way) SIGNAL_SAFE {
+  const uint64_t time_ns = now_ns();
+  const uint64_t count = progress_count();
+  if (count != way->count) way->moved_ns = time_ns;
+  way->count = count;
+  if (cs_requests_in_flight() > 0) way->busy_ns = time_ns;
+  const cs_ring_drain_end full = end_by_capacity();
+  if (full != CS_RING_DRAIN_NONE) return full;
+  if (time_ns - way->busy_ns >= QUIET_NS) return CS_RING_DRAIN_DONE;
+  if (time_ns - way->begin_ns >= cs_containment_now.grace_ns) return CS_RING_DRAIN_DEADLINE;
+  const uint64_t stall_ns = cs_containment_now.stall_ns;
+  if (stall_ns != 0 && time_ns - way->moved_ns >= stall_ns) return CS_RING_DRAIN_STALL;
+  return CS_RING_DRAIN_NONE;
+}
+
+static void watch_drain(void) SIGNAL_SAFE {
+  const uint64_t begin_ns = now_ns();
+  progress way = {.begin_ns = begin_ns, .moved_ns = begin_ns, .busy_ns = begin_ns, .count = progress_count()};
+  while (cs_drain_reason() == CS_RING_DRAIN_NONE) {
+    const uint32_t seen = cs_drain_news();
+    const cs_ring_drain_end end = look(&way);
+    if (end != CS_RING_DRAIN_NONE) {
+      cs_drain_end(end);
+    } else {
+      cs_drain_news_await(seen, LOOK_NS);
+    }
+  }
+}
+
+// Answers the callers that still wait. If there are none, nobody's answer has to leave the process.
+static void tell(void) SIGNAL_SAFE {
+  const uint64_t end_ns = now_ns() + TELL_NS;
+  const bool waits = cs_requests_in_flight() > 0;
+  cs_drain_tell();
+  cs_drain_await(CS_DRAIN_TOLD, TELL_NS);
+  const uint64_t time_ns = now_ns();
+  if (waits && time_ns < end_ns) cs_drain_await(CS_DRAIN_ENDS, end_ns - time_ns);
+}
+
+// A thread that writes its crash record must not be interrupted by the end of the process.
+static void await_records(void) SIGNAL_SAFE {
+  for (int attempt = 0; attempt < WRITE_TRIES && !cs_watch_is_empty(); attempt++)
+    cs_sleep_ns(WRITE_SLEEP_NS);
+}
+
+// Lets the thread leave whose trap ends the process. If it does not leave, the ender ends the process.
+static void end_process(void) SIGNAL_SAFE {
+  const cs_park *park = cs_drain_first();
+  siginfo_t information = {.si_signo = SIGILL, .si_code = ILL_ILLOPN};
+  if (park != NULL) information.si_addr = (void *)(uintptr_t)park->pc;
+  cs_drain_let_go();
+  for (int attempt = 0; attempt < LEAVE_TRIES; attempt++) {
+    if (cs_drain_first() == NULL) return;
+    cs_sleep_ns(LEAVE_SLEEP_NS);
+  }
+  cs_finish_at_once(&information);
+}
+
+void cs_ender_run(void) SIGNAL_SAFE {
+  while (cs_drain_phase_now() == CS_DRAIN_NONE)
+    cs_drain_await(CS_DRAIN_DRAINS, IDLE_NS);
+  watch_drain();
+  // A crash ends the process itself.
+  if (cs_drain_reason() != CS_RING_DRAIN_CRASH || !cs_drain_had_crash()) tell();
+  await_records();
+  cs_drain_publish();
+  end_process();
+}
+
+#endif

@@ -1,0 +1,68 @@
+// Judges a trap: whether its thread may stay in the handler forever, and whether the process may continue.
+//
+// clang-format off
+// | situation                                           | verdict | reason                                             |
+// |-----------------------------------------------------|---------|----------------------------------------------------|
+// | another signal, or sent by software                 | DIE     | NOT_TRAP, SENT                                     |
+// | Another handler has replaced ours.                  | DIE     | REPLACED: that handler may hold a lock             |
+// | There was a crash, or a message of the heap.        | DIE     | CORRUPT                                            |
+// | The trap is not in code of Swift.                   | DIE     | FOREIGN: `ud2` may mean that memory is damaged     |
+// | The table of parked threads is full.                | DIE     | FULL                                               |
+// | The thread faults while it judges.                  | DIE     | UNKNOWN                                            |
+// | A drain is under way.                               | DRAIN   | DRAINING                                           |
+// | The thread is an event loop.                        | DRAIN   | LOOP: its connections cannot be served any more    |
+// | The thread runs no task.                            | DRAIN   | TASK: nobody knows who waits for it                |
+// | The task runs on an actor.                          | DRAIN   | ACTOR: the actor never becomes free                |
+// | The stack has frames that may hold a lock.          | DRAIN   | LIBC, DISPATCH, GLOBAL, CONCURRENCY, RUNTIME,      |
+// |                                                     |         | FOREIGN                                            |
+// | The stack does not lead to the begin of a job.      | DRAIN   | DEEP, UNKNOWN                                      |
+// | The thread holds a stream or a lock of the shield.  | DRAIN   | STREAM, SHIELD                                     |
+// | The task has no contained request.                  | DRAIN   | REQUEST                                            |
+// | CONTAIN does not work in this process.              | DRAIN   | UNAVAILABLE                                        |
+// | The same instruction has trapped too often.         | DRAIN   | REPEATED                                           |
+// | The mode is DRAIN, or the budget is used up.        | DRAIN   | BUDGET                                             |
+// | The ring has no room for the incident.              | DRAIN   | FULL: every trap needs a report                    |
+// | otherwise                                           | CONTAIN |                                                    |
+// clang-format on
+#ifndef CS_JUDGE_H
+#define CS_JUDGE_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#include "cs_ring.h"
+#include "park.h"
+
+// The maximum number of functions between the begin of a seat's thread and a task.
+#define CS_JUDGE_WAY_LIMIT 8
+// The maximum number of images with code of Swift.
+#define CS_JUDGE_SWIFT_IMAGE_LIMIT 256
+
+// What the setup finds out for the judgement. The fields do not change after the counts are stored.
+typedef struct cs_judge_layout {
+  uint32_t swift_image_count; // atomic
+  cs_contained_range swift_images[CS_JUDGE_SWIFT_IMAGE_LIMIT];
+  // The starts of the functions that run a task, from the one that calls the task to the outermost one of the thread.
+  uint32_t way_count; // atomic; 0: unknown
+  uint64_t way[CS_JUDGE_WAY_LIMIT];
+} cs_judge_layout;
+
+extern cs_judge_layout cs_judge_here;
+
+typedef struct cs_judgement {
+  cs_ring_verdict verdict; // NONE: containment is off
+  cs_ring_verdict_reason reason;
+  cs_park *park; // of the thread, for the verdicts CONTAIN and DRAIN
+} cs_judgement;
+
+// Judges a signal of a thread that was not inside our handler. For the verdicts CONTAIN and DRAIN, the thread has a
+// place among the parked threads, its request is marked, and the caller of the request is answered.
+cs_judgement cs_judge(int tid, int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
+
+// Handles a fault of a thread that judges its trap: the thread returns to the trap, which then is a crash. Returns
+// false for any other signal.
+bool cs_judge_takes_fault(int tid, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
+
+#endif

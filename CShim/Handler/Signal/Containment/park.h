@@ -1,0 +1,98 @@
+// The threads that stay in the handler after a trap (parked threads). Each has a place in a table, which is never
+// released after the thread has parked.
+//
+// | state   | the thread                                                                              |
+// |---------|-----------------------------------------------------------------------------------------|
+// | FREE    | no thread has the place                                                                 |
+// | JUDGING | judges its trap; a fault in between makes the trap a crash                              |
+// | REFUSED | returns to the trap after such a fault; the place becomes free at the next signal       |
+// | STAYS   | parks, or writes a crash record before it parks; the thread of the answers may see it   |
+#ifndef CS_PARK_H
+#define CS_PARK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#include "../Unwind/cfi.h"
+#include "containment.h"
+#include "cs_ring.h"
+
+// The maximum number of parked threads: the largest budget, the threads of a drain, and threads that wait for the lock
+// of a parked thread.
+#define CS_PARK_LIMIT 256
+
+typedef enum cs_park_state : uint32_t {
+  CS_PARK_FREE = 0,
+  CS_PARK_JUDGING = 1,
+  CS_PARK_REFUSED = 2,
+  CS_PARK_STAYS = 3,
+} cs_park_state;
+
+// What a parked thread does next.
+typedef enum cs_park_command : uint32_t {
+  CS_PARK_WAIT = 0,
+  CS_PARK_RECORD = 1, // writes a crash record of its trap, because a drain begins, and waits again
+  CS_PARK_LEAVE = 2,  // leaves the handler and ends the process by its trap
+} cs_park_command;
+
+typedef struct cs_park {
+  uint32_t state;   // atomic: cs_park_state
+  uint32_t command; // atomic, a futex: cs_park_command
+  int tid;          // atomic
+  cs_ring_verdict verdict;
+  cs_ring_verdict_reason reason;
+  bool is_waiter; // the thread did not trap, but waits for a lock of a parked thread
+  bool is_worker; // the thread runs a task, or has a seat of the pool: fewer threads are left for tasks
+  bool is_loop;   // the thread is an event loop
+  bool must_answer;
+  uint64_t pc;
+  uint64_t handle;      // of the contained request; 0: none
+  uint64_t number;      // of the contained request
+  struct cs_seat *seat; // of the thread in the pool; NULL: none
+  ucontext_t *context;  // the kernel's context of the trap
+  cs_cfi_scratch scratch;
+  cs_ring_registers registers;
+  cs_ring_frame frames[CS_CONTAINED_FRAME_LIMIT + CS_CONTAINED_ASYNC_LIMIT];
+} cs_park;
+
+// Takes a place for the calling thread. Returns NULL if the table is full.
+cs_park *cs_park_take(int tid) SIGNAL_SAFE;
+void cs_park_give_back(cs_park *park) SIGNAL_SAFE;
+
+// After a fault of a thread that judges its trap: JUDGING becomes REFUSED. Returns false in another state.
+bool cs_park_refuse(cs_park *park) SIGNAL_SAFE;
+
+// Returns the place of a thread in one of the states JUDGING and REFUSED, or NULL.
+cs_park *cs_park_before_stay(int tid) SIGNAL_SAFE;
+
+// Returns the place with an index below cs_park_count(), or NULL if no thread has parked there.
+cs_park *cs_park_at(uint32_t index) SIGNAL_SAFE;
+uint32_t cs_park_index(const cs_park *park) SIGNAL_SAFE;
+uint32_t cs_park_count(void) SIGNAL_SAFE;
+
+// Returns the place of a thread that is parked or will park, or NULL.
+cs_park *cs_park_of(int tid) SIGNAL_SAFE;
+
+// Returns how many threads have parked after a trap at `pc`.
+uint32_t cs_park_traps_at(uint64_t pc) SIGNAL_SAFE;
+
+// Shows the place to the thread of the answers.
+void cs_park_tell(cs_park *park) SIGNAL_SAFE;
+
+// Stays in the handler until there is another command than `command`. Returns this command. All signals are blocked
+// after that.
+cs_park_command cs_park_stay(cs_park *park, cs_park_command command) SIGNAL_SAFE;
+
+void cs_park_order(cs_park *park, cs_park_command command) SIGNAL_SAFE;
+
+// Changes whenever a thread parks. The thread of the answers waits for a change, at most `at_most`, or without a limit
+// if it is NULL.
+uint32_t cs_park_news(void) SIGNAL_SAFE;
+void cs_park_news_add(void) SIGNAL_SAFE;
+void cs_park_news_await(uint32_t seen, const struct timespec *at_most) SIGNAL_SAFE;
+
+// In a forked child: the child has no parked threads.
+void cs_parks_forget(void) SIGNAL_SAFE;
+
+#endif

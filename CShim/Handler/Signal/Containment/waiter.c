@@ -1,0 +1,92 @@
+#include "cs_platform.h"
+
+#if CS_SUPPORTED
+
+#include "waiter.h"
+
+#include <linux/futex.h>
+
+#include "../../Setup/Containment/pool.h"
+#include "../Dispatch/state.h"
+#include "../Dispatch/trusted.h"
+#include "contained_request.h"
+#include "drain.h"
+#include "judge.h"
+#include "loops.h"
+
+// glibc's mutex: { int lock; unsigned count; int owner; … }. The lock is 2 while threads wait for it.
+#define MUTEX_OWNER_OFFSET 8
+#define MUTEX_CONTENDED    2
+
+// A SIGILL with the code SI_QUEUE whose value is this address was sent by the shield. SIGILL is used because Dispatch's
+// threads, and those of the pool, block most other signals.
+static char mark;
+
+static bool read_half(uint64_t address, uint32_t *ret_value) SIGNAL_SAFE {
+  return (address & 3) == 0 && cs_memory_copy(ret_value, address, sizeof *ret_value) == sizeof *ret_value;
+}
+
+// Swift's Mutex is a futex with priority inheritance, whose word contains the ID of its owner. The lock of a lazy
+// global and the lock of a task are of this kind, too.
+int cs_waiter_owner(uint64_t word, uint64_t operation, uint64_t value) SIGNAL_SAFE {
+  const uint64_t kind = operation & FUTEX_CMD_MASK;
+  uint32_t lock = 0, owner = 0;
+  if (!read_half(word, &lock)) return 0;
+  if (kind == FUTEX_LOCK_PI || kind == FUTEX_LOCK_PI2) return (int)(lock & FUTEX_TID_MASK);
+  const bool is_mutex = kind == FUTEX_WAIT && lock == MUTEX_CONTENDED && (uint32_t)value == MUTEX_CONTENDED;
+  return is_mutex && read_half(word + MUTEX_OWNER_OFFSET, &owner) ? (int)(owner & FUTEX_TID_MASK) : 0;
+}
+
+void cs_waiter_send(int tid) SIGNAL_SAFE {
+  siginfo_t information = {.si_signo = SIGILL, .si_code = SI_QUEUE};
+  information.si_pid = cs_process.pid;
+  information.si_value.sival_ptr = &mark;
+  cs_queue_signal(cs_process.pid, tid, SIGILL, &information);
+}
+
+static bool is_ours(int signal, const siginfo_t *information) SIGNAL_SAFE {
+  return signal == SIGILL && information->si_code == SI_QUEUE && information->si_pid == cs_process.pid &&
+         information->si_value.sival_ptr == &mark;
+}
+
+// Returns the place of the thread for which the interrupted code waits, or NULL. The code may have stopped to wait
+// since the signal was sent, if its wait has a time limit.
+static cs_park *owner_here(const ucontext_t *context) SIGNAL_SAFE {
+  const greg_t *const registers = context->uc_mcontext.gregs;
+  cs_ring_registers general = {0};
+  cs_registers_from_context(context, &general);
+  if (!cs_registers_show_waiting(&general)) return NULL;
+  const int owner =
+      cs_waiter_owner((uint64_t)registers[REG_RDI], (uint64_t)registers[REG_RSI], (uint64_t)registers[REG_RDX]);
+  return owner > 0 ? cs_park_of(owner) : NULL;
+}
+
+static void stay(int tid, cs_park *owner, ucontext_t *context) SIGNAL_SAFE {
+  cs_park *const park = cs_park_take(tid);
+  if (park == NULL) return;
+  const cs_request_found request = cs_contained_request_find();
+  park->context = context;
+  park->is_waiter = true;
+  park->handle = request.handle;
+  park->seat = cs_seat_here();
+  park->is_worker = request.has_task || park->seat != NULL;
+  park->is_loop = cs_loop_is_here();
+  park->verdict = CS_RING_VERDICT_DRAIN;
+  park->reason = CS_RING_VERDICT_REASON_WAITS;
+  // If the owner's trap was contained, the process must end now. The owner then writes a crash record.
+  if (!owner->is_waiter && cs_drain_begin(owner)) cs_park_order(owner, CS_PARK_RECORD);
+  park->must_answer = cs_contained_request_trap(park->handle);
+  if (park->seat != NULL) cs_seat_park(park->seat);
+  cs_park_tell(park);
+  for (;;)
+    cs_park_stay(park, (cs_park_command)__atomic_load_n(&park->command, __ATOMIC_RELAXED));
+}
+
+bool cs_waiter_takes(int tid, int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE {
+  if (!is_ours(signal, information)) return false;
+  cs_park *const owner = owner_here(context);
+  if (owner != NULL) stay(tid, owner, context);
+  return true;
+}
+
+#endif

@@ -1,0 +1,69 @@
+internal import CShim
+internal import Synchronization
+
+/// The parts of `Shield.withContainedRequest` that are not compiled into the program.
+@usableFromInline
+enum ContainedRequest: Sendable {
+  @usableFromInline static var isOn: Bool { cs_shim_containment_is_on() }
+
+  /// Announces that the calling task suspends or ends right after the next job that it enqueues.
+  ///
+  /// The thread of the pool then runs that job next, and does not wake another thread for it.
+  @usableFromInline
+  static func runsNext(_ isSo: Bool) { cs_shim_pool_runs_next(isSo) }
+
+  /// Makes the request contained, and returns whether this was possible.
+  ///
+  /// If not, a trap of the work ends the process as usual. `continuation` is that of the caller, as a number.
+  @usableFromInline
+  static func arm(_ request: UInt64, _ continuation: UInt) -> Bool {
+    cs_shim_contained_request_arm(request, UInt64(continuation))
+  }
+
+  /// Prepares the calling task, which runs the work of a request.
+  @usableFromInline
+  static func begin(_ request: UInt64) {
+    cs_shim_contained_probe()
+    RequestContext.check(request)
+  }
+
+  /// Ends the request, and returns whether the calling task must resume the caller.
+  ///
+  /// Otherwise, the shield has resumed the caller because the process ends.
+  @usableFromInline
+  static func finish(_ request: UInt64, isArmed: Bool, hasFailed: Bool) -> Bool {
+    if isArmed && !cs_shim_contained_request_finish(request) { return false }
+    RequestContext.end(request, hasFailed: hasFailed)
+    return true
+  }
+}
+
+/// The task of a contained request, for the cancellation of the caller.
+///
+/// The value is the address of the task; 0: the task does not exist yet; 1: the caller was cancelled.
+@usableFromInline
+struct ContainedTask: ~Copyable, Sendable {
+  private let task = Atomic<UInt>(0)
+  private static let isCancelled: UInt = 1
+
+  @usableFromInline
+  init() {}
+
+  /// Stores the task, and cancels it if the caller is cancelled already.
+  @usableFromInline
+  func set(_ started: Task<Void, Never>) {
+    // Invariant: a task is a single reference, so that its bits are an address.
+    let address = unsafe UInt(bitPattern: unsafeBitCast(started, to: UnsafeRawPointer.self))
+    if task.compareExchange(expected: 0, desired: address, ordering: .acquiringAndReleasing).exchanged { return }
+    started.cancel()
+  }
+
+  /// Cancels the task, now or when it is stored.
+  @usableFromInline
+  func cancel() {
+    let address = task.exchange(Self.isCancelled, ordering: .acquiringAndReleasing)
+    guard address != Self.isCancelled, let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return }
+    // Invariant: the caller keeps its reference to the task until its cancellation handler has returned.
+    unsafe unsafeBitCast(pointer, to: Task<Void, Never>.self).cancel()
+  }
+}

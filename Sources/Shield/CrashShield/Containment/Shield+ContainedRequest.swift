@@ -1,0 +1,125 @@
+extension Shield {
+  /// Runs the work of a request in a task of its own, where a Swift trap ends the request instead of the process.
+  ///
+  /// ```swift
+  /// do {
+  ///   return try await Shield.withContainedRequest("GET /cart/:id", id: context.id) { try await respond(to: request) }
+  /// } catch is ShieldFault {
+  ///   return Response(status: .internalServerError)
+  /// }
+  /// ```
+  ///
+  /// `Configuration.containment` chooses what a trap ends. If containment is off, not available or has no free entry, or
+  /// if the shield is not started, the function runs the work in the caller's task, as `withRequest` does.
+  /// `Shield.status.containmentObstacle` gives the reason why containment is not available.
+  ///
+  /// The request is registered as by `withRequest`, with the same limits. The work inherits the priority and the
+  /// task-local values of the caller, and runs on the global executor. Cancelling the caller's task cancels the work.
+  ///
+  /// **After a trap**, the caller continues at once with `ShieldFault.trapped`. The task that trapped never continues:
+  /// its objects stay allocated, its locks stay locked, and its continuations are not resumed. Its child tasks are
+  /// cancelled and run on. A trap in a child task of the work, in a task group or in `Task {}` also ends the request. A
+  /// trap in `Task.detached`, in a block of Dispatch or on another thread does not belong to a request: it drains the
+  /// process. So does a trap while the thread holds something that other threads may need, such as an actor. The article
+  /// <doc:ContainedRequests> has the list, and the cases in which not to use this function.
+  ///
+  /// May be called from any task, also from an actor. The call costs about a microsecond, and two changes of the task.
+  /// It allocates the task of the work.
+  ///
+  /// - Parameters:
+  ///   - operation: What the request does, such as its method and route.
+  ///   - id: The ID of this request, such as the ID that the program logs.
+  ///   - traceID: The trace ID of W3C Trace Context, of 32 hexadecimal digits. Any other string is ignored.
+  ///   - spanID: The span ID of W3C Trace Context, of 16 hexadecimal digits. Any other string is ignored.
+  ///   - tags: Further facts, such as the customer.
+  ///   - isolation: The caller's actor.
+  ///   - work: The code of the request. It must not use anything of the caller's that a task may not share, because it
+  ///     can run on after this function has returned.
+  /// - Returns: The result of the work.
+  /// - Throws: The error of the work; `ShieldFault.trapped`; `ShieldFault.ended` if the process ends before the work.
+  @inlinable
+  public static func withContainedRequest<Value: Sendable>(
+    _ operation: String, id: String? = nil, traceID: String? = nil, spanID: String? = nil,
+    tags: [String: String] = [:], isolation: isolated (any Actor)? = #isolation,
+    _ work: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    guard ContainedRequest.isOn else {
+      return try await withRequest(
+        operation, id: id, traceID: traceID, spanID: spanID, tags: tags, isolation: isolation, work)
+    }
+    let request = RequestContext.begin(operation, id: id, traceID: traceID, spanID: spanID, tags: tags)
+    guard RequestContext.hasEntry(request) else {
+      return try await RequestContext.runInPlace(request, work)
+    }
+    let state = ContainedTask()
+    var running: Task<Void, Never>?
+    do {
+      let value = try await withTaskCancellationHandler {
+        // Invariant: either the task or the shield resumes the continuation, and only once.
+        try await unsafe withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Value, any Error>) in
+          let task = unsafe ContainedRequest.start(request, continuation, work)
+          state.set(task)
+          running = task
+        }
+      } onCancel: {
+        state.cancel()
+      }
+      // The reference keeps the task alive for the cancellation handler.
+      withExtendedLifetime(running) {}
+      return value
+    } catch {
+      // The cancellation calls handlers of the work, which may wait forever for a lock of the trapped thread. Another
+      // task cancels the work, so that the caller does not wait.
+      if let running, (error as? ShieldFault) == .trapped { Task.detached { running.cancel() } }
+      throw error
+    }
+  }
+}
+
+extension RequestContext {
+  /// Runs the work of a request that has no entry in the caller's task.
+  @inlinable
+  static func runInPlace<Value>(
+    _ request: UInt64, isolation: isolated (any Actor)? = #isolation, _ work: @Sendable () async throws -> Value
+  ) async throws -> Value {
+    guard request != 0 else { return try await work() }
+    let result = await handle.withValue(request) { () async -> Result<Value, any Error> in
+      _ = isolation
+      do { return .success(try await work()) } catch { return .failure(error) }
+    }
+    return try end(request, result)
+  }
+}
+
+extension ContainedRequest {
+  /// Creates the task that runs the work, and that resumes the caller afterwards.
+  @inlinable
+  static func start<Value: Sendable>(
+    _ request: UInt64, _ continuation: UnsafeContinuation<Value, any Error>,
+    _ work: @escaping @Sendable () async throws -> Value
+  ) -> Task<Void, Never> {
+    // Invariant: a continuation is a single pointer. `finish` decides between this task and the shield, so that only
+    // one of them resumes the caller.
+    let isArmed = unsafe arm(request, unsafeBitCast(continuation, to: UInt.self))
+    runsNext(true)
+    let task = Task {
+      let result: Result<Value, any Error>
+      do {
+        result = .success(
+          try await RequestContext.handle.withValue(request) {
+            begin(request)
+            return try await work()
+          })
+      } catch {
+        result = .failure(error)
+      }
+      let hasFailed = if case .failure = result { true } else { false }
+      guard finish(request, isArmed: isArmed, hasFailed: hasFailed) else { return }
+      runsNext(true)
+      unsafe continuation.resume(with: result)
+      runsNext(false)
+    }
+    runsNext(false)
+    return task
+  }
+}

@@ -1,0 +1,141 @@
+internal import CShim
+internal import Synchronization
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+// The mode of containment: what a Swift trap in a contained request ends.
+extension Shield {
+  /// What a Swift trap in a contained request ends: the process, or only the request.
+  ///
+  /// The mode applies to requests that `Shield.withContainedRequest` runs. A trap anywhere else ends the process as
+  /// usual. The modes `drain` and `contain` need a server that answers the request with an error when
+  /// `withContainedRequest` throws. The article <doc:ContainedRequests> states what containment cannot promise.
+  public enum Containment: Sendable, Equatable {
+    /// A trap ends the process at once. This mode is the default, and costs nothing.
+    case off
+    /// A trap ends the process after the other requests in flight have finished.
+    ///
+    /// The trapped request throws `ShieldFault.trapped`, and `Configuration.onDrain` is called, so that the server
+    /// accepts no new connections. The process then ends with the signal of the trap. It ends after `grace` at the
+    /// latest, and also if no request has ended and no job of the pool has begun for the duration `stall`.
+    ///
+    /// With `pool`, Swift tasks run on threads of the shield, as with `contain`. Several threads can then trap in the
+    /// same drain. Without the pool, the mode costs nothing before the first trap, but a second trap ends the drain.
+    case drain(grace: Duration = .seconds(10), stall: Duration = .seconds(3), pool: Bool = false)
+    /// A trap ends its request, and the process continues until `budget` traps have happened. The next trap then drains
+    /// the process.
+    ///
+    /// `budget` is 1 to 200, and also limits the traps that `Shield.isolated` contains, which is 16 in the other modes.
+    /// Each trap costs one thread with its stack and objects forever.
+    ///
+    /// Swift tasks run on threads of the shield, one for each processor, instead of the threads of Dispatch. The main
+    /// actor and custom executors keep their threads. `docs/measurements/containment.md` has the cost.
+    case contain(budget: Int, grace: Duration = .seconds(10), stall: Duration = .seconds(3))
+  }
+
+  /// Whether the process drains: it has trapped, finishes the requests in flight, and then ends.
+  ///
+  /// A server that reads true should close each connection after its response (`Connection: close`). May be called from
+  /// any thread, and takes a nanosecond.
+  public static var isDraining: Bool { cs_shim_containment_is_draining() }
+
+  /// The function that `drain` calls at the beginning of a drain.
+  private static let drainFunction = Mutex<(@Sendable () -> Void)?>(nil)
+
+  /// Starts containment as configured.
+  ///
+  /// Precondition: the shield is started.
+  static func startContainment(_ containment: Containment, onDrain: (@Sendable () -> Void)?) {
+    guard var c = containment.cValue else { return }
+    drainFunction.withLock { $0 = onDrain }
+    // The C code calls `answer` once for each armed request. Invariant: the number is the continuation that
+    // `withContainedRequest` armed, and the task that runs the work does not resume it afterwards.
+    c.answer = { continuation, isTrap in
+      let waiting = unsafe unsafeBitCast(UInt(continuation), to: UnsafeContinuation<Never, any Error>.self)
+      unsafe waiting.resume(throwing: isTrap ? ShieldFault.trapped : ShieldFault.ended)
+    }
+    c.drain = { Shield.drainFunction.withLock { $0 }?() }
+    // Invariant: the C function copies the structure. A reason remains available as `cs_shim_containment_obstacle()`.
+    _ = unsafe cs_shim_containment_start(&c)
+    if case .contain(let budget, _, _) = containment { maximumContainedFaults = budget }
+  }
+}
+
+extension Shield.Containment {
+  /// The largest budget: each trap keeps a thread forever.
+  private static let largestBudget = 200
+
+  /// The mode that `CRASHSHIELD_CONTAINMENT` sets, or else this mode.
+  ///
+  /// - Throws: `badArgument` for an unknown mode, or a budget or a duration out of range.
+  func effective() throws(Shield.StartError) -> Self {
+    // Invariant: getenv returns a C string that stays valid while no code changes the environment.
+    let variable = unsafe getenv("CRASHSHIELD_CONTAINMENT").map { unsafe String(cString: $0) } ?? ""
+    let mode = try variable.isEmpty ? self : overridden(by: variable)
+    try mode.check()
+    return mode
+  }
+
+  /// The mode of an environment variable, with the durations of this mode.
+  private func overridden(by text: String) throws(Shield.StartError) -> Self {
+    let prefix = "contain:"
+    let (grace, stall) = durations
+    if text == "off" { return .off }
+    if text == "drain" {
+      if case .drain = self { return self }
+      return .drain(grace: grace, stall: stall)
+    }
+    if text.hasPrefix(prefix), let budget = Int(text.dropFirst(prefix.count)) {
+      return .contain(budget: budget, grace: grace, stall: stall)
+    }
+    throw .badArgument("CRASHSHIELD_CONTAINMENT is not off, drain or contain:N")
+  }
+
+  private var durations: (grace: Duration, stall: Duration) {
+    switch self {
+    case .off: Self.drain().durations
+    case .drain(let grace, let stall, _), .contain(_, let grace, let stall): (grace, stall)
+    }
+  }
+
+  private func check() throws(Shield.StartError) {
+    if case .contain(let budget, _, _) = self, !(1...Self.largestBudget ~= budget) {
+      throw .badArgument("the budget is not 1 to \(Self.largestBudget)")
+    }
+    let range = Duration.zero...Duration.seconds(86_400)
+    guard range.contains(durations.grace), range.contains(durations.stall) else {
+      throw .badArgument("a duration of containment is not 0 to 1 day")
+    }
+  }
+
+  /// The mode as a C structure without functions; nil if containment is off.
+  fileprivate var cValue: cs_shim_containment? {
+    var c = cs_shim_containment()
+    switch self {
+    case .off: return nil
+    case .drain(_, _, let pool):
+      c.mode = .CS_SHIM_CONTAINMENT_DRAIN
+      c.has_pool = pool
+    case .contain(let budget, _, _):
+      c.mode = .CS_SHIM_CONTAINMENT_CONTAIN
+      c.budget = UInt32(budget)
+      c.has_pool = true
+    }
+    c.grace_ns = durations.grace.wholeNanoseconds
+    c.stall_ns = durations.stall.wholeNanoseconds
+    return c
+  }
+}
+
+extension Duration {
+  /// Precondition: the duration is not negative, and at most a day.
+  fileprivate var wholeNanoseconds: UInt64 {
+    UInt64(components.seconds) * 1_000_000_000 + UInt64(components.attoseconds / 1_000_000_000)
+  }
+}
