@@ -39,7 +39,7 @@ static bool has_abort_message(void) SIGNAL_SAFE {
 // Returns why the signal ends the process at once, or NONE.
 static cs_ring_verdict_reason reason_to_die(int signal, const siginfo_t *information,
                                             const ucontext_t *context) SIGNAL_SAFE {
-  if (information->si_code <= 0) return CS_RING_VERDICT_REASON_SENT;
+  if (signal == SIGILL && information->si_code <= 0) return CS_RING_VERDICT_REASON_SENT;
   if (!cs_contained_is_trap(signal, information, context)) return CS_RING_VERDICT_REASON_NOT_TRAP;
   if (!cs_contained_is_direct(signal)) return CS_RING_VERDICT_REASON_REPLACED;
   if (cs_drain_had_crash() || has_abort_message()) return CS_RING_VERDICT_REASON_CORRUPT;

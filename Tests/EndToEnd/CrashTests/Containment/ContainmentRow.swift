@@ -51,6 +51,7 @@ struct ContainmentRow: Sendable, CustomTestStringConvertible {
     contained("precondition", "`precondition`"),
     contained("unwrap", "the forced unwrap of nil"),
     contained("overflow", "an arithmetic overflow"),
+    contained("c-function", "`ud2` in a C function of the executable"),
     contained("after-sleep", "after `Task.sleep`"),
     contained("async-let", "in `async let`"),
     contained("group-child", "in a child task of a group"),
@@ -72,7 +73,7 @@ struct ContainmentRow: Sendable, CustomTestStringConvertible {
     waited("actor-after-sleep", "on an actor, after `Task.sleep`", "actor"),
     waited("main-actor", "on the main actor", "actor"),
     waited("lazy-global", "while a lazy global is initialized", "global"),
-    waited("metadata", "while the runtime initializes metadata", "runtime"),
+    waited("metadata", "while the runtime initializes metadata that other requests need", "waits"),
     waited("event-loop", "on the thread of an event loop", "loop", isRequestKnown: false),
 
     drained("deeper-than-the-unwind", "more than 256 frames deep", "deep"),
@@ -94,7 +95,7 @@ struct ContainmentRow: Sendable, CustomTestStringConvertible {
     drained("gate", "in an `ExclusiveGate`", "shield"),
     drained("allocator", "in a callback of the allocator (jemalloc)", "foreign"),
 
-    died("foreign", "`ud2` in C code", "foreign"),
+    died("foreign", "`ud2` in an image without Swift code", "foreign"),
     died("bad-access", "SIGSEGV", "not-trap"),
     died("abort", "SIGABRT", "not-trap"),
     died("forced-cast", "a forced cast, which aborts", "not-trap"),

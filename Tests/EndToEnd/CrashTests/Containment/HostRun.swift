@@ -13,6 +13,7 @@ struct HostRun: Decodable {
   var finishedIndependent: Int
   var endedIndependent: Int
   var finishedDependent: Int
+  var trappedDependent: Int
   var endedDependent: Int
   /// How many requests should have trapped, but returned.
   var badReturned: Int

@@ -1,17 +1,41 @@
 // Faults that Swift cannot express.
 #include "host.h"
 
+#include <link.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-void ch_foreign_trap(void) {
+void ch_trap(void) {
   ch_add(CH_TRAPPING, 1);
   __builtin_trap();
+}
+
+// Finds the two bytes of `ud2` in the code of libm. They may be a part of a longer instruction.
+static int find_trap(struct dl_phdr_info *information, size_t size, void *context) {
+  (void)size;
+  if (strstr(information->dlpi_name, "/libm.so") == NULL) return 0;
+  for (int index = 0; index < information->dlpi_phnum; index++) {
+    const ElfW(Phdr) *header = &information->dlpi_phdr[index];
+    if (header->p_type != PT_LOAD || !(header->p_flags & PF_X)) continue;
+    const char *code = (const char *)(information->dlpi_addr + header->p_vaddr);
+    *(void **)context = memmem(code, header->p_memsz, "\x0f\x0b", 2);
+  }
+  return 1;
+}
+
+bool ch_foreign_trap(void) {
+  ch_body trap = NULL;
+  dl_iterate_phdr(find_trap, &trap);
+  if (trap == NULL) return false;
+  ch_add(CH_TRAPPING, 1);
+  trap();
+  return true;
 }
 
 void ch_in_forked_child(ch_body body) {

@@ -99,9 +99,10 @@ int ch_supervise(int argc, char **argv) {
   char byte = 0;
   const cs_ring *ring = NULL;
   bool is_hung = !await(wanted, 2);
-  if (wanted[1].revents & POLLIN) {
-    if (read(ends[0], &byte, 1) == 1) ring = ch_ring_of(pid);
-    if (write(ends[0], &byte, 1) != 1) fail("write");
+  // A program that ends before it waits for the supervisor closes its end.
+  if ((wanted[1].revents & POLLIN) && read(ends[0], &byte, 1) == 1) {
+    ring = ch_ring_of(pid);
+    send(ends[0], &byte, 1, MSG_NOSIGNAL);
   }
   is_hung = is_hung || !await(wanted, 1);
   if (is_hung) kill(pid, SIGKILL);

@@ -45,6 +45,7 @@ extension Way {
       announce()
       _ = Int32.max + Int32(getpid())
     },
+    Way("c-function") { ch_trap() },
     Way("after-sleep") {
       try await Task.sleep(for: .milliseconds(5))
       boom()

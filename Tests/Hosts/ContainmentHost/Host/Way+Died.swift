@@ -5,7 +5,7 @@ internal import Glibc
 extension Way {
   /// Faults that end the process at once.
   static let died: [Way] = [
-    Way("foreign") { ch_foreign_trap() },
+    Way("foreign") { _ = ch_foreign_trap() },
     Way("forked-child") {
       announce()
       ch_in_forked_child(boomForC)

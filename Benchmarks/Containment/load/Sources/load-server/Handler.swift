@@ -14,17 +14,19 @@ final class Handler: ChannelInboundHandler {
     case .head(let head): self.head = head
     case .body: break
     case .end:
-      guard let head else { return }
-      let channel = context.channel
-      Task {
-        do {
-          let text = try await Shield.withContainedRequest("\(head.method) \(head.uri)") {
-            try await Work.answer(head.uri)
-          }
-          Self.respond(channel, .ok, text, closes: !head.isKeepAlive)
-        } catch {
-          Self.respond(channel, .internalServerError, "\(error)", closes: true)
-        }
+      if let head { Self.begin(head, context.channel) }
+    }
+  }
+
+  /// Runs a request, and responds to it.
+  private static func begin(_ head: HTTPRequestHead, _ channel: any Channel) {
+    let (path, keepsAlive) = (head.uri, head.isKeepAlive)
+    Task {
+      do {
+        let text = try await Shield.withContainedRequest("GET \(path)") { try await Work.answer(path) }
+        respond(channel, .ok, text, closes: !keepsAlive)
+      } catch {
+        respond(channel, .internalServerError, "\(error)", closes: true)
       }
     }
   }

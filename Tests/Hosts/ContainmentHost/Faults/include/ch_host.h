@@ -47,8 +47,10 @@ void ch_await_supervisor(void);
 
 typedef void (*ch_body)(void);
 
-// Executes `ud2` in C code.
-void ch_foreign_trap(void);
+// Executes `ud2` in C code of this program.
+void ch_trap(void);
+// Executes `ud2` in an image without Swift code. Returns false if that image has no such bytes.
+bool ch_foreign_trap(void);
 // Forks, and runs the body in the child. Waits for the child's end.
 void ch_in_forked_child(ch_body body);
 void ch_write_null(void);
