@@ -53,6 +53,8 @@ static cs_ring_drain_end end_by_capacity(void) SIGNAL_SAFE {
     const cs_park *park = cs_park_at(index);
     // With the pool, other threads have taken the seats of those that parked before the drain.
     if (park == NULL || (park != began && park->verdict == CS_RING_VERDICT_CONTAIN)) continue;
+    // With the pool, a thread that waits for a lock is replaced, and only its request is lost.
+    if (cs_containment_now.has_pool && park->is_waiter) continue;
     workers += park->is_worker;
     has_waiter = has_waiter || park->is_waiter;
   }
