@@ -404,7 +404,7 @@ if !coreOnly {
           "crash-maker",
           "dangling-maker",
           "guard-host",
-          "shim-host", "DemoServer",
+          "containment-host", "shim-host", "DemoServer",
         ])
     ])
 }

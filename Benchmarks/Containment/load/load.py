@@ -137,11 +137,11 @@ class Serve:
     """`crashctl serve`, which holds the listening socket."""
 
     def __init__(self, crashctl, server, mode):
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
         self.process = subprocess.Popen(
-            ["sh", "-c", 'ulimit -c 0; exec "$@"', "sh", crashctl, "serve", "--listen", f"127.0.0.1:{self.port}", "--",
-             server, mode], env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            ["sh", "-c", 'ulimit -c 0; exec "$@"', "sh", crashctl, "serve", "--listen", "127.0.0.1:0", "--",
+             server, mode], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        # The server prints the port of the socket.
+        self.port = int(self.process.stdout.readline())
 
     async def stop(self):
         self.process.terminate()

@@ -24,7 +24,7 @@ struct ContainmentRow: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { way }
 
-  /// The options of the run.
+  /// The environment of the run.
   var environment: [String: String] { way == "allocator" ? ["LD_PRELOAD": "libjemalloc.so.2"] : [:] }
 
   private static func contained(_ way: String, _ trap: String) -> Self {
@@ -72,11 +72,11 @@ struct ContainmentRow: Sendable, CustomTestStringConvertible {
     waited("actor", "on an actor", "actor"),
     waited("actor-after-sleep", "on an actor, after `Task.sleep`", "actor"),
     waited("main-actor", "on the main actor", "actor"),
-    waited("lazy-global", "while a lazy global is initialized", "global"),
+    waited("lazy-global", "while a lazy global is initialized", "lazyGlobal"),
     waited("metadata", "while the runtime initializes metadata that other requests need", "waits"),
-    waited("event-loop", "on the thread of an event loop", "loop", isRequestKnown: false),
+    waited("event-loop", "on the thread of an event loop", "eventLoop", isRequestKnown: false),
 
-    drained("deeper-than-the-unwind", "more than 256 frames deep", "deep"),
+    drained("deeper-than-the-unwind", "more than 256 frames deep", "deepStack"),
     drained("immediate", "in `Task.immediate`, above the frames of its caller", "concurrency"),
     drained("executor-preference", "on the program's own task executor", "concurrency"),
     drained("default-executor-preference", "on the default executor, as a task's preference", "concurrency"),
@@ -88,20 +88,55 @@ struct ContainmentRow: Sendable, CustomTestStringConvertible {
     drained("print", "in `description`, called by `print`", "stream"),
     drained("qsort", "in a callback of the C library", "libc"),
     drained("dispatch-sync", "in `DispatchQueue.sync`", "dispatch"),
-    drained("dispatch-async", "in a block of Dispatch", "task", isRequestKnown: false),
-    drained("thread", "on a thread of the program", "task", isRequestKnown: false),
-    drained("detached", "in `Task.detached`", "request", isRequestKnown: false),
-    drained("outlives", "in a task that outlives its request", "request", isRequestKnown: false),
-    drained("gate", "in an `ExclusiveGate`", "shield"),
-    drained("allocator", "in a callback of the allocator (jemalloc)", "foreign"),
+    drained("dispatch-async", "in a block of Dispatch", "noTask", isRequestKnown: false),
+    drained("thread", "on a thread of the program", "noTask", isRequestKnown: false),
+    drained("detached", "in `Task.detached`", "noRequest", isRequestKnown: false),
+    drained("outlives", "in a task that outlives its request", "noRequest", isRequestKnown: false),
+    drained("gate", "in an `ExclusiveGate`", "shieldLock"),
+    drained("allocator", "in a callback of the allocator (jemalloc)", "foreignCode"),
 
-    died("foreign", "`ud2` in an image without Swift code", "foreign"),
-    died("bad-access", "SIGSEGV", "not-trap"),
-    died("abort", "SIGABRT", "not-trap"),
-    died("forced-cast", "a forced cast, which aborts", "not-trap"),
-    died("breakpoint", "SIGTRAP", "not-trap"),
+    died("foreign", "`ud2` in an image without Swift code", "foreignCode"),
+    died("bad-access", "SIGSEGV", "notTrap"),
+    died("abort", "SIGABRT", "notTrap"),
+    died("forced-cast", "a forced cast, which aborts", "notTrap"),
+    died("breakpoint", "SIGTRAP", "notTrap"),
     died("sent-signal", "a SIGILL that a process sent", "sent"),
     died("heap-message", "a trap after a message of the heap", "corrupt"),
     died("replaced-handler", "a trap while another handler of SIGILL calls the shield's", "replaced"),
   ]
+}
+
+extension ContainmentRow {
+  /// The document with the table.
+  static func table(requests: Int) -> String {
+    let introduction = """
+      # What a trap ends
+
+      `make containment-table` writes this table, and ContainmentTests runs each line, with `contain` and without containment. \(requests)
+      requests are in flight when another request traps. In each line that is not *contain*, the process ends with the signal that it would have
+      without containment, and the report has the message, the frames and the request. With `drain`, each *contain* is a drain. The tests run a
+      debug build on two processors or more.
+
+      | trap | outcome | reason in the report | trapped request | other requests |
+      |---|---|---|---|---|
+
+      """
+    return introduction + all.map { "| \($0.cells(requests).joined(separator: " | ")) |\n" }.joined()
+  }
+
+  private func cells(_ requests: Int) -> [String] {
+    let lost = "lost"
+    let trapped =
+      verdict == .die ? lost : isRequestKnown ? "error at once" : way == "outlives" ? "had ended" : "error at the end"
+    let half = requests / 2
+    let others =
+      switch verdict {
+      case .die: lost
+      case .contain,
+        .drain where !hasDependents:
+        "\(requests) finish"
+      case .drain: "\(half) finish; \(half) that need the same get an error"
+      }
+    return [trap, verdict.rawValue, reason == "none" ? "–" : "`\(reason)`", trapped, others]
+  }
 }

@@ -39,7 +39,7 @@ struct DrainTests {
     let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
     let run = try await HostRun.start("index", "drain", ["--traps", "\(processors)"])
     #expect(run.end == Self.illegal && run.reason == "budget" && run.badTrapped >= 1, "\(run)")
-    #expect(run.drainEnd == "crash", "\(run)")
+    #expect(run.drainEnd == "secondCrash", "\(run)")
   }
 
   @Test("with the pool, all traps of a drain are answered, and all other requests finish")
@@ -57,7 +57,8 @@ struct DrainTests {
     // The deadline is far away, so only the waiting threads or the stall can end the drain.
     let run = try await HostRun.start(way, mode, ["--stall", "500", "--grace", "3600000"])
     #expect(run.end == Self.illegal && run.crashes == 1, "\(run)")
-    #expect(run.drainEnd == "stall" || run.drainEnd == "waits", "\(run)")
+    // The waiting requests of a visible lock are answered, and then no request is in flight.
+    #expect(["stall", "waiter", "done"].contains(run.drainEnd), "\(run)")
     #expect(run.finishedDependent == 0, "\(run)")
     // With the pool, each request is answered. Without it, a waiting thread can leave no thread for the others.
     if mode != "drain" {

@@ -9,13 +9,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+// The words are those of reports.
 static const char *const verdicts[] = {"none", "contain", "drain", "die"};
 static const char *const reasons[] = {
-    "none",     "budget",  "deep",    "unknown",  "libc",    "dispatch", "global",      "concurrency", "actor",
-    "stream",   "task",    "request", "not-trap", "foreign", "child",    "sent",        "shield",      "corrupt",
-    "replaced", "runtime", "full",    "repeated", "waits",   "draining", "unavailable", "loop",
+    "none",        "budget", "deepStack",  "unknownFrames", "libc",      "dispatch", "lazyGlobal",
+    "concurrency", "actor",  "stream",     "noTask",        "noRequest", "notTrap",  "foreignCode",
+    "forkedChild", "sent",   "shieldLock", "corrupt",       "replaced",  "runtime",  "ringFull",
+    "repeated",    "waits",  "draining",   "unavailable",   "eventLoop",
 };
-static const char *const drain_ends[] = {"none", "done", "deadline", "stall", "crash", "exit", "waits"};
+static const char *const drain_ends[] = {"none", "done", "deadline", "stall", "secondCrash", "exit", "waiter"};
 
 #define NAME(names, number) ((number) < sizeof(names) / sizeof *(names) ? (names)[number] : "?")
 
