@@ -34,7 +34,7 @@ BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
-.PHONY: integrations check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages measure-requests docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
+.PHONY: integrations check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile containment containment-table measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages measure-requests docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
   build-packages test-packages check-format check-units check-api check-demo check-signal-safety check-idle check-preload check-static check-unsupported check-descriptors check-verdicts check-grouping check-faults check-sinks \
   checks sanitizer-builds build-address build-thread test-debug test-release test-sanitizers test-address test-thread
 
@@ -343,6 +343,18 @@ stress: release ## @evidence Load crashd: 5,000 processes, 1,000 crashes a secon
 
 grouping: build dynamic ## @evidence Group crashes of debug and optimized builds
 	Tests/EndToEnd/Grouping/grouping.py .build/debug $(DYNAMIC)/release/crash-maker
+
+# With CONTAINMENT_LONG=1 the target takes an hour.
+CONTAINMENT_LONG ?=
+containment: build ## @evidence Trap under load in each mode of containment, and count lost requests
+	$(SWIFT) build -c release --package-path Benchmarks/Containment/load --scratch-path .build-containment
+	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product containment-host
+	Tests/EndToEnd/Containment/soak.py $(DYNAMIC)/release/containment-host $(if $(CONTAINMENT_LONG),--long)
+	Benchmarks/Containment/load/load.py .build-containment/release/load-server --serve .build/debug/crashctl \
+	  $(if $(CONTAINMENT_LONG),--long)
+
+containment-table: build ## @evidence Write docs/containment-table.md, the outcomes of traps
+	CONTAINMENT_TABLE_WRITE=1 $(SWIFT_TEST) --skip-build --filter CrashTests.ContainmentTests
 
 verdicts: release dynamic ## @evidence Count use-after-free diagnoses of 1,000 crashes and more
 	Tests/EndToEnd/Verdicts/verdicts.py --crash-maker $(DYNAMIC)/release/crash-maker $(RELEASE)/release

@@ -194,6 +194,13 @@ targets += house(
       name: "shim-host", dependencies: ["CShim", "CShimRing"], path: "Tests/Hosts/ShimHost", cSettings: c),
     .executableTarget(
       name: "guard-host", dependencies: ["CrashShield", "CrashShieldGuards"], path: "Tests/Hosts/GuardHost"),
+    // Faults that Swift cannot express, and the supervisor that prints what became of the program.
+    .target(
+      name: "CContainmentFaults", dependencies: ["CShimRing"], path: "Tests/Hosts/ContainmentHost/Faults",
+      cSettings: c),
+    .executableTarget(
+      name: "containment-host", dependencies: ["CContainmentFaults", "CrashShield", "CrashShieldGuards"],
+      path: "Tests/Hosts/ContainmentHost/Host"),
     .executableTarget(
       name: "confine-probe", dependencies: ["CConfine"], path: "Tests/Hosts/ConfineProbe", cSettings: c),
   ])
@@ -397,7 +404,7 @@ if !coreOnly {
           "crash-maker",
           "dangling-maker",
           "guard-host",
-          "shim-host", "DemoServer",
+          "containment-host", "shim-host", "DemoServer",
         ])
     ])
 }

@@ -1,0 +1,24 @@
+// swift-tools-version: 6.2
+// A server whose requests trap on request. load.py runs it.
+import PackageDescription
+
+let package = Package(
+  name: "load-server",
+  platforms: [.macOS(.v15)],
+  dependencies: [
+    .package(name: "swift-crash-shield", path: "../../.."),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+  ],
+  targets: [
+    .executableTarget(
+      name: "load-server",
+      dependencies: [
+        .product(name: "CrashShield", package: "swift-crash-shield"),
+        .product(name: "CrashShieldSockets", package: "swift-crash-shield"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+      ],
+      swiftSettings: [.treatAllWarnings(as: .error)])
+  ]
+)

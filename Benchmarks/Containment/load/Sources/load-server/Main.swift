@@ -1,0 +1,68 @@
+import CrashShield
+import CrashShieldSockets
+import Dispatch
+import Glibc
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+
+/// Prints its port, and serves requests until a signal ends it.
+///
+/// Usage: `load-server off|drain|drain-pool|contain:N`. The server takes over the listening socket of a supervisor, or binds a free port.
+@main
+enum Main {
+  /// The listening socket, and whether it belongs to a supervisor.
+  private static let listener = Mutex<(channel: any Channel, isHeld: Bool)?>(nil)
+
+  static func main() async throws {
+    guard let containment = containment(CommandLine.arguments.dropFirst().first ?? "off") else { exit(64) }
+    var configuration = Shield.Configuration()
+    configuration.containment = containment
+    configuration.onDrain = { stopAccepting() }
+    try Shield.startOrThrow(configuration)
+
+    let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup(numberOfThreads: 2))
+      .serverChannelOption(.backlog, value: 1024)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+          try channel.pipeline.syncOperations.addHandler(Handler())
+        }
+      }
+    let inherited = InheritedSocket.all().first
+    let channel =
+      if let inherited {
+        try await bootstrap.withBoundSocket(inherited.descriptor).get()
+      } else {
+        try await bootstrap.bind(host: "127.0.0.1", port: 0).get()
+      }
+    listener.withLock { $0 = (channel, inherited != nil) }
+    // The drain may have begun before the listener was stored.
+    if Shield.isDraining { stopAccepting() }
+    print(channel.localAddress?.port ?? 0)
+    fflush(nil)
+    // The end of the drain, or a signal, ends the process.
+    while true { try await Task.sleep(for: .seconds(3_600)) }
+  }
+
+  /// Stops accepting connections.
+  ///
+  /// The socket of a supervisor stays open, and keeps the new connections for the next process.
+  private static func stopAccepting() {
+    guard let (channel, isHeld) = listener.withLock({ $0 }) else { return }
+    if isHeld { channel.setOption(.autoRead, value: false).whenComplete { _ in } } else { channel.close(promise: nil) }
+  }
+
+  private static func containment(_ word: String) -> Shield.Containment? {
+    let parts = word.split(separator: ":")
+    return switch parts.first {
+    case "off": .off
+    case "drain": .drain()
+    case "drain-pool": .drain(pool: true)
+    case "contain": .contain(budget: parts.last.flatMap { Int($0) } ?? 20)
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import FoundationEssentials
+import Glibc
+import TestKit
+import Testing
+
+/// Runs each way to trap with containment and without, and compares the results with the table of the documentation.
+///
+/// `make containment-table` writes the table.
+@Suite("Containment of requests")
+struct ContainmentTests {
+  private static let requests = 24
+  private static let traps = 1
+  private static let document = "docs/containment-table.md"
+
+  @Test("docs/containment-table.md has a line for each way to trap")
+  func table() throws {
+    let lines = ContainmentRow.table(requests: Self.requests)
+    let path = try #require(#filePath.split(separator: "/Tests/").first) + "/" + Self.document
+    if Environment.value(of: "CONTAINMENT_TABLE_WRITE") != nil {
+      try Data(lines.utf8).write(to: URL(filePath: path))
+    } else {
+      #expect(try contents(of: path) == lines, "`make containment-table` rewrites the table")
+    }
+    #expect(ContainmentRow.all.count { $0.verdict != .contain } >= 25)
+    #expect(Set(ContainmentRow.all.map(\.way)).count == ContainmentRow.all.count)
+  }
+
+  @Test(
+    "a trap ends what the table says, with the status that it has without containment", arguments: ContainmentRow.all)
+  func row(_ row: ContainmentRow) async throws {
+    let without = try await HostRun.start(row.way, "off", environment: row.environment)
+    // The stall ends the requests that wait for an object whose waiters are not visible.
+    let with = try await HostRun.start(row.way, "contain", ["--stall", "1000"], environment: row.environment)
+    #expect(without.end.hasPrefix("signal"), "\(without)")
+    #expect(with.obstacle == 0, "\(with)")
+    switch row.verdict {
+    case .contain: expectContained(with, row)
+    case .drain: expectDrained(with, row, without: without)
+    case .die:
+      #expect(with.verdict == "die" && with.reason == row.reason, "\(with)")
+      #expect(with.drainEnd == "none" && with.badTrapped == 0 && with.finishedIndependent == 0, "\(with)")
+      expectReported(with, without: without)
+    }
+  }
+
+  /// The trap ends only its request, and all others finish.
+  private func expectContained(_ run: HostRun, _ row: ContainmentRow) {
+    #expect(run.end == "exit 0" && run.badTrapped == Self.traps, "\(run)")
+    #expect(run.finishedIndependent == Self.requests && run.drains == 0, "\(run)")
+    #expect(run.contained == Self.traps && run.incidents == Self.traps && run.crashes == 0, "\(run)")
+    // The pool has as many threads as before.
+    #expect(run.capacity > 0 && run.serial == 0, "\(run)")
+  }
+
+  /// The process ends as without containment, but after the other requests.
+  private func expectDrained(_ run: HostRun, _ row: ContainmentRow, without: HostRun) {
+    let dependents = row.hasDependents ? Self.requests / 2 : 0
+    #expect(run.verdict == "drain" && run.reason == row.reason, "\(run)")
+    #expect(run.finishedIndependent == Self.requests - dependents && run.endedIndependent == 0, "\(run)")
+    // A request that waits for a lock of the trapped thread traps as well.
+    #expect(run.finishedDependent == 0 && run.endedDependent + run.trappedDependent == dependents, "\(run)")
+    #expect(run.drains == 1, "\(run)")
+    // The request of an unknown trap ends with the drain.
+    let hasReturned = row.way == "outlives"
+    #expect(run.badTrapped == (row.isRequestKnown ? Self.traps : 0), "\(run)")
+    #expect(run.badEnded == (row.isRequestKnown || hasReturned ? 0 : Self.traps), "\(run)")
+    #expect(run.drainFinished == Self.requests - dependents + (hasReturned ? 1 : 0), "\(run)")
+    if dependents == 0 && row.isRequestKnown { #expect(run.drainEnd == "done", "\(run)") }
+    expectReported(run, without: without)
+  }
+
+  /// The crash has the same status and as complete a record as without containment.
+  private func expectReported(_ run: HostRun, without: HostRun) {
+    #expect(run.end == without.end && run.crashes == 1, "\(run) instead of \(without)")
+    #expect(run.request == without.request && (run.frames ?? 0) > 0, "\(run) instead of \(without)")
+    // The message of a contained trap is stored without its newline.
+    #expect((run.message == 0) == (without.message == 0), "\(run) instead of \(without)")
+  }
+}

@@ -1,0 +1,123 @@
+import Glibc
+import TestKit
+import Testing
+
+/// How a drain ends, and traps at other moments.
+@Suite("Drains of requests")
+struct DrainTests {
+  private static let requests = 24
+  private static let illegal = "signal \(SIGILL)"
+
+  @Test("a budget of three contains three traps at once, and the fourth drains the process")
+  func budget() async throws {
+    let three = try await HostRun.start("index", "contain", ["--traps", "3", "--budget", "3"])
+    #expect(three.end == "exit 0" && three.badTrapped == 3 && three.contained == 3 && three.incidents == 3, "\(three)")
+    let four = try await HostRun.start("index", "contain", ["--traps", "4", "--budget", "3"])
+    #expect(four.end == Self.illegal && four.badTrapped == 4 && four.contained == 3 && four.incidents == 3, "\(four)")
+    #expect(four.reason == "budget" && four.drainEnd == "done" && four.crashes == 1, "\(four)")
+    #expect(four.finishedIndependent == Self.requests, "\(four)")
+  }
+
+  @Test("an instruction that traps again and again drains the process, although the budget is larger")
+  func repeated() async throws {
+    let run = try await HostRun.start("index", "contain", ["--traps", "11", "--budget", "20"])
+    #expect(run.end == Self.illegal && run.reason == "repeated" && run.contained == 10, "\(run)")
+    #expect(run.badTrapped == 11 && run.finishedIndependent == Self.requests, "\(run)")
+  }
+
+  @Test("without the pool, a trap drains the process, and all other requests finish")
+  func plain() async throws {
+    let run = try await HostRun.start("index", "drain")
+    #expect(run.end == Self.illegal && run.verdict == "drain" && run.reason == "budget", "\(run)")
+    #expect(run.badTrapped == 1 && run.finishedIndependent == Self.requests && run.drains == 1, "\(run)")
+    #expect(run.drainEnd == "done" && run.drainFinished == Self.requests && run.drainLost == 0, "\(run)")
+    #expect(run.crashes == 1 && run.incidents == 0 && run.request == "GET /bad", "\(run)")
+  }
+
+  @Test("without the pool, a second trap ends the drain where no thread is left")
+  func second() async throws {
+    let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
+    let run = try await HostRun.start("index", "drain", ["--traps", "\(processors)"])
+    #expect(run.end == Self.illegal && run.reason == "budget" && run.badTrapped >= 1, "\(run)")
+    #expect(run.drainEnd == "secondCrash", "\(run)")
+  }
+
+  @Test("with the pool, all traps of a drain are answered, and all other requests finish")
+  func several() async throws {
+    let run = try await HostRun.start("index", "drain-pool", ["--traps", "6"])
+    #expect(run.end == Self.illegal && run.badTrapped == 6 && run.finishedIndependent == Self.requests, "\(run)")
+    #expect(run.drainEnd == "done" && run.drains == 1, "\(run)")
+  }
+
+  @Test(
+    "requests that wait for a lock of a trapped thread are answered, and the drain ends before the deadline",
+    arguments: ["mutex", "posix-mutex", "lazy-global", "actor", "main-actor", "event-loop"],
+    ["drain", "drain-pool", "contain"])
+  func stall(way: String, mode: String) async throws {
+    // The deadline is far away, so only the waiting threads or the stall can end the drain.
+    let run = try await HostRun.start(way, mode, ["--stall", "500", "--grace", "3600000"])
+    #expect(run.end == Self.illegal && run.crashes == 1, "\(run)")
+    // The waiting requests of a visible lock are answered, and then no request is in flight.
+    #expect(["stall", "waiter", "done"].contains(run.drainEnd), "\(run)")
+    #expect(run.finishedDependent == 0, "\(run)")
+    // With the pool, each request is answered. Without it, a waiting thread can leave no thread for the others.
+    if mode != "drain" {
+      #expect(run.endedDependent + run.trappedDependent == Self.requests / 2, "\(run)")
+      #expect(run.finishedIndependent == Self.requests / 2, "\(run)")
+    }
+  }
+
+  @Test("the connections of an event loop that trapped are closed before the drain ends")
+  func loop() async throws {
+    let run = try await HostRun.start("event-loop", "contain", ["--stall", "500"])
+    #expect(run.end == Self.illegal && run.cutOff == 5, "\(run)")
+  }
+
+  @Test("the drain ends at its deadline")
+  func deadline() async throws {
+    // The stall is switched off.
+    let run = try await HostRun.start("actor", "contain", ["--stall", "0", "--grace", "500"])
+    #expect(run.end == Self.illegal && run.drainEnd == "deadline", "\(run)")
+    #expect(run.finishedIndependent == Self.requests / 2 && run.endedDependent == Self.requests / 2, "\(run)")
+  }
+
+  @Test("exit() in a drain does not hide the crash", arguments: ["drain", "drain-pool"])
+  func exits(mode: String) async throws {
+    let run = try await HostRun.start("index", mode, ["--exits", "1"])
+    #expect(run.end == Self.illegal && run.crashes == 1, "\(run)")
+    #expect(run.drainEnd == "exit" || run.drainEnd == "done", "\(run)")
+  }
+
+  @Test("a trap in a forked child ends only the child")
+  func child() async throws {
+    let run = try await HostRun.start("forked-child", "contain")
+    #expect(run.end == "exit 0" && run.childEnd == Int(SIGILL) && run.contained == 0, "\(run)")
+    #expect(run.badReturned == 1 && run.finishedIndependent == Self.requests, "\(run)")
+  }
+
+  @Test("a trap while the shield starts, or while the process exits, ends the process", arguments: ["start", "exit"])
+  func moments(moment: String) async throws {
+    for mode in ["drain", "drain-pool", "contain"] {
+      let run = try await HostRun.start("index", mode, ["--moment", moment, "--requests", "4", "--traps", "2"])
+      #expect(run.end == Self.illegal || run.end == "exit 0", "\(mode): \(run)")
+    }
+  }
+
+  @Test("a drain does not end while requests of random durations progress", arguments: ["drain", "contain"])
+  func progress(mode: String) async throws {
+    let options = ["--moment", "before", "--requests", "2000", "--longest", "400", "--stall", "6000", "--budget", "1"]
+    // An actor holds its request's thread, so the first trap drains the process in both modes.
+    let run = try await HostRun.start("actor", mode, options)
+    #expect(run.end == Self.illegal && run.drainEnd == "done", "\(run)")
+    #expect(run.finishedIndependent == 2_000 && run.endedIndependent == 0, "\(run)")
+  }
+
+  @Test("contained traps under load leak no descriptor, and each trap is reported once")
+  func load() async throws {
+    let options = ["--moment", "load", "--requests", "5000", "--traps", "16", "--budget", "40"]
+    let run = try await HostRun.start("index", "contain", options)
+    #expect(run.end == "exit 0" && run.badTrapped == 16 && run.contained == 16 && run.incidents == 16, "\(run)")
+    #expect(run.finishedIndependent == 7_000 - 16 && run.serial == 0, "\(run)")
+    #expect(run.filesAfter <= run.filesBefore, "\(run)")
+  }
+}

@@ -1,0 +1,47 @@
+internal import CContainmentFaults
+internal import CrashShield
+internal import Glibc
+
+/// A way in which a request traps, or crashes in another manner.
+struct Way: Sendable {
+  var name: String
+  /// Prepares the process, before the shield starts.
+  var prepare: @Sendable () -> Void = {}
+  /// What the requests do that need the same object as the trapped request.
+  ///
+  /// If the value is nil, no request needs an object of the trapped request.
+  var depend: (@Sendable () async -> Void)?
+  /// Traps.
+  var trap: @Sendable () async throws -> Void
+
+  init(
+    _ name: String, prepare: @escaping @Sendable () -> Void = {}, depend: (@Sendable () async -> Void)? = nil,
+    _ trap: @escaping @Sendable () async throws -> Void
+  ) {
+    self.name = name
+    self.prepare = prepare
+    self.depend = depend
+    self.trap = trap
+  }
+
+  static let all = contained + waited + drained + died
+}
+
+/// Tells the other requests that the trap is imminent.
+func announce() { ch_add(CH_TRAPPING, 1) }
+
+/// Traps, because an index is out of range.
+@discardableResult
+@inline(never)
+func boom() -> Int {
+  announce()
+  let values = [1, 2, 3]
+  return values[Int(getpid())]
+}
+
+/// Traps below many frames.
+@inline(never)
+func boom(below depth: Int) -> Int { depth == 0 ? boom() : boom(below: depth - 1) &* 3 &+ depth }
+
+/// The same for C functions, which call a function without arguments.
+let boomForC: @convention(c) () -> Void = { boom() }

@@ -1,0 +1,53 @@
+// containment-host: a program with 24 requests in flight, and one request that traps. A supervisor starts the program
+// in a child process, and prints what became of it as one line of JSON.
+// Usage: containment-host WAY off|drain|drain-pool|contain [--traps N] [--budget N] [--grace MS] [--stall MS]
+// [--requests N] [--exits 0|1] [--moment running|start|exit|load|before] [--longest MS], or containment-host --ways
+import CContainmentFaults
+import CrashShield
+import Glibc
+
+if CommandLine.arguments.dropFirst().first == "--ways" {
+  for way in Way.all { print(way.name) }
+  exit(0)
+}
+guard CommandLine.arguments.dropFirst().first == "--run" else {
+  exit(unsafe ch_supervise(CommandLine.argc, CommandLine.unsafeArgv))
+}
+guard let options = Options(Array(CommandLine.arguments.dropFirst(2))), let containment = options.containment else {
+  exit(64)
+}
+
+var configuration = Shield.Configuration()
+configuration.containment = containment
+configuration.onDrain = { ch_add(CH_DRAINS, 1) }
+ch_open()
+options.way.prepare()
+
+let requests = Requests(way: options.way, count: options.requests, trapCount: options.traps)
+switch options.moment {
+case .running:
+  try Shield.startOrThrow(configuration)
+  ch_await_supervisor()
+  await requests.run()
+  await Requests.measureCapacity()
+case .load:
+  try Shield.startOrThrow(configuration)
+  ch_await_supervisor()
+  await requests.runLoad()
+  await Requests.measureCapacity()
+case .before:
+  try Shield.startOrThrow(configuration)
+  ch_await_supervisor()
+  await requests.runAfterTrap(longest: options.longest)
+case .start:
+  Task.detached { await requests.run() }
+  try Shield.startOrThrow(configuration)
+case .exit:
+  try Shield.startOrThrow(configuration)
+  ch_await_supervisor()
+  Task.detached { await requests.run() }
+  while ch_get(CH_TRAPPING) == 0 { try await Task.sleep(for: .milliseconds(1)) }
+}
+// The process ends itself when the drain has ended. The supervisor detects a drain that does not end.
+while Shield.isDraining && !options.exits { try await Task.sleep(for: .milliseconds(10)) }
+exit(0)
