@@ -1,7 +1,8 @@
+import CrashReport
 import CrashRing
 import Synchronization
 
-/// Counts the requests of processes that have ended, by build.
+/// Counts the requests and drains of processes that have ended, by build.
 ///
 /// A metric must have few labels. Beyond the limits, the build whose processes ended first is merged into the label
 /// `other`. The counts of `other` never decrease.
@@ -28,16 +29,29 @@ struct RequestTotals: Sendable {
     var failed = 0
     /// The requests that had not ended when their process ended.
     var lost = 0
+    /// The requests whose trap was contained; these are also in `failed`.
+    var contained = 0
+    /// The processes that drained, by the end of their drain.
+    var drains: [String: Int] = [:]
 
     init() {}
 
     /// - Parameters:
     ///   - ring: The counts in a ring, which are untrusted.
+    ///   - containment: What containment did in the process, which is untrusted too; nil if it was off.
     ///   - hasEnded: Whether the process has ended.
-    init(_ ring: RingContents.RequestCounts, hasEnded: Bool) {
+    init(_ ring: RingContents.RequestCounts, _ containment: RingContents.Containment?, hasEnded: Bool) {
       let clamp = { (count: UInt64) in Int(clamping: min(count, Self.limit)) }
       (begun, finished, failed) = (clamp(ring.begun), clamp(ring.finished), clamp(ring.failed))
       lost = hasEnded ? clamp(ring.unended) : 0
+      contained = containment.map { Int($0.contained) } ?? 0
+      if hasEnded, let drain = containment?.drain { drains[Self.word(drain.end)] = 1 }
+    }
+
+    /// Returns the label of a drain's end, which is one of a few words, because a process can write any number.
+    private static func word(_ end: CrashReport.Containment.End?) -> String {
+      guard let end else { return "interrupted" }
+      return CrashReport.Containment.End.known.contains(end) ? end.rawValue : "other"
     }
 
     /// The maximum of each count of a process.
@@ -51,6 +65,8 @@ struct RequestTotals: Sendable {
       sum.finished = add(left.finished, right.finished)
       sum.failed = add(left.failed, right.failed)
       sum.lost = add(left.lost, right.lost)
+      sum.contained = add(left.contained, right.contained)
+      sum.drains = left.drains.merging(right.drains, uniquingKeysWith: add)
       return sum
     }
 

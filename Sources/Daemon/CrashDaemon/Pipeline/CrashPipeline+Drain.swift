@@ -98,7 +98,8 @@ extension CrashPipeline {
     let ring = RingKey(entry.process.facts)
     // Remove the spool copy while `rings` still contains the ring, because until then no other task reads the copy.
     if entry.isDone { spooler.spool.removeCopy(of: ring.id, owner: ring.user) }
-    let requests = RequestTotals.Counts(entry.process.ring.requestCounts(), hasEnded: true)
+    let requests = RequestTotals.Counts(
+      entry.process.ring.requestCounts(), entry.process.ring.containment(), hasEnded: true)
     // A process that goes on may attach again with the same ring.
     let isCounted = entry.end.map { $0.end != .goesOn } ?? false && !entry.process.facts.isRestricted
     state.withLock { state in

@@ -228,7 +228,10 @@ final class CrashPipeline: Service {
     // Ordering: both are copied in one critical section, so that no process is counted twice or not at all.
     let (totals, processes) = state.withLock { ($0.requests, $0.entries.values.map(\.process)) }
     let attached = processes.filter { !$0.facts.isRestricted }.map { process in
-      (RequestTotals.Key(process.facts), RequestTotals.Counts(process.ring.requestCounts(), hasEnded: false))
+      (
+        RequestTotals.Key(process.facts),
+        RequestTotals.Counts(process.ring.requestCounts(), process.ring.containment(), hasEnded: false)
+      )
     }
     return totals.sums(with: attached).filter { visibility == .all || visibility == .user($0.key.uid) }
   }
