@@ -10,7 +10,7 @@ public struct Incident: Sendable, Equatable {
     case guarding
     /// A guard page detected an access out of bounds or after the memory was freed.
     case pages
-    /// A trap ended contained work (`Shield.isolated`), but not the process.
+    /// A trap ended contained work (`Shield.isolated`) or a contained request, but not the process.
     case isolated
     /// A source that this version of crashd does not define.
     case other(UInt32)
@@ -62,7 +62,7 @@ public struct Incident: Sendable, Equatable {
   public var word: UInt32
   /// For an object, the number of retains minus the number of releases after the object's last release.
   ///
-  /// For guard pages, the offset of the access from the start of the object.
+  /// For guard pages, the offset of the access from the start of the object. For a contained request, its number.
   public var amount: Int64
   /// The quarantine's record of the object; nil if the object had already left the quarantine.
   public var record: Record?
@@ -76,6 +76,14 @@ public struct Incident: Sendable, Equatable {
   public var isExact: Bool
   /// The processor state at the trap that ended contained work; nil for incidents of other sources.
   public var trap: Trap?
+
+  /// The number of the contained request that the trap ended; nil for any other incident.
+  public var requestNumber: UInt64? {
+    guard source == .isolated, kind == cs_ring_contained.CS_RING_CONTAINED_REQUEST.rawValue, amount > 0 else {
+      return nil
+    }
+    return UInt64(amount)
+  }
 
   /// Whether the incident is a freed-object record.
   ///

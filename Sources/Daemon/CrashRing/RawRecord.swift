@@ -70,7 +70,8 @@ struct RawRecord {
       isLate: record[\.flags] & CS_RING_RECORD_LATE != 0,
       exceptionText: isOfFile || isOfClass ? "" : exceptionText, mappedFile: isOfFile ? mappedFile : nil,
       objectClass: isOfClass ? CleanText.line(exceptionText) : "",
-      task: record.task, request: checkedRequest, memory: memory, heapEnd: record[\.heap_end],
+      task: record.task, request: checkedRequest, verdict: record.verdict,
+      verdictReason: .init(number: Int(record[\.verdict_reason])), memory: memory, heapEnd: record[\.heap_end],
       exceedsIsolationBudget: record[\.flags] & CS_RING_RECORD_BUDGET != 0,
       isBare: record[\.flags] & CS_RING_RECORD_BARE != 0)
   }

@@ -21,6 +21,8 @@ extension RingContents {
   public struct Requests: Sendable, Equatable {
     /// The requests that were running during the reading, oldest first.
     public var running: [Request] = []
+    /// The requests that a trap ended, in the order of their beginning.
+    public var trapped: [Request] = []
     /// The numbers of requests since the process started.
     public var counts = RequestCounts()
   }

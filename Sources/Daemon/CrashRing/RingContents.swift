@@ -29,6 +29,8 @@ public struct RingContents: Sendable {
   public var protectedClasses: [ProtectedClass] = []
   /// The requests in flight, and their numbers since the start; empty for an earlier version of the ring.
   public var requests = Requests()
+  /// What containment does in the process; nil if it is off.
+  public var containment: Containment?
   /// Facts about the heap, and which part of the memory the records contain.
   public var memory = MemoryFacts()
   /// The numbers of items that could not be read or were dropped, by kind (`torn`, `corrupt`, `overwritten`, `noSlot`,
@@ -196,6 +198,10 @@ public struct CrashRecord: Sendable, Equatable {
   public var task: TaskFacts?
   /// The request in which the thread crashed; nil if there was none, or if it is unknown.
   public var request: RingContents.Request?
+  /// What the handler decided about the crash; nil if it decided nothing.
+  public var verdict: CrashReport.Containment.Verdict?
+  /// Why the handler did not contain the crash; nil if there is no reason.
+  public var verdictReason: CrashReport.Containment.Reason?
   /// Copies of the memory words around the addresses in registers, outside of `stack`.
   public var memory: [Memory] = []
   /// The address after the last byte of the heap that begins at `RingContents.memory.heapStart`; 0 if it is unknown.

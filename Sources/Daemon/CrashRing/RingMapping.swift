@@ -97,6 +97,20 @@ public final class RingMapping: Sendable {
     return reader.requestCounts()
   }
 
+  /// Reads the trapped requests with the given numbers.
+  ///
+  /// `descriptor` is the descriptor of the ring's file, if it is available; see `contents`.
+  public func trappedRequests(_ numbers: Set<UInt64>, usedBy descriptor: Int32? = nil) -> [RingContents.Request] {
+    defer { letGo() }
+    return reader(usedBy: descriptor).trappedRequests(numbers)
+  }
+
+  /// Reads what containment does in the process; nil if it is off.
+  public func containment() -> RingContents.Containment? {
+    defer { letGo() }
+    return reader.containment()
+  }
+
   /// Reads the result of the program's last guard self-test.
   ///
   /// Returns nil if the program has not run the self-test.

@@ -3,21 +3,39 @@ internal import CrashReport
 
 /// The requests in flight.
 extension RingReader {
-  /// Returns the running requests, oldest first.
+  /// Returns the running and the trapped requests, oldest first.
   ///
   /// If an entry is damaged, only its own request is lost. A request that ends during the read is not in flight.
   func requests(_ header: PrivateCopy<cs_ring_header>, losses: inout Losses) -> RingContents.Requests {
     var requests = RingContents.Requests(counts: requestCounts(header))
     guard version == .current else { return requests }
-    for index in 0..<min(Int(clamping: header[\.request_high]), RingLayout.requestLimit) {
+    for index in 0..<used(header) {
       switch request(index) {
       case .none: break
       case .damaged: losses.add(.requests, 1)
       case .running(let request): requests.running.append(request)
+      case .trapped(let request): requests.trapped.append(request)
       }
     }
     requests.running.sort { ($0.startTime_ns, $0.number) < ($1.startTime_ns, $1.number) }
+    requests.trapped.sort { ($0.startTime_ns, $0.number) < ($1.startTime_ns, $1.number) }
     return requests
+  }
+
+  /// Reads only the trapped requests with the given numbers.
+  public func trappedRequests(_ numbers: Set<UInt64>) -> [RingContents.Request] {
+    guard version == .current, !numbers.isEmpty else { return [] }
+    var found: [RingContents.Request] = []
+    for index in 0..<used(unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)) where found.count < numbers.count {
+      guard case .trapped(let request) = request(index), numbers.contains(request.number) else { continue }
+      found.append(request)
+    }
+    return found
+  }
+
+  /// The number of entries that were ever used.
+  private func used(_ header: PrivateCopy<cs_ring_header>) -> Int {
+    min(Int(clamping: header[\.request_high]), RingLayout.requestLimit)
   }
 
   /// Reads only the numbers of requests.
@@ -39,6 +57,7 @@ extension RingReader {
     case none
     case damaged
     case running(RingContents.Request)
+    case trapped(RingContents.Request)
   }
 
   private func request(_ index: Int) -> Entry {
@@ -49,14 +68,16 @@ extension RingReader {
     else { return .none }
     for _ in 0..<readAttempts {
       let state = unsafe cs_ring_request_state_acquire(entry)
-      switch state & UInt64(CS_RING_REQUEST_MASK) {
-      case UInt64(CS_RING_REQUEST_RUNNING): break
+      let kind = state & UInt64(CS_RING_REQUEST_MASK)
+      switch kind {
+      case UInt64(CS_RING_REQUEST_RUNNING), UInt64(CS_RING_REQUEST_TRAPPED): break
       case UInt64(CS_RING_REQUEST_FREE), UInt64(CS_RING_REQUEST_CLAIMED): return .none
       default: return .damaged
       }
       let copy = unsafe PrivateCopy<cs_ring_request>(of: shared, at: offset)
       guard unsafe cs_ring_request_state_recheck(entry) == state else { continue }
-      return RingContents.Request(copy).map(Entry.running) ?? .damaged
+      guard let request = RingContents.Request(copy) else { return .damaged }
+      return kind == UInt64(CS_RING_REQUEST_RUNNING) ? .running(request) : .trapped(request)
     }
     return .none
   }

@@ -93,6 +93,7 @@ public struct RingReader: @unchecked Sendable {
     contents.protectedClasses = protectedClasses(header, losses: &losses)
     contents.losses = losses.counts
     contents.survived = UInt64(header[\.survived])
+    contents.containment = containment(header)
     contents.replacedHandlers = replacedHandlers(header, images: table)
     return contents
   }

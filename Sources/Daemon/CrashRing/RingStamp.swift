@@ -3,7 +3,7 @@ internal import CShimRing
 /// Identifies the state of a ring's records without containing the records.
 ///
 /// If two stamps are equal, the same records and threads were complete when both stamps were read, and nothing changed
-/// in between. A stamp does not cover annotations, breadcrumbs and the counts of incidents.
+/// in between. A stamp covers the drain, but not annotations, breadcrumbs and the counts of incidents.
 public struct RingStamp: Sendable, Equatable {
   /// The states of the slots and threads, and the loss counters of the header.
   let words: [UInt64]
@@ -21,6 +21,10 @@ extension RingReader {
       UInt64(header[\.class_total]), UInt64(header[\.class_count]), UInt64(header[\.thread_count]),
       UInt64(header[\.thread_total]), UInt64(header[\.sweep]), UInt64(header[\.survived]),
     ]
+    if version == .current {
+      words += [header[\.drain_begin_ns], header[\.drain_end_ns]]
+      words += [header[\.drain_end], header[\.drain_finished], header[\.drain_lost]].map { UInt64($0) }
+    }
     var isSettled = true
     // A signal handler takes a ticket before it changes the state of its slot, and tickets are numbered in order.
     // Therefore, the number of tickets limits the slots that can be in use. If the number of tickets is 0, read all

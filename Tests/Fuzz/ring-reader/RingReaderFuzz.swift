@@ -105,7 +105,7 @@ private func part(_ kind: UInt8, index: Int) -> (range: Range<Int>, slot: Int?, 
   func part(_ start: Int, _ size: Int, slot: Int? = nil, thread: Int? = nil) -> Part {
     (start..<start + size, slot, thread)
   }
-  switch kind % 14 {
+  switch kind % 15 {
   // The range starts after magic, version, architecture and size, because few inputs are enough to cover the checks of
   // these fields.
   case 0: return part(24, 512)
@@ -122,6 +122,8 @@ private func part(_ kind: UInt8, index: Int) -> (range: Range<Int>, slot: Int?, 
   case 11: return part(TestRing.protectedClass(index), MemoryLayout<cs_ring_class>.size)
   case 12: return part(TestRing.request(index), MemoryLayout<cs_ring_request>.size)
   case 13: return part(TestRing.slotRequest(index % 64), MemoryLayout<cs_ring_request>.size, slot: index % 64)
+  // The counts of requests, containment and the drain.
+  case 14: return part(fieldOffset(\cs_ring_header.request_lookup), 96)
   default: return part(TestRing.thread(index % 8), 16)
   }
 }
@@ -179,12 +181,19 @@ private func check(_ contents: RingContents) {
   }
   precondition(contents.protectedClasses.allSatisfy { CleanText.line($0.name) == $0.name })
   precondition(contents.requests.running.count <= 4_096)
-  for request in contents.requests.running + contents.records.compactMap(\.request) {
+  precondition(contents.requests.trapped.count <= 4_096)
+  let requests = contents.requests.running + contents.requests.trapped + contents.records.compactMap(\.request)
+  for request in requests {
     precondition(request.number > 0 && CleanText.line(request.operation) == request.operation)
     precondition(CleanText.line(request.id) == request.id && request.tags.count <= 128)
     precondition([0, 32].contains(request.traceID.utf8.count) && [0, 16].contains(request.spanID.utf8.count))
     for (key, value) in request.tags { precondition(CleanText.line(key) == key && CleanText.clean(value) == value) }
   }
+  if let containment = contents.containment {
+    precondition(!containment.mode.rawValue.isEmpty && containment.obstacle?.clause.isEmpty != true)
+    precondition(containment.drain.map { $0.begin_ns > 0 && ($0.duration_ns ?? 0) <= $0.end_ns } != false)
+  }
+  for record in contents.records { precondition(record.verdictReason?.clause.isEmpty != true) }
   for image in contents.images { precondition(CleanText.line(image.path) == image.path) }
   for crumb in contents.breadcrumbs { precondition(CleanText.clean(crumb.text) == crumb.text) }
 }

@@ -7,6 +7,11 @@ extension OpenEnum where Self: ExpressibleByStringLiteral {
 }
 
 extension CrashReport.Cause: ExpressibleByStringLiteral {}
+extension CrashReport.Containment.End: ExpressibleByStringLiteral {}
+extension CrashReport.Containment.Mode: ExpressibleByStringLiteral {}
+extension CrashReport.Containment.Obstacle: ExpressibleByStringLiteral {}
+extension CrashReport.Containment.Reason: ExpressibleByStringLiteral {}
+extension CrashReport.Containment.Verdict: ExpressibleByStringLiteral {}
 extension CrashReport.ReplacedHandler.Kind: ExpressibleByStringLiteral {}
 extension IncidentReport.Confidence: ExpressibleByStringLiteral {}
 extension IncidentReport.Kind: ExpressibleByStringLiteral {}

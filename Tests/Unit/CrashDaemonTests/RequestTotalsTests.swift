@@ -1,3 +1,4 @@
+import CrashReport
 @testable import CrashRing
 import LinuxSystem
 import TestKit
@@ -34,21 +35,48 @@ struct RequestTotalsTests {
   func ring() {
     var ring = RingContents.RequestCounts()
     (ring.begun, ring.finished, ring.failed) = (.max, 3, 2)
-    let running = RequestTotals.Counts(ring, hasEnded: false)
+    let running = RequestTotals.Counts(ring, nil, hasEnded: false)
     #expect(running.begun == 1 << 40 && running.finished == 3 && running.failed == 2 && running.lost == 0)
     ring.begun = 9
-    #expect(RequestTotals.Counts(ring, hasEnded: true).lost == 4)
+    #expect(RequestTotals.Counts(ring, nil, hasEnded: true).lost == 4)
+  }
+
+  @Test("contained traps are counted at once, and a drain when its process has ended, by what ended it")
+  func containment() {
+    let ring = RingContents.RequestCounts()
+    var containment = RingContents.Containment(mode: .contain, contained: .max, drain: .init(begin_ns: 1))
+    let running = RequestTotals.Counts(ring, containment, hasEnded: false)
+    #expect(running.contained == Int(UInt32.max) && running.drains.isEmpty)
+    let ends: [(CrashReport.Containment.End?, String)] = [
+      (nil, "interrupted"), (.done, "done"), (.secondCrash, "secondCrash"), ("77", "other"),
+    ]
+    var sum = running
+    for (end, word) in ends {
+      containment.drain?.end = end
+      let ended = RequestTotals.Counts(ring, containment, hasEnded: true)
+      #expect(ended.drains == [word: 1])
+      sum = sum + ended + ended
+    }
+    #expect(sum.contained == 9 * Int(UInt32.max) && sum.drains.values.allSatisfy { $0 == 2 } && sum.drains.count == 4)
   }
 
   @Test("the requests of a process before its attach are not counted")
-  func baseline() {
+  func baseline() throws {
     var (before, now) = (RingContents.RequestCounts(), RingContents.RequestCounts())
     (before.begun, before.finished, before.failed) = (100, 80, 10)
     (now.begun, now.finished, now.failed) = (103, 91, 10)
-    let counts = RequestTotals.Counts(now, since: before, hasEnded: true)
-    #expect(counts == self.counts(3, finished: 11, lost: 2))
+    var totals = RequestTotals()
+    var member = totals.attach(try key("a"), of: 1_000, before: before, containedBefore: 4)
+    var containment = RingContents.Containment(mode: .contain, contained: 6)
+    let counts = RequestTotals.Counts(now, containment, since: try #require(member), hasEnded: true)
+    var expected = self.counts(3, finished: 11, lost: 2)
+    expected.contained = 2
+    #expect(counts == expected)
     // A process can decrease the numbers in its ring.
-    #expect(RequestTotals.Counts(before, since: now, hasEnded: false) == self.counts(0))
+    member = totals.attach(try key("a"), of: 1_000, before: now, containedBefore: 6)
+    containment.contained = 5
+    #expect(
+      RequestTotals.Counts(before, containment, since: try #require(member), hasEnded: false) == self.counts(0))
   }
 
   @Test("the requests of ended and attached processes of one build are added")
@@ -125,13 +153,16 @@ struct RequestTotalsTests {
   @Test("the metrics have the requests by user, program, build and outcome")
   func metrics() throws {
     var metrics = OpenMetrics()
-    CrashdInterface.add(requests: [(try key("aa"), counts(5, finished: 3, lost: 2))], to: &metrics)
+    var ended = counts(5, finished: 3, lost: 2)
+    (ended.contained, ended.drains) = (7, ["stall": 1, "done": 4])
+    CrashdInterface.add(requests: [(try key("aa"), ended)], to: &metrics)
     let labels = #"uid="1000",program="shop",build="aa""#
     #expect(
       metrics.text.split(separator: "\n").filter { !$0.hasPrefix("#") } == [
         "crashd_requests_begun_total{\(labels)} 5", "crashd_requests_ended_total{\(labels),outcome=\"failed\"} 0",
         "crashd_requests_ended_total{\(labels),outcome=\"finished\"} 3",
-        "crashd_requests_ended_total{\(labels),outcome=\"lost\"} 2",
+        "crashd_requests_ended_total{\(labels),outcome=\"lost\"} 2", "crashd_requests_contained_total{\(labels)} 7",
+        "crashd_drains_total{\(labels),end=\"done\"} 4", "crashd_drains_total{\(labels),end=\"stall\"} 1",
       ])
   }
 }

@@ -106,12 +106,14 @@ struct SupportTests {
     #expect(unpacked[..<header] == ring.bytes[..<header])
   }
 
-  @Test("an excerpt has the running requests, and no request that has ended")
+  @Test("an excerpt has the running and the trapped requests, and no request that has ended otherwise")
   func excerptOfRequests() throws {
     var ring = TestRing()
     ring.addCrash()
     ring.addRequest(0, number: 1, operation: "GET /")
     ring.addRequest(1, number: 2, operation: "POST /secret", isRunning: false)
+    ring.addRequest(5, number: 4, operation: "GET /trap")
+    ring.trapRequest(5)
     ring.addRequest(9, number: 3, operation: "GET /cart")
     let memory = try ring.memory()
     let unpacked = try #require(try RingExcerpt.unpack(RingExcerpt.read(descriptor: memory.number)))

@@ -1,43 +1,66 @@
 import CrashReport
 import CrashRing
 
-// The requests of a report.
-extension ReportBuilder {
-  /// Returns a request with its age at `time_ns`, in nanoseconds since 1970.
-  func request(_ request: RingContents.Request, at time_ns: UInt64) -> CrashReport.Request {
+extension CrashReport.Request {
+  /// Creates a request with its age at `time_ns`, in nanoseconds since 1970.
+  init(_ request: RingContents.Request, at time_ns: UInt64) {
     let age = time_ns > request.startTime_ns ? time_ns - request.startTime_ns : 0
     let text = { (text: String) in text.isEmpty ? nil : text }
-    return CrashReport.Request(
+    self.init(
       number: Int(clamping: request.number), operation: request.operation, id: text(request.id),
       traceID: text(request.traceID), spanID: text(request.spanID),
       startTime: Moment(nanoseconds: request.startTime_ns).description, age_ns: Int(clamping: age),
       tags: request.tags.isEmpty ? nil : request.tags)
   }
+}
 
+// The requests of a report, and how containment reacted to the crash.
+extension ReportBuilder {
   /// Adds the requests in flight and the numbers of requests.
   ///
-  /// A re-analysis keeps the requests of the first analysis, because these were running at the time of the crash.
+  /// A re-analysis keeps the requests in flight of the first analysis, because these were running at the time of the
+  /// crash. The numbers of requests change until the end of a drain.
   /// - Parameters:
   ///   - report: The report, with its threads.
   ///   - time_ns: The time of the crash or the end, in nanoseconds since 1970.
   func putRequests(into report: inout CrashReport, at time_ns: UInt64) {
+    let crashed = Set(report.threads.compactMap(\.request?.number))
     let counts = contents.requests.counts
     if !counts.isEmpty {
       report.process.requests = CrashReport.RequestCounts(
         begun: Int(clamping: counts.begun), finished: Int(clamping: counts.finished),
         failed: Int(clamping: counts.failed), lost: Int(clamping: counts.unended),
         isLookupRefused: counts.isLookupRefused ? true : nil)
-      let running = contents.requests.running
+      // A trap changes the state of its own request. The other trapped requests were contained before the crash.
+      let trapped = contents.requests.trapped.filter { crashed.contains(Int(clamping: $0.number)) }
+      let requests = (contents.requests.running + trapped)
+        .sorted { ($0.startTime_ns, $0.number) < ($1.startTime_ns, $1.number) }
       report.inFlight = CrashReport.InFlight(
-        total: running.count, overflow: Int(clamping: counts.overflow),
-        requests: running.map { request($0, at: time_ns) })
+        total: requests.count, overflow: Int(clamping: counts.overflow),
+        requests: requests.map { CrashReport.Request($0, at: time_ns) })
     }
     if let earlier = context.requests {
-      (report.process.requests, report.inFlight) = (earlier.counts, earlier.inFlight)
+      report.inFlight = earlier.inFlight
+      if contents.containment?.drain == nil || counts.isEmpty { report.process.requests = earlier.counts }
     }
-    let crashed = Set(report.threads.compactMap(\.request?.number))
     for (index, request) in (report.inFlight?.requests ?? []).enumerated() {
       report.inFlight?.requests[index].crashed = crashed.contains(request.number) ? true : nil
     }
+  }
+
+  /// Adds how containment reacted to the crash.
+  /// - Parameters:
+  ///   - report: The report.
+  ///   - record: The record of the first crashed thread; nil if no thread crashed.
+  func putContainment(into report: inout CrashReport, _ record: CrashRecord?) {
+    guard let containment = contents.containment else { return }
+    report.containment = CrashReport.Containment(
+      mode: containment.mode, verdict: record?.verdict, reason: record?.verdictReason, obstacle: containment.obstacle,
+      budget: Int(containment.budget), contained: Int(containment.contained),
+      drain: containment.drain.map { drain in
+        CrashReport.Containment.Drain(
+          endedBy: drain.end, finished: Int(drain.finished), lost: Int(drain.lost),
+          durationNanoseconds: drain.duration_ns.map { Int(clamping: $0) })
+      })
   }
 }

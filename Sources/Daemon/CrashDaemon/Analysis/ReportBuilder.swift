@@ -84,6 +84,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     putHistory(into: &report)
     putContext(into: &report)
     putRequests(into: &report, at: first.time_ns)
+    putContainment(into: &report, first)
     noteGaps(in: &report)
     return report
   }
@@ -245,7 +246,7 @@ extension ReportBuilder {
       tid: Int(record.tid), name: record.threadName, crashed: true, signal: signal(record),
       reason: facts.reason.isEmpty ? nil : facts.reason, frames: placed, framesOmitted: expanded.omitted,
       framesBeforeGap: expanded.beforeGap, registers: registers(record), task: task(record.task),
-      request: record.request.map { request($0, at: record.time_ns) })
+      request: record.request.map { CrashReport.Request($0, at: record.time_ns) })
     return (thread, facts)
   }
 

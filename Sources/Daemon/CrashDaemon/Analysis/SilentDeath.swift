@@ -185,6 +185,7 @@ extension ReportBuilder {
     putHistory(into: &report)
     putContext(into: &report)
     putRequests(into: &report, at: time.nanoseconds)
+    putContainment(into: &report, nil)
     return report
   }
 }

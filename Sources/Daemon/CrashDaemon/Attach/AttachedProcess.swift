@@ -88,6 +88,14 @@ struct RingSource: Sendable {
   /// The numbers of requests since the process started.
   func requestCounts() -> RingContents.RequestCounts { mapping.requestCounts() }
 
+  /// The trapped requests with the given numbers.
+  func trappedRequests(_ numbers: Set<UInt64>) -> [RingContents.Request] {
+    mapping.trappedRequests(numbers, usedBy: descriptor.number)
+  }
+
+  /// What containment does in the process; nil if it is off.
+  func containment() -> RingContents.Containment? { mapping.containment() }
+
   /// Whether the process wakes crashd when it records incidents.
   ///
   /// Older versions of the library do not send these wake-ups.

@@ -17,8 +17,8 @@ enum RingExcerpt {
   /// Reads the used parts of a ring's file.
   ///
   /// The used parts are the header, the used entries of the image and class tables, the bytes between these tables, the
-  /// used slots and threads, and the running requests. The used slots end at the first unused slot, and the used threads
-  /// end at the first unused thread.
+  /// used slots and threads, and the running and trapped requests. The used slots end at the first unused slot, and the
+  /// used threads end at the first unused thread.
   /// - Parameters:
   ///   - descriptor: The descriptor of the ring's file.
   ///   - withoutMemory: Whether the memory of the program is omitted.
@@ -49,7 +49,7 @@ enum RingExcerpt {
         packed += pieces(element, at: offset)
       }
     }
-    if version == .current { packed += try runningRequests(of: descriptor, at: requests, header) }
+    if version == .current { packed += try openRequests(of: descriptor, at: requests, header) }
     return packed
   }
 
@@ -61,10 +61,10 @@ enum RingExcerpt {
     return RingVersion.allCases.first { $0.bytes == Int(status.st_size) } ?? .current
   }
 
-  /// The entries of running requests.
+  /// The entries of running and trapped requests.
   ///
   /// An entry of a request that has ended still has its texts, which no report may show.
-  private static func runningRequests(
+  private static func openRequests(
     of descriptor: Int32, at start: Int, _ header: [UInt8]
   ) throws(SystemError) -> [UInt8] {
     let size = MemoryLayout<cs_ring_request>.size
@@ -72,7 +72,7 @@ enum RingExcerpt {
     let entries = try bytes(of: descriptor, from: start, to: start + used * size)
     var packed: [UInt8] = []
     for offset in stride(from: 0, to: entries.count / size * size, by: size)
-    where entries[offset] == UInt8(CS_RING_REQUEST_RUNNING) {
+    where [CS_RING_REQUEST_RUNNING, CS_RING_REQUEST_TRAPPED].contains(UInt32(entries[offset])) {
       packed += pieces(Array(entries[offset..<offset + size]), at: start + offset)
     }
     return packed

@@ -1,7 +1,8 @@
+import CrashReport
 import CrashRing
 import Synchronization
 
-/// Counts the requests of processes by build, while crashd is attached to the processes.
+/// Counts the requests and drains of processes by build, while crashd is attached to the processes.
 ///
 /// A metric must have few labels. A user (with the uids of its range in `/etc/subuid`) has at most `buildsPerUser`
 /// builds. Beyond this limit, the build whose processes ended first is merged into the label `other`. If all builds have
@@ -28,22 +29,36 @@ struct RequestTotals: Sendable {
     var failed = 0
     /// The requests that had not ended when their process ended.
     var lost = 0
+    /// The requests whose trap was contained; these are also in `failed`.
+    var contained = 0
+    /// The processes that drained, by the end of their drain.
+    var drains: [String: Int] = [:]
 
     init() {}
 
     /// - Parameters:
     ///   - ring: The counts in a ring, which are untrusted.
-    ///   - before: The counts in the ring when crashd attached the process.
+    ///   - containment: What containment did in the process, which is untrusted too; nil if it was off.
+    ///   - member: The process, with its counts when crashd attached it; nil: all counts are zero.
     ///   - hasEnded: Whether the process has ended.
     init(
-      _ ring: RingContents.RequestCounts, since before: RingContents.RequestCounts = RingContents.RequestCounts(),
+      _ ring: RingContents.RequestCounts, _ containment: RingContents.Containment?, since member: Member? = nil,
       hasEnded: Bool
     ) {
+      let before = member?.before ?? RingContents.RequestCounts()
       let clamp = { (count: UInt64) in Int(clamping: min(count, Self.limit)) }
       begun = clamp(ring.begun.subtractingOrZero(before.begun))
       finished = clamp(ring.finished.subtractingOrZero(before.finished))
       failed = clamp(ring.failed.subtractingOrZero(before.failed))
       lost = hasEnded ? clamp(ring.unended) : 0
+      contained = Int((containment?.contained ?? 0).subtractingOrZero(member?.containedBefore ?? 0))
+      if hasEnded, let drain = containment?.drain { drains[Self.word(drain.end)] = 1 }
+    }
+
+    /// Returns the label of a drain's end, which is one of a few words, because a process can write any number.
+    private static func word(_ end: CrashReport.Containment.End?) -> String {
+      guard let end else { return "interrupted" }
+      return CrashReport.Containment.End.known.contains(end) ? end.rawValue : "other"
     }
 
     /// The maximum of each count of a process.
@@ -57,6 +72,8 @@ struct RequestTotals: Sendable {
       sum.finished = add(left.finished, right.finished)
       sum.failed = add(left.failed, right.failed)
       sum.lost = add(left.lost, right.lost)
+      sum.contained = add(left.contained, right.contained)
+      sum.drains = left.drains.merging(right.drains, uniquingKeysWith: add)
       return sum
     }
 
@@ -74,6 +91,8 @@ struct RequestTotals: Sendable {
     let key: Key
     /// The counts in the ring when crashd attached the process.
     let before: RingContents.RequestCounts
+    /// The number of contained traps when crashd attached the process.
+    let containedBefore: UInt32
   }
 
   private struct Build: Sendable {
@@ -99,11 +118,13 @@ struct RequestTotals: Sendable {
   /// Begins to count the requests of a process.
   ///
   /// - Returns: The arguments of later calls; nil if the process is not counted, because there are too many users.
-  mutating func attach(_ key: Key, of account: UInt32, before: RingContents.RequestCounts) -> Member? {
+  mutating func attach(
+    _ key: Key, of account: UInt32, before: RingContents.RequestCounts, containedBefore: UInt32 = 0
+  ) -> Member? {
     guard builds[account] != nil || builds.count < Self.users else { return nil }
     let key = makeRoom(for: key, of: account)
     change(key, of: account) { $0.attached += 1 }
-    return Member(account: account, key: key, before: before)
+    return Member(account: account, key: key, before: before, containedBefore: containedBefore)
   }
 
   /// Ends counting the requests of a process, and adds its last counts.

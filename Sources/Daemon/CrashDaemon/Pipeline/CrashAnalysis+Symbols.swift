@@ -153,6 +153,7 @@ extension RingContents {
   /// Removes the records, threads, images and incidents to free their memory.
   fileprivate mutating func forgetAll() {
     (records, threads, images, incidents) = ([], [], [], [])
-    (breadcrumbs, annotations, protectedClasses, requests.running) = ([], [:], [], [])
+    (breadcrumbs, annotations, protectedClasses) = ([], [:], [])
+    (requests.running, requests.trapped) = ([], [])
   }
 }

@@ -72,6 +72,8 @@ struct CrashAnalysis: Sendable {
     /// If a later reading finds more threads, crashd adds them to the report.
     var threads: [Int32]
     var losses: [String: Int]
+    /// The drain, which ends after the crash was recorded.
+    var drain: RingContents.Drain?
     /// The stamp of the ring when it had exactly these contents; nil if the ring changed during the reading.
     var stamp: RingStamp?
 
@@ -80,11 +82,13 @@ struct CrashAnalysis: Sendable {
       records = contents.records.map { [UInt64($0.slot), $0.generation] }
       threads = contents.threads.map(\.tid)
       losses = contents.losses
+      drain = contents.containment?.drain
     }
 
     /// Compares two values without their stamps, because two readings may find the same contents with different stamps.
     static func == (left: Seen, right: Seen) -> Bool {
       left.records == right.records && left.threads == right.threads && left.losses == right.losses
+        && left.drain == right.drain
     }
 
     /// Whether a ring with the given stamp contains exactly these contents.

@@ -102,7 +102,8 @@ extension CrashPipeline {
     // counted from that attach on.
     let hasEnded = entry.end.map { $0.end != .goesOn } ?? false
     let requests = entry.requests.map { member in
-      (member, RequestTotals.Counts(entry.process.ring.requestCounts(), since: member.before, hasEnded: hasEnded))
+      let ring = entry.process.ring
+      return (member, RequestTotals.Counts(ring.requestCounts(), ring.containment(), since: member, hasEnded: hasEnded))
     }
     state.withLock { state in
       state.entries[number] = nil

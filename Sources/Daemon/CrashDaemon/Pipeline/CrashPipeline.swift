@@ -171,8 +171,11 @@ final class CrashPipeline: Service {
     let (key, account) = (RequestTotals.Key(process.facts), limits.account(of: user))
     // Processes with more privileges than their user are not counted, because their numbers are not for that user.
     let before = process.facts.isRestricted ? nil : process.ring.requestCounts()
+    let contained = process.ring.containment()?.contained ?? 0
     state.withLock { state in
-      entry.requests = before.flatMap { state.requests.attach(key, of: account, before: $0) }
+      entry.requests = before.flatMap {
+        state.requests.attach(key, of: account, before: $0, containedBefore: contained)
+      }
       state.entries[process.number] = entry
     }
     tellCount()
@@ -238,7 +241,7 @@ final class CrashPipeline: Service {
     }
     // Only the rings of visible processes are read, because reading a ring interrupts all processors.
     let attached = members.filter { isVisible($0.1.key) }.map { ring, member in
-      (member.key, RequestTotals.Counts(ring.requestCounts(), since: member.before, hasEnded: false))
+      (member.key, RequestTotals.Counts(ring.requestCounts(), ring.containment(), since: member, hasEnded: false))
     }
     return totals.sums(with: attached).filter { isVisible($0.key) }
   }

@@ -57,6 +57,19 @@ extension CrashdInterface {
           ("failed", request.counts.failed), ("finished", request.counts.finished), ("lost", request.counts.lost),
         ].map { (labels(request.key) + [$0.0], $0.1) }
       })
+    metrics.add(
+      "crashd_requests_contained", .counter,
+      "Requests that a trap ended without ending their process. They also count as failed.",
+      by: ["uid", "program", "build"],
+      requests.filter { $0.counts.contained > 0 }.map { (labels($0.key), $0.counts.contained) })
+    metrics.add(
+      "crashd_drains", .counter,
+      "Processes that finished their requests after a trap, by what ended the drain. The end of a drain whose process was "
+        + "killed is interrupted.",
+      by: ["uid", "program", "build", "end"],
+      requests.flatMap { request in
+        request.counts.drains.sorted { $0.key < $1.key }.map { (labels(request.key) + [$0.key], $0.value) }
+      })
   }
 
   static func add(crashes: [EventCount], incidents: [EventCount], to metrics: inout OpenMetrics) {

@@ -14,7 +14,8 @@ extension ProcessSummary {
       attachTime: process.attachTime.description,
       state: process.hasEnded.load(ordering: .acquiring) ? "ended" : "attached",
       memory: Self.memory(process.ring.memoryMode(), isWithheld: isWithheld),
-      selfTest: process.ring.guardSelfTest().map { SelfTest($0) })
+      selfTest: process.ring.guardSelfTest().map { SelfTest($0) },
+      containment: process.ring.containment().map { Containment($0) })
   }
 
   /// Returns which part of the process's memory reports contain, in the words of the interface.
@@ -25,6 +26,14 @@ extension ProcessSummary {
     case .scrubbed: isWithheld ? .discarded : .scrubbed
     case .full: isWithheld ? .discarded : .full
     }
+  }
+}
+
+extension ProcessSummary.Containment {
+  fileprivate init(_ containment: RingContents.Containment) {
+    self.init(
+      mode: containment.mode, obstacle: containment.obstacle, budget: Int(containment.budget),
+      contained: Int(containment.contained), isDraining: containment.drain.map { $0.end == nil } ?? false)
   }
 }
 

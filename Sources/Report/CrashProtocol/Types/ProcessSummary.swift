@@ -1,3 +1,5 @@
+public import CrashReport
+
 /// A process that is attached to crashd.
 public struct ProcessSummary: Codable, Sendable, Equatable {
   /// The pid of the process.
@@ -24,6 +26,33 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
   ///
   /// Nil if there is no result, and in replies of a crashd version without this property.
   public var selfTest: SelfTest?
+  /// What containment does in the process.
+  ///
+  /// Nil if containment is off, and in replies of a crashd version without this property.
+  public var containment: Containment?
+
+  /// What containment does in a process.
+  public struct Containment: Codable, Sendable, Equatable {
+    /// What the process does at a trap.
+    public var mode: CrashReport.Containment.Mode
+    /// Why containment does not work in the process, or nil if it works.
+    public var obstacle: CrashReport.Containment.Obstacle?
+    /// The maximum number of traps that the process contains.
+    public var budget: Int
+    /// The number of traps that the process has contained.
+    public var contained: Int
+    /// Whether the process is draining.
+    public var isDraining: Bool
+
+    /// Creates a value from its parts.
+    package init(
+      mode: CrashReport.Containment.Mode, obstacle: CrashReport.Containment.Obstacle? = nil, budget: Int,
+      contained: Int, isDraining: Bool
+    ) {
+      (self.mode, self.obstacle, self.budget, self.contained) = (mode, obstacle, budget, contained)
+      self.isDraining = isDraining
+    }
+  }
 
   /// The result of a guard self-test, as the process reported it.
   public struct SelfTest: Codable, Sendable, Equatable {
@@ -51,12 +80,13 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
   /// Creates a value from its parts.
   package init(
     pid: Int, uid: Int, name: String, executable: String, buildID: String, startTime: String, attachTime: String,
-    state: String, memory: Memory? = nil, selfTest: SelfTest? = nil
+    state: String, memory: Memory? = nil, selfTest: SelfTest? = nil, containment: Containment? = nil
   ) {
     (self.pid, self.uid, self.name, self.executable, self.buildID) = (pid, uid, name, executable, buildID)
     (self.startTime, self.attachTime, self.state, self.memory, self.selfTest) = (
       startTime, attachTime, state, memory, selfTest
     )
+    self.containment = containment
   }
 }
 

@@ -1,7 +1,12 @@
 extension HTMLRenderer {
   /// Returns the request of a thread, or nothing if it has none.
   func request(_ request: CrashReport.Request?) -> HTMLText {
-    request.map { "\n<p class=\"signal\">in request \(TextRenderer.describe($0))</p>" } ?? ""
+    request.map { "\n<p class=\"signal\">in request \($0.text)</p>" } ?? ""
+  }
+
+  /// Returns how containment reacted to the crash, or nothing if it was off.
+  func containment(_ report: CrashReport) -> HTMLText {
+    report.containmentText.map { "\n<p class=\"signal\">\($0)</p>" } ?? ""
   }
 
   /// Returns the oldest requests in flight with their ages.

@@ -68,7 +68,7 @@ public struct HTMLRenderer: Sendable {
       html = html + "\n<pre class=\"reason\">\(lines(report.reason))</pre>"
     }
     return html + "\n<p class=\"signal\">\(text.describe(report.signal, in: report))</p>"
-      + request(report.request) + "\n</header>"
+      + request(report.request) + containment(report) + "\n</header>"
   }
 
   private func origin(_ report: CrashReport) -> HTMLText {

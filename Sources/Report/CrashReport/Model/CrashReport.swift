@@ -111,6 +111,8 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var resources: Resources?
   /// The requests in flight, or nil if the process registered no request, and in older reports.
   public var inFlight: InFlight?
+  /// How containment reacted to the crash, or nil if the program did not switch containment on, and in older reports.
+  public var containment: Containment?
 
   /// Creates a report from its parts.
   ///

@@ -43,10 +43,14 @@ public struct IncidentReport: Codable, Sendable, Equatable {
   ///
   /// Nil for an incident without a call site.
   public var site: String?
-  /// The registers at the trap that ended contained work, by name: `rax`, … `rip`, `rflags`.
+  /// The registers at the trap that was contained, by name: `rax`, … `rip`, `rflags`.
   ///
   /// Nil for other incidents.
   public var registers: [String: Address]?
+  /// The contained request that the trap ended, with its age at the trap.
+  ///
+  /// Nil for other incidents, and if the ring no longer had the request.
+  public var request: CrashReport.Request?
 
   /// The process in which an incident occurred.
   public struct Process: Codable, Sendable, Equatable {

@@ -63,14 +63,14 @@ extension IncidentReport {
     public static let guarding = Self("guard")
     /// A guard page.
     public static let pages = Self("pages")
-    /// Contained work, which `Shield.isolated` runs.
+    /// Contained work, which `Shield.isolated` runs, or a contained request.
     public static let isolated = Self("isolated")
   }
 
   /// The kind of an incident.
   ///
-  /// For a guard, the kind is a `ShieldKind`. For contained work, it is `trap`. For other sources, the kind is one of
-  /// the values below. For a kind that this version does not define, the value is its number.
+  /// For a guard, the kind is a `ShieldKind`. For other sources, the kind is one of the values below. For a kind that
+  /// this version does not define, the value is its number.
   public struct Kind: OpenEnum {
     /// The value as a string, as in JSON.
     public let rawValue: String
@@ -95,6 +95,10 @@ extension IncidentReport {
     public static let doubleFree = Self("doubleFree")
     /// From a guard: an executor check failed.
     public static let isolation = Self("isolation")
+    /// From contained work: a trap ended the work.
+    public static let trap = Self("trap")
+    /// From a contained request: a trap ended the request.
+    public static let requestTrap = Self("requestTrap")
   }
 
   /// Whether an incident proves a bug in the program.

@@ -6,19 +6,7 @@ extension TextRenderer {
   /// Returns the lines of a thread's request.
   func requestLines(_ request: CrashReport.Request?) -> [String] {
     guard let request else { return [] }
-    return "in request \(Self.describe(request))".wrapped(to: width)
-  }
-
-  /// Describes a request, such as `GET /orders/{id} · id 7f3a · trace 4bf92f35 · begun 34 ms before · tier=gold`.
-  static func describe(_ request: CrashReport.Request) -> String {
-    var parts = [name(of: request)]
-    if let id = request.id { parts.append("id \(CleanText.line(id))") }
-    if let trace = request.traceID { parts.append("trace \(CleanText.line(trace))") }
-    if let span = request.spanID { parts.append("span \(CleanText.line(span))") }
-    parts.append("begun \(age(of: request)) before")
-    let tags = (request.tags ?? [:]).sorted { $0.key < $1.key }
-    parts += tags.map { "\(CleanText.line($0.key))=\(CleanText.line($0.value))" }
-    return parts.joined(separator: " · ")
+    return "in request \(request.text)".wrapped(to: width)
   }
 
   static func name(of request: CrashReport.Request) -> String {
@@ -62,5 +50,19 @@ extension TextRenderer {
   static func summary(of inFlight: CrashReport.InFlight) -> String {
     guard inFlight.overflow > 0 else { return "\(inFlight.total)" }
     return "\(inFlight.total), and \(inFlight.overflow) began without a free entry since the process started"
+  }
+}
+
+extension CrashReport.Request {
+  /// The request as text, such as `GET /orders/{id} · id 7f3a · trace 4bf92f35 · begun 34 ms before · tier=gold`.
+  package var text: String {
+    var parts = [TextRenderer.name(of: self)]
+    if let id { parts.append("id \(CleanText.line(id))") }
+    if let traceID { parts.append("trace \(CleanText.line(traceID))") }
+    if let spanID { parts.append("span \(CleanText.line(spanID))") }
+    parts.append("begun \(TextRenderer.age(of: self)) before")
+    let tags = (tags ?? [:]).sorted { $0.key < $1.key }
+    parts += tags.map { "\(CleanText.line($0.key))=\(CleanText.line($0.value))" }
+    return parts.joined(separator: " · ")
   }
 }

@@ -92,6 +92,7 @@ public struct TextRenderer: Sendable {
     var lines = CleanText.line(title).wrapped(to: prose).map(style.alarm)
     if report.reason != report.diagnosis.sentence { lines += reasonLines(report.reason) }
     lines += requestLines(report.request)
+    if let text = report.containmentText { lines += text.wrapped(to: prose) }
     if report.isPreliminary == true {
       lines += "Preliminary: crashd still reads the symbols. Show the report again in a few seconds.".wrapped(to: prose)
     }

@@ -1,5 +1,6 @@
 public import CrashClient
 import CrashProtocol
+import CrashReport
 public import CrashShieldGuards
 import Glibc
 internal import LinuxSystem
@@ -56,8 +57,12 @@ public struct Doctor: Sendable {
       let known = processes.filter { $0.pid == pid }
       attached = !known.isEmpty
       own =
-        known.last.map { [Self.memory(of: $0), GuardFacts.finding(of: $0.selfTest, clock: clock)].compactMap(\.self) }
-        ?? []
+        known.last.map { process in
+          [
+            Self.memory(of: process), Self.containment(of: process),
+            GuardFacts.finding(of: process.selfTest, clock: clock),
+          ].compactMap(\.self)
+        } ?? []
     }
     let image = facts.executable.map { program($0, at: facts.executablePath) } ?? []
     let crash = facts.hasShield ? LastCrashFacts(executable: facts.executable, client: client) : nil
@@ -77,6 +82,29 @@ public struct Doctor: Sendable {
         remedy: "set CRASHSHIELD_MEMORY=none in the environment of the process, which ignores crashd's setting")
     default: nil
     }
+  }
+
+  /// Reports what a trap does in a process, and why containment does not work in it.
+  static func containment(of process: ProcessSummary) -> Finding {
+    guard let containment = process.containment else {
+      return Finding(.note, "containment", "off: a Swift trap ends the process at once")
+    }
+    if let obstacle = containment.obstacle {
+      return Finding(
+        .warning, "containment",
+        "the program chose \(containment.mode), but a trap ends the process at once: \(obstacle.clause)",
+        remedy: obstacle.remedy ?? "see Shield.status in the process")
+    }
+    if containment.isDraining {
+      return Finding(.warning, "containment", "the process is draining after a trap, and will end")
+    }
+    guard containment.mode == .contain else {
+      return Finding(.good, "containment", "\(containment.mode): after a trap, the other requests finish")
+    }
+    let (used, budget) = (containment.contained, containment.budget)
+    return Finding(
+      used < budget ? .good : .note, "containment",
+      "contain: \(used) of \(budget) traps contained; a trap beyond them drains the process")
   }
 
   /// Checks the file of a program or library.

@@ -17,6 +17,8 @@ public enum IncidentText: Sendable {
       .init(title: "ID", minimum: 8, cut: .digits, style: .dim),
       .init(title: "KIND", common: "kind"),
       .init(title: "MODE", dropOrder: 1, common: "mode"),
+      .init(title: "REQUEST", maximum: 36, dropOrder: 6, isDetail: true),
+      .init(title: "TRACE", cut: .digits, dropOrder: 7, isDetail: true),
       .init(title: "WHAT", minimum: 24),
     ]
     let groups = terminal.isBrief ? Folding.all(incidents, by: Place.init) : incidents.map { [$0] }
@@ -27,7 +29,8 @@ public enum IncidentText: Sendable {
       return [
         terminal.moment(incident.last), "\(count)", terminal.isBrief ? "\(processes)" : "", "\(incident.process.pid)",
         "\(incident.process.uid)", incident.process.name, id(incident.id, terminal), incident.kind.rawValue,
-        incident.mode.rawValue, incident.sentence,
+        incident.mode.rawValue, incident.request.map { $0.id ?? "\($0.number)" } ?? "",
+        incident.request?.traceID ?? "", incident.sentence,
       ].map(CleanText.line)
     }
     return Table(columns: columns, rows: rows).text(for: terminal, legend: legend)
@@ -92,6 +95,7 @@ public enum IncidentText: Sendable {
       ("Confidence", "\(incident.confidence)", nil),
     ]
     if let site = incident.site { facts.append(("Site", site, nil)) }
+    if let request = incident.request { facts.append(("Request", request.text, nil)) }
     var lines = ["\(heading(of: incident)) (\(thread)):"]
     lines += frames(incident.use, terminal)
     if let registers = incident.registers {

@@ -22,6 +22,20 @@ extension OTLPRecord {
     return attributes
   }
 
+  /// How containment reacted to the crash.
+  var containmentAttributes: [String: JSONValue?] {
+    guard let containment = report.containment else { return [:] }
+    return [
+      "crash.containment.mode": .text(containment.mode.rawValue),
+      "crash.containment.verdict": .text(containment.verdict?.rawValue),
+      "crash.containment.reason": .text(containment.reason?.rawValue),
+      "crash.containment.contained": .int(containment.contained),
+      "crash.drain.end": .text(containment.drain?.endedBy?.rawValue),
+      "crash.drain.finished": .number(containment.drain?.finished),
+      "crash.drain.lost": .number(containment.drain?.lost),
+    ]
+  }
+
   /// Splits an operation such as `GET /orders/{id}` into the method and the route.
   private static func http(_ operation: String) -> (method: String, route: String)? {
     let parts = operation.split(separator: " ", maxSplits: 1)

@@ -100,7 +100,8 @@ struct OTLPRecord {
         "code.file.path": .text(frame?.file),
         "code.line.number": .number(frame?.line),
       ].merging(own) { first, _ in first }
-        .merging(requestAttributes) { first, _ in first })
+        .merging(requestAttributes) { first, _ in first }
+        .merging(containmentAttributes) { first, _ in first })
   }
 
   static func attributes(_ members: [String: JSONValue?]) -> JSONValue {

@@ -22,9 +22,11 @@ extension SentryEvent {
     return .object(known: annotations.merging(own) { $1 })
   }
 
-  /// The contexts that Sentry defines, the context `crash` with crashd's own facts, and the contexts of the request.
+  /// The contexts that Sentry defines, the context `crash` with crashd's own facts, and the contexts of the request and
+  /// of containment.
   var contexts: JSONValue {
-    let own = ["crash": crashContext].merging(requestContexts) { $1 }
+    var own = ["crash": crashContext].merging(requestContexts) { $1 }
+    own["containment"] = containmentContext
     return .object(machineContexts.merging(own) { $1 })
   }
 
@@ -46,6 +48,19 @@ extension SentryEvent {
       ])
     }
     return contexts
+  }
+
+  /// How containment reacted to the crash; nil if it was off.
+  private var containmentContext: JSONValue? {
+    guard let containment = report.containment else { return nil }
+    let drain = containment.drain
+    return .object(known: [
+      "type": .string("containment"), "summary": .text(report.containmentText),
+      "mode": .text(containment.mode.rawValue), "verdict": .text(containment.verdict?.rawValue),
+      "reason": .text(containment.reason?.rawValue), "contained": .int(containment.contained),
+      "drain_end": .text(drain?.endedBy?.rawValue), "drain_finished": .number(drain?.finished),
+      "drain_lost": .number(drain?.lost),
+    ])
   }
 
   private static func isTag(_ key: String, _ value: String) -> Bool {

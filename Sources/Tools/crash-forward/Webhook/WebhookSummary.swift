@@ -30,7 +30,7 @@ struct WebhookSummary {
     "id", "time", "headline", "host", "environment", "release", "program", "pid", "uid", "unit", "executable",
     "build_id", "signal", "reason", "cause", "sentence", "group", "title", "function", "file", "line", "place", "stack",
     "route",
-    "request_id", "trace_id",
+    "request_id", "trace_id", "containment",
   ]
 
   // The fields are in several arrays, because type-checking a single array takes too long.
@@ -59,6 +59,7 @@ struct WebhookSummary {
       ("file", .text(frame?.file)), ("line", .number(frame?.line)), ("place", .text(frame.flatMap(Self.place))),
       ("stack", .text(report.stackText(limit: Self.stackLimit))), ("route", .text(report.request?.operation)),
       ("request_id", .text(report.request?.id)), ("trace_id", .text(report.request?.traceID)),
+      ("containment", .text(report.containmentText)),
     ]
   }
 

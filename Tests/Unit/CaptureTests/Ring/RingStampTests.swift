@@ -53,6 +53,26 @@ struct RingStampTests {
     #expect(mapping.stamp(usedBy: file.descriptor) != before)
   }
 
+  @Test(
+    "a ring's stamp changes with the drain, and not in a ring of an earlier version", arguments: RingVersion.allCases)
+  func drain(version: RingVersion) throws {
+    let file = try TestFile.memory()
+    defer { file.close() }
+    let ring = TestRing(version)
+    ring.addRecord(slot: 0, message: "first")
+    try file.write(ring)
+    try file.seal()
+    let mapping = try RingMapping(descriptor: file.descriptor)
+    var stamps = [mapping.stamp(usedBy: file.descriptor)]
+    for (end, finished) in [(UInt32(0), UInt32(0)), (0, 5), (1, 5)] {
+      ring.setDrain(end, finished: finished)
+      try file.write(ring)
+      let stamp = mapping.stamp(usedBy: file.descriptor)
+      #expect(stamp.isSettled && (stamp == stamps.last) == (version == .earlier))
+      stamps.append(stamp)
+    }
+  }
+
   @Test("an impossible thread count causes no read beyond the ring")
   func hostile() throws {
     let file = try TestFile.memory()

@@ -175,6 +175,23 @@ extension TestRing {
     set(\cs_ring_header.request_begun, UInt64(count))
   }
 
+  /// Switches containment on, as the start of the shield does.
+  func setContainment(_ mode: UInt32, obstacle: UInt32 = 0, budget: UInt32 = 0, count: UInt32 = 0) {
+    set(\cs_ring_header.containment_mode, mode)
+    set(\cs_ring_header.containment_obstacle, obstacle)
+    set(\cs_ring_header.containment_budget, budget)
+    set(\cs_ring_header.containment_count, count)
+  }
+
+  /// Writes a drain, which is under way if `end` is 0.
+  func setDrain(_ end: UInt32, finished: UInt32 = 0, lost: UInt32 = 0, begin_ns: UInt64 = 1_000, end_ns: UInt64 = 0) {
+    set(\cs_ring_header.drain_begin_ns, begin_ns)
+    set(\cs_ring_header.drain_end_ns, end_ns)
+    set(\cs_ring_header.drain_finished, finished)
+    set(\cs_ring_header.drain_lost, lost)
+    set(\cs_ring_header.drain_end, end)
+  }
+
   /// Sets the CRC of the request in a slot to the CRC of its current bytes.
   func commitRequest(slot: Int) {
     let base = Self.slot(slot) + fieldOffset(\cs_ring_slot.request)

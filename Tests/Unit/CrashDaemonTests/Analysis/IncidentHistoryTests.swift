@@ -56,6 +56,17 @@ struct IncidentHistoryTests {
     #expect(report.incidents?.last?.id.hasSuffix("-0000000000000014") == true)
   }
 
+  @Test("an earlier incident of a contained request names its request")
+  func contained() throws {
+    let report = try Self.report { ring in
+      ring.addRequest(0, number: 7, operation: "GET /cart")
+      ring.trapRequest(0)
+      ring.addIncident(0, key: 1, subject: "", count: 1, mode: 0, source: 4, first_ns: Self.before)
+      ring.makeRequestTrap(0, number: 7)
+    }
+    #expect(report.incidents?.map(\.sentence) == ["Request GET /cart trapped."])
+  }
+
   @Test("a report without earlier incidents has no list of incidents")
   func none() throws {
     let report = try Self.report { _ in }

@@ -253,6 +253,26 @@ struct IncidentTests {
     #expect(sentences == [said, "Isolated work trapped."])
   }
 
+  @Test("an incident of a contained request names its request, and gives the number of a request that is not found")
+  func contained() async throws {
+    let daemon = try TestDaemon(TestDirectory())
+    var ring = TestRing()
+    ring.addRequest(0, number: 7, operation: "GET /cart", started_ns: 1_700_000_001_000_000_000)
+    ring.trapRequest(0)
+    for (index, number) in [Int64(7), 8].enumerated() {
+      ring.addIncident(
+        index, key: UInt64(2 * index + 1), subject: "Fatal error: sold out", count: 1, mode: 0, source: 4)
+      ring.makeRequestTrap(index, number: number)
+    }
+    _ = await daemon.analysis.observe(try Self.attached(ring), seen: [:])
+    let incidents = try daemon.store.incidents(limit: 10).sorted { $0.sentence > $1.sentence }
+    #expect(incidents.count == 2 && incidents.allSatisfy { $0.source == "isolated" && $0.kind == .requestTrap })
+    let named = try #require(incidents.first)
+    #expect(named.sentence == "Request GET /cart trapped: Fatal error: sold out")
+    #expect(named.request?.number == 7 && named.request?.age_ns == 1_000_000_000)
+    #expect(incidents.last?.sentence == "Request 8 trapped: Fatal error: sold out" && incidents.last?.request == nil)
+  }
+
   @Test("the registers of a trap have their names")
   func registers() async throws {
     let daemon = try TestDaemon(TestDirectory())

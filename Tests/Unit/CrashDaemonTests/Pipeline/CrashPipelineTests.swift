@@ -248,6 +248,36 @@ struct CrashPipelineTests {
     }
   }
 
+  @Test("a report is stored while its process drains, and is completed when the drain has ended")
+  func drain() async throws {
+    var ring = TestRing()
+    ring.addImage(0)
+    ring.addCrash()
+    ring.addRequest(0, number: 1, operation: "GET /slow")
+    ring.setDrain(0)
+    let process = try Process(ring)
+    let daemon = try TestDaemon(TestDirectory())
+    var seen: CrashAnalysis.Seen?
+    var cursors: [StoreCursor] = []
+    for isFinal in [false, true, true] {
+      let source = AttachedRing(process: process.attached, seen: seen, isFinal: isFinal)
+      let outcome = await daemon.analysis.permits.withPermit(for: geteuid()) {
+        await daemon.analysis.analyse(source, $0).outcome
+      }
+      if case .stored(_, let contents) = outcome { seen = contents }
+      cursors.append(try daemon.store.newestCursor())
+      let report = try daemon.store.report(idPrefix: ring.id).report
+      let drain = try #require(report.containment?.drain)
+      #expect(drain.endedBy == (isFinal ? .done : nil) && drain.finished == (isFinal ? 1 : 0))
+      #expect(drain.durationNanoseconds == (isFinal ? 230_000_000 : nil))
+      #expect(report.inFlight?.requests.map(\.operation) == ["GET /slow"])
+      ring.addRequest(0, number: 1, operation: "GET /slow", isRunning: false)
+      ring.setDrain(1, finished: 1)
+      try ring.write(to: process.memory)
+    }
+    #expect(cursors[0] != cursors[1] && cursors[1] == cursors[2])
+  }
+
   @Test(
     "the requests of a process are counted from its attach on, and the end of the process adds the lost requests",
     arguments: [(ProcessEnd.status(SIGKILL), 2), (.status(0), 2), (.goesOn, 0)])

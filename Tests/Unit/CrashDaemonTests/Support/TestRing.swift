@@ -209,6 +209,30 @@ struct TestRing {
     put(UInt64(1 << 2 | UInt64(CS_RING_STATE_COMMITTED)), at: self.slot(slot) + offset(\cs_ring_slot.state))
   }
 
+  /// Sets a field of the header.
+  mutating func set(_ field: PartialKeyPath<cs_ring_header>, _ value: UInt32) { put(value, at: offset(field)) }
+
+  /// Writes a drain, which is under way if `end` is 0, and lasts 230 ms.
+  mutating func setDrain(_ end: UInt32, finished: UInt32 = 0, lost: UInt32 = 0) {
+    let begin_ns: UInt64 = 1_700_000_001_000_000_000
+    set(\.containment_mode, 1)
+    put(begin_ns, at: offset(\cs_ring_header.drain_begin_ns))
+    put(end == 0 ? 0 : begin_ns + 230_000_000, at: offset(\cs_ring_header.drain_end_ns))
+    set(\.drain_finished, finished)
+    set(\.drain_lost, lost)
+    set(\.drain_end, end)
+  }
+
+  /// Marks a request as ended by a trap.
+  mutating func trapRequest(_ index: Int) { put(UInt64(0x103), at: request(index)) }
+
+  /// Changes the added incident into an incident of a contained request.
+  mutating func makeRequestTrap(_ index: Int, number: Int64) {
+    let base = offset(\cs_ring.incidents) + index * MemoryLayout<cs_ring_incident>.stride
+    put(cs_ring_contained.CS_RING_CONTAINED_REQUEST.rawValue, at: base + offset(\cs_ring_incident.kind))
+    put(number, at: base + offset(\cs_ring_incident.amount))
+  }
+
   /// Adds a request, which is in flight or has ended.
   mutating func addRequest(
     _ index: Int, number: UInt64, operation: String, started_ns: UInt64 = 1_700_000_000_000_000_000,

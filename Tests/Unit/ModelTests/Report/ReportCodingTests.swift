@@ -30,7 +30,10 @@ struct ReportCodingTests {
       tree.keys(dictionaries: ["annotations", "registers", "losses", "tags"]) == [
         "annotations", "breadcrumbs", "breadcrumbs.request", "breadcrumbs.text", "breadcrumbs.time", "container",
         "container.id",
-        "container.runtime", "container.source", "diagnosis", "diagnosis.cause", "diagnosis.confidence",
+        "container.runtime", "container.source", "containment", "containment.budget", "containment.contained",
+        "containment.drain", "containment.drain.durationNanoseconds", "containment.drain.endedBy",
+        "containment.drain.finished", "containment.drain.lost", "containment.mode", "containment.obstacle",
+        "containment.reason", "containment.verdict", "diagnosis", "diagnosis.cause", "diagnosis.confidence",
         "diagnosis.rule", "diagnosis.sentence", "environment", "group", "group.key", "group.title", "id",
         "images", "images.base", "images.buildID", "images.end", "images.path", "inFlight", "inFlight.overflow",
         "inFlight.requests", "inFlight.requests.age_ns", "inFlight.requests.crashed", "inFlight.requests.id",

@@ -48,6 +48,9 @@ enum Sample {
     report.container = CrashReport.Container(id: containerID, runtime: "containerd", source: "cgroup")
     report.resources = resources
     report.process.requests = CrashReport.RequestCounts(begun: 1_200, finished: 1_180, failed: 5, lost: 15)
+    report.containment = CrashReport.Containment(
+      mode: .contain, verdict: .drain, reason: "actor", obstacle: nil, budget: 20, contained: 3,
+      drain: .init(endedBy: .deadline, finished: 9, lost: 2, durationNanoseconds: 10_004_000_000))
     report.threads[0].request = request
     var crashed = request
     crashed.crashed = true

@@ -114,6 +114,27 @@ struct DanglingTextTests {
     #expect(lines[1].contains("call of Session.greet() in serve() (Shop.swift:12)"), "\(text)")
   }
 
+  @Test("an incident of a contained request shows the request with its id and trace, in a list without a terminal too")
+  func request() {
+    var incident = IncidentReport(
+      id: "aa-1", first: "2026-11-21T10:00:00Z", last: "2026-11-21T10:00:00Z", count: 1,
+      process: .init(pid: 7, uid: 0, name: "shop", executable: "/srv/shop", buildID: "ab"), source: .isolated,
+      kind: .requestTrap, mode: .absorb, subject: "sold out", sentence: "Request GET /cart trapped: sold out",
+      confidence: .certain)
+    #expect(!IncidentText.list([incident], terminal: Self.terminal, legend: true).contains("REQUEST"))
+    incident.request = CrashReport.Request(
+      number: 9, operation: "GET /cart", id: "7F3A", traceID: "4bf92f3577b34da6a3ce929d0e0e4736",
+      startTime: "2026-11-21T09:59:59Z", age_ns: 1_000_000_000)
+    let lines = IncidentText.list([incident], terminal: Self.terminal, legend: true).split(separator: "\n")
+    #expect(lines[0].contains("REQUEST") && lines[0].contains("TRACE"))
+    #expect(lines[1].contains(" requestTrap ") && lines[1].contains(" 7F3A "))
+    #expect(lines[1].contains(" 4bf92f3577b34da6a3ce929d0e0e4736 Request GET /cart trapped: sold out"), "\(lines[1])")
+    let text = IncidentText.text(incident, terminal: Self.terminal)
+    let named = "GET /cart · id 7F3A · trace 4bf92f3577b34da6a3ce929d0e0e4736 · begun 1.0 s before"
+    #expect(text.contains(named), "\(text)")
+    #expect(text.contains("Trapped (thread unknown):"))
+  }
+
   @Test("numbers are printed with only as many digits as necessary")
   func numbers() {
     #expect([0, 1, 0.25, 12.34, 365.4, -0.5].map(DanglingText.number) == ["0", "1", "0.25", "12.3", "365", "-0.50"])

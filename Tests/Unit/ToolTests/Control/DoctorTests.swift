@@ -111,6 +111,43 @@ struct DoctorTests {
     #expect(facts.requests?.level == (isRefused ? .warning : nil))
   }
 
+  @Test(
+    "doctor says whether containment works in a process, and why not",
+    arguments: [
+      ("null", Finding.Level.note, "off: a Swift trap ends the process at once"),
+      ("{\"mode\":\"drain\",\"budget\":0}", .good, "drain: after a trap, the other requests finish"),
+      ("{\"mode\":\"contain\",\"budget\":20}", .good, "contain: 0 of 20 traps contained"),
+      ("{\"mode\":\"contain\",\"budget\":3,\"contained\":3}", .note, "contain: 3 of 3 traps contained"),
+      (
+        "{\"mode\":\"contain\",\"budget\":3,\"obstacle\":\"hook\"}", .warning,
+        "the program chose contain, but a trap ends the process at once: other code has replaced the global executor"
+      ),
+      (
+        "{\"mode\":\"drain\",\"budget\":0,\"obstacle\":\"77\"}", .warning,
+        "the program chose drain, but a trap ends the process at once: the process gave the reason 77"
+      ),
+      (
+        "{\"mode\":\"contain\",\"budget\":3,\"isDraining\":true}", .warning,
+        "the process is draining after a trap, and will end"
+      ),
+    ])
+  func containment(json: String, level: Finding.Level, sentence: String) throws {
+    var containment = json.dropLast()
+    if !json.contains("contained") { containment += ",\"contained\":0" }
+    if !json.contains("isDraining") { containment += ",\"isDraining\":false" }
+    let member = json == "null" ? json : containment + "}"
+    let summary = try JSONDecoder().decode(
+      ProcessSummary.self,
+      from: Data(
+        """
+        {"pid":7,"uid":0,"name":"shop","executable":"/srv/shop","buildID":"ab","startTime":"2026-11-21T08:00:00Z",
+        "attachTime":"2026-11-21T08:00:00Z","state":"attached","containment":\(member)}
+        """.utf8))
+    let finding = Doctor.containment(of: summary)
+    #expect(finding.level == level && finding.subject == "containment" && finding.sentence.hasPrefix(sentence))
+    #expect(finding.remedy.isEmpty == !json.contains("obstacle"))
+  }
+
   @Test("doctor accepts the spool modes that crashd sets, and reports others", arguments: [0o1733, 0o3733, 0o777, 0])
   func spool(mode: mode_t) throws {
     let scratch = try Scratch()

@@ -47,6 +47,17 @@ struct JournalSinkTests {
     for name in wanted.keys { #expect(other[name] == nil, "\(name)") }
   }
 
+  @Test("the journal entry has the verdict and the end of the drain, if containment was on")
+  func containment() throws {
+    let entry = JournalEntry(try Sample.event(id: "aa11", more: Sample.containment).report, json: nil)
+    let wanted = [
+      "CRASH_CONTAINMENT": Sample.containmentText, "CRASH_VERDICT": "drain", "CRASH_DRAIN_END": "done",
+    ]
+    for (name, value) in wanted { #expect(entry[name] == value, "\(name)") }
+    let other = JournalEntry(try Sample.event(id: "aa11").report, json: nil)
+    for name in wanted.keys { #expect(other[name] == nil, "\(name)") }
+  }
+
   @Test("a crash arrives in the journal with field names that journald allows")
   func fields() throws {
     let journal = try DatagramListener()

@@ -85,6 +85,23 @@ struct OTLPSinkTests {
     #expect(none?["traceId"] == nil && none?["spanId"] == nil)
   }
 
+  @Test("an OTLP record has the verdict and the drain as attributes, if containment was on")
+  func containment() throws {
+    let find = { (more: String) throws -> [String: String]? in
+      let json = OTLPRecord(report: try Sample.event(id: "aa11", more: more).report).json
+      return json["resourceLogs"]?.first?["scopeLogs"]?.first?["logRecords"]?.first?["attributes"]?.attributes
+    }
+    let attributes = try #require(try find(Sample.containment))
+    let wanted = [
+      "crash.containment.mode": "contain", "crash.containment.verdict": "drain", "crash.containment.reason": "actor",
+      "crash.containment.contained": "2", "crash.drain.end": "done", "crash.drain.finished": "50",
+      "crash.drain.lost": "1",
+    ]
+    for (key, value) in wanted { #expect(attributes[key] == value, "\(key)") }
+    let none = try #require(try find(""))
+    for key in wanted.keys { #expect(none[key] == nil, "\(key)") }
+  }
+
   @Test("the breadcrumbs of an OTLP record are an array of maps with level, category and data")
   func breadcrumbs() throws {
     let event = try Sample.event(

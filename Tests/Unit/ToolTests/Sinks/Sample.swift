@@ -41,6 +41,15 @@ enum Sample {
     "inFlight":{"total":51,"overflow":0,"requests":[]},
     "breadcrumbs":[{"time":"2026-11-21T08:10:10.500123Z","text":"pay","request":5}],
     """#.split(separator: "\n").joined()
+  /// A crash that drained its process.
+  static let containment = #"""
+    "containment":{"mode":"contain","verdict":"drain","reason":"actor","budget":20,"contained":2,
+    "drain":{"endedBy":"done","finished":50,"lost":1,"durationNanoseconds":230000000}},
+    """#.split(separator: "\n").joined()
+  /// The sentences about `containment`.
+  static let containmentText =
+    "Not contained: the trap was on an actor. Drained: 50 requests finished, 1 lost, in 0.23 s; the process then ended "
+    + "by SIGILL. Contained before: 2 traps."
   /// A value that is too long for a tag of Sentry, whose limit is 200 characters.
   static let long = String(repeating: "x", count: 201)
 

@@ -120,6 +120,18 @@ struct SentrySinkTests {
     #expect(none["contexts"]?["trace"] == nil && none["contexts"]?["server_request"] == nil)
   }
 
+  @Test("a Sentry event has a context with the verdict and the drain, if containment was on")
+  func containment() throws {
+    let contexts = { (more: String) throws -> JSONValue? in
+      let report = try Sample.event(id: "aa11", more: more).report
+      return SentryEvent(report: report, environment: nil, release: nil, host: nil).json["contexts"]
+    }
+    let context = try contexts(Sample.containment)?["containment"]
+    #expect(context?["summary"] == .string(Sample.containmentText) && context?["verdict"] == .string("drain"))
+    #expect(context?["drain_end"] == .string("done") && context?["drain_lost"] == .int(1))
+    #expect(try contexts("")?["containment"] == nil)
+  }
+
   @Test("a Sentry breadcrumb has exactly the level, category and data that the breadcrumb has")
   func breadcrumbs() throws {
     let event = try Sample.event(

@@ -43,6 +43,13 @@ struct WebhookSinkTests {
     #expect(json["environment"] == nil)
   }
 
+  @Test("a webhook's summary has what containment did, if it was on")
+  func containment() throws {
+    let json = WebhookSummary(report: try Sample.event(id: "aa11", more: Sample.containment).report).json
+    #expect(json["containment"] == .string(Sample.containmentText))
+    #expect(WebhookSummary(report: try Sample.event(id: "aa11").report).json["containment"] == nil)
+  }
+
   @Test("templates may use exactly the names of the summary's fields")
   func names() throws {
     let fields = WebhookSummary(report: try Sample.event(id: "aa11").report).fields

@@ -9,6 +9,8 @@ struct IncidentBuilder: Sendable {
   var images: [RingContents.Image]
   var process: ProcessFacts
   var symbols: OpenCaches
+  /// The requests that traps ended.
+  var requests: [RingContents.Request] = []
 
   func report(of incident: Incident) -> IncidentReport {
     let expanded = expanded(incident.use, isFirstExact: incident.isExact)
@@ -43,6 +45,9 @@ struct IncidentBuilder: Sendable {
       object: object, site: guarding?.site,
       registers: incident.trap.map { Self.registers(of: $0, at: incident.use.first) })
     if process.isRestricted { report.process.isRestricted = true }
+    report.request = incident.requestNumber.flatMap { number in
+      requests.first { $0.number == number }.map { CrashReport.Request($0, at: incident.first_ns) }
+    }
     report.sentence = CleanText.line(sentence(of: report, incident))
     return report
   }
@@ -120,9 +125,17 @@ struct IncidentBuilder: Sendable {
     let position = [file, own?.line.map(String.init)].compactMap { $0 }.joined(separator: ":")
     let place = own.map { " in \(FunctionName.short($0.function))" + (position.isEmpty ? "" : " (\(position))") } ?? ""
     if incident.source == .isolated {
-      return "Isolated work trapped\(place)" + (report.subject.isEmpty ? "." : ": \(report.subject)")
+      return "\(Self.trapped(incident, report.request)) trapped\(place)"
+        + (report.subject.isEmpty ? "." : ": \(report.subject)")
     }
     return beginning + what.dropFirst() + place + "."
+  }
+
+  /// Returns what a trap ended, such as `Request GET /cart`.
+  private static func trapped(_ incident: Incident, _ request: CrashReport.Request?) -> String {
+    guard let number = incident.requestNumber else { return "Isolated work" }
+    let operation = request?.operation ?? ""
+    return "Request \(operation.isEmpty ? "\(number)" : operation)"
   }
 
   static func duration(_ nanoseconds: Int) -> String {
@@ -160,9 +173,16 @@ struct IncidentBuilder: Sendable {
     case .quarantine: kind(incident.kind)
     case .pages: PageIncident(incident).kind
     case .guarding: GuardIncident(incident).kind
-    case .isolated:
-      .init(incident.kind == cs_ring_contained.CS_RING_CONTAINED_TRAP.rawValue ? "trap" : "\(incident.kind)")
+    case .isolated: trapKind(incident.kind)
     case .other: .init("\(incident.kind)")
+    }
+  }
+
+  private static func trapKind(_ code: UInt32) -> IncidentReport.Kind {
+    switch cs_ring_contained(rawValue: code) {
+    case .CS_RING_CONTAINED_TRAP: .trap
+    case .CS_RING_CONTAINED_REQUEST: .requestTrap
+    default: .init("\(code)")
     }
   }
 

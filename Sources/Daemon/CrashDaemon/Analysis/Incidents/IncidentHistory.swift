@@ -42,7 +42,8 @@ extension ReportBuilder<OpenCaches> {
   /// Prepares the earlier incidents for the report.
   mutating func noteHistory() {
     let history = contents.history
-    let builder = IncidentBuilder(images: contents.images, process: process, symbols: symbols)
+    let builder = IncidentBuilder(
+      images: contents.images, process: process, symbols: symbols, requests: contents.requests.trapped)
     incidents = history.incidents.map { CrashReport.PastIncident(builder.report(of: $0)) }
     incidentsOmitted = history.omitted
   }

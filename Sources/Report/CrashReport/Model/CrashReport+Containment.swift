@@ -1,0 +1,103 @@
+// How the process reacted to the trap: contained, drained, or ended at once.
+extension CrashReport {
+  /// The reaction of a process whose program switched containment on.
+  public struct Containment: Codable, Sendable, Equatable {
+    /// The mode that the program chose.
+    public var mode: Mode
+    /// What the handler decided at the crash, or nil if the program has not crashed.
+    public var verdict: Verdict?
+    /// Why the trap was not contained, or nil if there is no reason.
+    public var reason: Reason?
+    /// Why containment does not work in the process, or nil if it works.
+    public var obstacle: Obstacle?
+    /// The maximum number of traps that the process may contain; 0 for the mode `drain`.
+    public var budget: Int
+    /// The number of traps of requests that the process contained.
+    public var contained: Int
+    /// How the requests in flight ended after the crash, or nil if the process did not drain.
+    public var drain: Drain?
+
+    /// Creates a value from its parts.
+    public init(
+      mode: Mode, verdict: Verdict? = nil, reason: Reason? = nil, obstacle: Obstacle? = nil, budget: Int = 0,
+      contained: Int = 0, drain: Drain? = nil
+    ) {
+      (self.mode, self.verdict, self.reason, self.obstacle) = (mode, verdict, reason, obstacle)
+      (self.budget, self.contained, self.drain) = (budget, contained, drain)
+    }
+
+    /// The end of the requests that were in flight at the crash.
+    public struct Drain: Codable, Sendable, Equatable {
+      /// What ended the drain.
+      ///
+      /// Nil if crashd read the ring before the drain ended. A later reading adds the value.
+      public var endedBy: End?
+      /// The number of requests that ended during the drain.
+      public var finished: Int
+      /// The number of requests that had not ended when the drain ended.
+      public var lost: Int
+      /// The time from the beginning to the end of the drain, in nanoseconds.
+      ///
+      /// Nil while `endedBy` is nil, or if the clock was set back.
+      public var durationNanoseconds: Int?
+
+      /// Creates a drain from its parts.
+      public init(endedBy: End? = nil, finished: Int, lost: Int, durationNanoseconds: Int? = nil) {
+        (self.endedBy, self.finished, self.lost) = (endedBy, finished, lost)
+        self.durationNanoseconds = durationNanoseconds
+      }
+    }
+
+    /// What the process does at a trap.
+    public struct Mode: OpenEnum {
+      /// The value as a string, as in JSON.
+      public let rawValue: String
+      /// Creates a value from any string.
+      public init(rawValue: String) { self.rawValue = rawValue }
+
+      /// The process ends after the requests in flight.
+      public static let drain = Self("drain")
+      /// The process goes on until its budget is used up, and then drains.
+      public static let contain = Self("contain")
+    }
+
+    /// What the handler decided at a crash.
+    public struct Verdict: OpenEnum {
+      /// The value as a string, as in JSON.
+      public let rawValue: String
+      /// Creates a value from any string.
+      public init(rawValue: String) { self.rawValue = rawValue }
+
+      /// The process goes on.
+      public static let contain = Self("contain")
+      /// The process ends after the requests in flight.
+      public static let drain = Self("drain")
+      /// The process ends at once.
+      public static let die = Self("die")
+    }
+
+    /// What ended a drain.
+    public struct End: OpenEnum {
+      /// The value as a string, as in JSON.
+      public let rawValue: String
+      /// Creates a value from any string.
+      public init(rawValue: String) { self.rawValue = rawValue }
+
+      /// All requests had ended.
+      public static let done = Self("done")
+      /// The grace period was over.
+      public static let deadline = Self("deadline")
+      /// No request made progress.
+      public static let stall = Self("stall")
+      /// Another crash, or a trap for which no thread was left.
+      public static let secondCrash = Self("secondCrash")
+      /// The program called `exit()`.
+      public static let exit = Self("exit")
+      /// Requests waited for a lock that a stopped thread holds.
+      public static let waiter = Self("waiter")
+
+      /// The ends that this version defines.
+      package static let known: Set<Self> = [.done, .deadline, .stall, .secondCrash, .exit, .waiter]
+    }
+  }
+}

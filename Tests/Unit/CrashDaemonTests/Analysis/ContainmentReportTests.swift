@@ -1,0 +1,85 @@
+import CShimRing
+import CrashReport
+@testable import CrashRing
+import Glibc
+import TestKit
+import Testing
+
+@testable import CrashDaemon
+
+@Suite("Containment in reports")
+struct ContainmentReportTests {
+  private static func request(_ number: UInt64, started_ns: UInt64) -> RingContents.Request {
+    RingContents.Request(number: number, startTime_ns: started_ns, operation: "GET /\(number)")
+  }
+
+  /// A trap in the request 2, which begins a drain, after the trap of the request 1 was contained.
+  private static var contents: RingContents {
+    var record = CrashRecord.sample(signal: SIGILL)
+    record.request = request(2, started_ns: 2_000)
+    (record.verdict, record.verdictReason) = (.drain, "actor")
+    var contents = RingContents.sample([record])
+    contents.requests.running = [request(3, started_ns: 3_000)]
+    contents.requests.trapped = [request(1, started_ns: 1_000), request(2, started_ns: 2_000)]
+    (contents.requests.counts.begun, contents.requests.counts.failed) = (3, 2)
+    contents.containment = RingContents.Containment(
+      mode: .contain, budget: 20, contained: 1, drain: RingContents.Drain(begin_ns: 5_000))
+    return contents
+  }
+
+  @Test("the report has the verdict, the reason and the drain, which is under way")
+  func report() throws {
+    let containment = try #require(Self.contents.report()?.containment)
+    #expect(
+      containment
+        == CrashReport.Containment(
+          mode: .contain, verdict: .drain, reason: "actor", budget: 20, contained: 1,
+          drain: .init(finished: 0, lost: 0)))
+  }
+
+  @Test("the trapped request of the crash is in flight, and a request that was contained before is not")
+  func inFlight() throws {
+    let report = try #require(Self.contents.report())
+    #expect(report.inFlight?.requests.map(\.number) == [2, 3] && report.inFlight?.total == 2)
+    #expect(report.inFlight?.requests.map(\.crashed) == [true, nil])
+  }
+
+  @Test("the numbers of requests are those of the end of the drain, and the requests in flight those of the crash")
+  func completed() throws {
+    let stored = try #require(Self.contents.report())
+    var later = Self.contents
+    (later.requests.running, later.requests.counts.finished) = ([], 1)
+    later.containment?.drain = RingContents.Drain(end: .done, finished: 1, begin_ns: 5_000, end_ns: 9_000)
+    let facts = ProcessFacts(later, peer: Peer(pid: 7, uid: 1000), unit: nil)
+    var builder = ReportBuilder(later, process: facts, symbols: SampleSymbols())
+    builder.context = ProcessContext(stored).added(to: builder.context)
+    let report = try #require(builder.report(id: "ab"))
+    #expect(report.inFlight == stored.inFlight)
+    #expect(report.process.requests == CrashReport.RequestCounts(begun: 3, finished: 1, failed: 2, lost: 0))
+    let drain = try #require(report.containment?.drain)
+    #expect(drain == .init(endedBy: .done, finished: 1, lost: 0, durationNanoseconds: 4_000))
+  }
+
+  @Test("without containment the report says nothing about it, whatever the record has")
+  func off() throws {
+    var contents = Self.contents
+    contents.containment = nil
+    #expect(contents.report()?.containment == nil)
+  }
+
+  @Test("the report of an unreported exit has the contained traps, but no verdict")
+  func silent() throws {
+    var ring = TestRing()
+    ring.set(\.containment_mode, 2)
+    ring.set(\.containment_count, 4)
+    let source = try RingSource(memory: ring.memory())
+    let contents = source.mapping.contents()
+    let facts = ProcessFacts(contents, peer: Peer(pid: 4711, uid: 1000), unit: nil)
+    let process = AttachedProcess(number: 4, facts: facts, ring: source)
+    let death = try #require(
+      SilentDeath(EndedProcess(process: process, end: .status(SIGKILL)), losses: [:], hasCrashed: false))
+    let builder = ReportBuilder(contents, process: facts, symbols: SampleSymbols())
+    let report = try #require(builder.report(id: "ab", of: death, at: Moment(nanoseconds: 1)))
+    #expect(report.containment == CrashReport.Containment(mode: .contain, contained: 4))
+  }
+}
