@@ -51,7 +51,8 @@ struct RequestTotals: Sendable {
       finished = clamp(ring.finished.subtractingOrZero(before.finished))
       failed = clamp(ring.failed.subtractingOrZero(before.failed))
       lost = hasEnded ? clamp(ring.unended) : 0
-      contained = Int((containment?.contained ?? 0).subtractingOrZero(member?.containedBefore ?? 0))
+      let containedNow = UInt64(containment?.contained ?? 0)
+      contained = clamp(containedNow.subtractingOrZero(UInt64(member?.containedBefore ?? 0)))
       if hasEnded, let drain = containment?.drain { drains[Self.word(drain.end)] = 1 }
     }
 
