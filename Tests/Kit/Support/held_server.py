@@ -37,7 +37,6 @@ def serve():
 
 
 def signals():
-    signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
     say("ready", os.getpid())
     while True:
         number = signal.sigwait(FORWARDED)
@@ -102,6 +101,7 @@ if sys.argv[1] == "serve":
 elif sys.argv[1] == "load":
     load(*map(int, sys.argv[2:]))
 else:
+    signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
     if sys.argv[1] == "orphan":
         orphan()
     signals()
