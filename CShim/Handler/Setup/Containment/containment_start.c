@@ -99,7 +99,10 @@ static int note_swift_image(struct dl_phdr_info *information, size_t size, void 
   const uint32_t count = cs_judge_here.swift_image_count;
   if (count >= CS_JUDGE_SWIFT_IMAGE_LIMIT) return 1;
   if (!is_swift(information, (uint64_t)(uintptr_t)swift_once)) return 0;
-  cs_judge_here.swift_images[count] = cs_contained_range_of(information);
+  const char *slash = strrchr(information->dlpi_name, '/');
+  const char *name = slash == NULL ? information->dlpi_name : slash + 1;
+  cs_judge_here.swift_images[count] =
+      (cs_swift_image){.range = cs_contained_range_of(information), .is_runtime = strncmp(name, "libswift", 8) == 0};
   // release: pairs with the acquire load of the handler.
   __atomic_store_n(&cs_judge_here.swift_image_count, count + 1, __ATOMIC_RELEASE);
   return 0;

@@ -80,7 +80,7 @@ static bool take(uint64_t handle) SIGNAL_SAFE {
                                      state_of(handle, CS_CONTAINED_TRAPPED), false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-bool cs_contained_request_trap(uint64_t handle) SIGNAL_SAFE {
+bool cs_contained_request_trap(uint64_t handle, bool is_waiter) SIGNAL_SAFE {
   const bool has_taken = take(handle);
   uint32_t marked = 0;
   for (uint32_t nth = 0; nth < NESTING_LIMIT; nth++) {
@@ -91,7 +91,7 @@ bool cs_contained_request_trap(uint64_t handle) SIGNAL_SAFE {
     if (is_valid(inner) && (inner != handle || has_taken)) marked += mark_in_ring(inner);
     if (inner == handle) break;
   }
-  cs_drain_note_trapped(marked);
+  cs_drain_note_trapped(marked, is_waiter);
   return has_taken;
 }
 

@@ -40,9 +40,10 @@ cs_request_found cs_contained_request_find(void) SIGNAL_SAFE;
 uint64_t cs_contained_request_here(void) SIGNAL_SAFE;
 
 // Marks the contained request of the calling thread's task as trapped, and the requests inside it in which the task
-// runs. Without a contained request (0), marks all requests of the thread, because they never end. Returns true if the
-// shield must answer the caller of the contained request.
-bool cs_contained_request_trap(uint64_t handle) SIGNAL_SAFE;
+// runs. Without a contained request (0), marks all requests of the thread, because they never end. `is_waiter`: the
+// thread did not trap, but waits for a parked thread. Returns true if the shield must answer the caller of the
+// contained request.
+bool cs_contained_request_trap(uint64_t handle, bool is_waiter) SIGNAL_SAFE;
 
 // Marks the request of this entry as trapped if its caller still waits. Returns whether this is so, and the
 // continuation of the caller.

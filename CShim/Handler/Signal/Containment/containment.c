@@ -88,7 +88,7 @@ static bool record(cs_contained *work) SIGNAL_SAFE {
   memset(&registers, 0, sizeof registers);
   cs_registers_from_context(work->context, &registers);
   const uint32_t own = cs_contained_way_of_trap(work, &registers, &count);
-  return own != 0 && cs_contained_record(CS_RING_CONTAINED_TRAP, 0, &registers, work->frames, own, count);
+  return own != 0 && cs_contained_record(CS_RING_CONTAINED_TRAP, 0, &registers, work->frames, own, count, NULL);
 }
 
 // Blocks all signals except the one by which glibc implements setuid(). As a result, other threads receive signals that

@@ -108,10 +108,16 @@ bool cs_contained_is_direct(int signal) SIGNAL_SAFE;
 // Returns whether the signal is from a trap instruction.
 bool cs_contained_is_trap(int signal, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE;
 
+// The runtime error message of a contained trap.
+typedef struct cs_contained_message {
+  uint32_t bytes;
+  uint8_t text[CS_RING_SUBJECT_LIMIT_BYTES];
+} cs_contained_message;
+
 // trap_incident.c: records the incident of a trap, with `own` frames of the stack and the async callers after them.
-// `amount` is the number of the request. Returns false if the ring has no room for it.
+// `amount` is the number of the request. `ret_message` may be NULL. Returns false if the ring has no room for it.
 bool cs_contained_record(uint32_t kind, int64_t amount, const cs_ring_registers *registers, const cs_ring_frame *frames,
-                         uint32_t own, uint32_t count) SIGNAL_SAFE;
+                         uint32_t own, uint32_t count, cs_contained_message *ret_message) SIGNAL_SAFE;
 
 // Blocks all signals of a thread that stays in the handler.
 void cs_contained_block_signals(void) SIGNAL_SAFE;

@@ -24,6 +24,7 @@ static uint32_t had_crash;     // atomic
 static uint32_t is_published;  // atomic: whether the ring shows the end of the drain
 static uint64_t ended_before;  // the number of requests that had ended at the begin of the drain
 static uint32_t trapped_after; // atomic: the number of requests that have trapped during the drain
+static uint32_t waited_after;  // atomic: the number of requests that waited for a parked thread during the drain
 
 static void wake(const uint32_t *word) SIGNAL_SAFE {
   cs_system_call(SYS_futex, (long)word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT32_MAX, 0, 0, 0);
@@ -37,6 +38,7 @@ void cs_drain_forget(void) SIGNAL_SAFE {
   __atomic_store_n(&had_crash, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&is_published, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&trapped_after, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&waited_after, 0, __ATOMIC_RELAXED);
 }
 
 cs_drain_phase cs_drain_phase_now(void) SIGNAL_SAFE {
@@ -111,8 +113,9 @@ void cs_drain_note_record(const cs_park *park, uint64_t ticket) SIGNAL_SAFE {
   __atomic_store_n(&cs_process.ring->header.drain_sequence, ticket + 1, __ATOMIC_RELAXED);
 }
 
-void cs_drain_note_trapped(uint32_t requests) SIGNAL_SAFE {
-  if (cs_drain_phase_now() != CS_DRAIN_NONE) __atomic_fetch_add(&trapped_after, requests, __ATOMIC_RELAXED);
+void cs_drain_note_trapped(uint32_t requests, bool is_waiter) SIGNAL_SAFE {
+  if (cs_drain_phase_now() == CS_DRAIN_NONE) return;
+  __atomic_fetch_add(is_waiter ? &waited_after : &trapped_after, requests, __ATOMIC_RELAXED);
 }
 
 bool cs_drain_end(cs_ring_drain_end end) SIGNAL_SAFE {
@@ -120,10 +123,11 @@ bool cs_drain_end(cs_ring_drain_end end) SIGNAL_SAFE {
   if (cs_drain_phase_now() == CS_DRAIN_NONE) return false;
   if (!__atomic_compare_exchange_n(&end_reason, &none, end, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return false;
   cs_ring_header *header = &cs_process.ring->header;
-  const uint32_t trapped = __atomic_load_n(&trapped_after, __ATOMIC_RELAXED);
+  const uint32_t waited = __atomic_load_n(&waited_after, __ATOMIC_RELAXED);
+  const uint32_t failed = __atomic_load_n(&trapped_after, __ATOMIC_RELAXED) + waited;
   const uint64_t ended = cs_requests_ended() - ended_before;
-  __atomic_store_n(&header->drain_finished, ended > trapped ? (uint32_t)ended - trapped : 0, __ATOMIC_RELAXED);
-  __atomic_store_n(&header->drain_lost, cs_requests_in_flight() + trapped, __ATOMIC_RELAXED);
+  __atomic_store_n(&header->drain_finished, ended > failed ? (uint32_t)ended - failed : 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&header->drain_lost, cs_requests_in_flight() + waited, __ATOMIC_RELAXED);
   cs_drain_news_add();
   return true;
 }

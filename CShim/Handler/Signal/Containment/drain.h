@@ -57,8 +57,8 @@ bool cs_drain_begin(const cs_park *park) SIGNAL_SAFE;
 // Stores the number of a crash record in the ring if the record belongs to the trap that began the drain.
 void cs_drain_note_record(const cs_park *park, uint64_t ticket) SIGNAL_SAFE;
 
-// Counts requests that a trap has ended during the drain.
-void cs_drain_note_trapped(uint32_t requests) SIGNAL_SAFE;
+// Counts requests that ended during the drain because their thread trapped, or because it waits for a parked thread.
+void cs_drain_note_trapped(uint32_t requests, bool is_waiter) SIGNAL_SAFE;
 
 // Requests that the drain ends. Returns false if there is no drain, or if it already ends for another reason.
 bool cs_drain_end(cs_ring_drain_end end) SIGNAL_SAFE;

@@ -12,21 +12,36 @@
 #include "drain.h"
 #include "loops.h"
 
-// An instruction that has trapped this often begins a drain, even if the budget is larger.
+// A place that has trapped this often begins a drain, even if the budget is larger.
 #define REPEATED_LIMIT 4
+
+// The least and the largest number of frames that identify the place of a trap. With a static standard library, its
+// frames cannot be distinguished from those of the program.
+#define PLACE_LEAST 4
+#define PLACE_LIMIT 8
 
 #define COUNT_TRIES 1000
 
 cs_judge_layout cs_judge_here;
 
-static bool is_swift(uint64_t pc) SIGNAL_SAFE {
+// Returns the image with code of Swift that contains `pc`, or NULL.
+static const cs_swift_image *swift_image_of(uint64_t pc) SIGNAL_SAFE {
   // acquire: pairs with the release store of the setup.
   const uint32_t count = __atomic_load_n(&cs_judge_here.swift_image_count, __ATOMIC_ACQUIRE);
   for (uint32_t index = 0; index < count && index < CS_JUDGE_SWIFT_IMAGE_LIMIT; index++) {
-    const cs_contained_range *range = &cs_judge_here.swift_images[index];
-    if (range->start <= pc && pc < range->end) return true;
+    const cs_swift_image *image = &cs_judge_here.swift_images[index];
+    if (image->range.start <= pc && pc < image->range.end) return image;
   }
-  return false;
+  return NULL;
+}
+
+static bool is_swift(uint64_t pc) SIGNAL_SAFE {
+  return swift_image_of(pc) != NULL;
+}
+
+static bool is_in_runtime(uint64_t pc) SIGNAL_SAFE {
+  const cs_swift_image *image = swift_image_of(pc);
+  return image != NULL && image->is_runtime;
 }
 
 // glibc stores the message of a check of the heap before it calls abort().
@@ -39,6 +54,7 @@ static bool has_abort_message(void) SIGNAL_SAFE {
 // Returns why the signal ends the process at once, or NONE.
 static cs_ring_verdict_reason reason_to_die(int signal, const siginfo_t *information,
                                             const ucontext_t *context) SIGNAL_SAFE {
+  if (signal != SIGILL) return CS_RING_VERDICT_REASON_NOT_TRAP;
   if (information->si_code <= 0) return CS_RING_VERDICT_REASON_SENT;
   if (!cs_contained_is_trap(signal, information, context)) return CS_RING_VERDICT_REASON_NOT_TRAP;
   if (!cs_contained_is_direct(signal)) return CS_RING_VERDICT_REASON_REPLACED;
@@ -75,11 +91,24 @@ static cs_ring_verdict_reason reason_of(const cs_ring_frame *frame, bool is_firs
   return is_swift(frame->pc - !is_first) ? CS_RING_VERDICT_REASON_NONE : CS_RING_VERDICT_REASON_FOREIGN;
 }
 
+// Returns a number for the place of the trap. The trap instruction of most failures is in the standard library, so the
+// place consists of the innermost frames up to one outside of Swift's own libraries.
+static uint64_t place_of(const cs_ring_frame *frames, uint32_t known) SIGNAL_SAFE {
+  uint64_t place = 0;
+  for (uint32_t index = 0; index < known && index < PLACE_LIMIT; index++) {
+    place = (place ^ frames[index].pc) * UINT64_C(0x9e3779b97f4a7c15);
+    place ^= place >> 32;
+    if (index + 1 >= PLACE_LEAST && !is_in_runtime(frames[index].pc - 1)) break;
+  }
+  return place;
+}
+
 // Returns why the stack does not allow to park the thread, or NONE. `ret_own` is the number of frames of the program,
 // and `ret_count` the number of all frames in the list.
 static cs_ring_verdict_reason look_at_stack(cs_park *park, uint32_t *ret_own, uint32_t *ret_count) SIGNAL_SAFE {
   bool is_deep = false;
   const uint32_t known = cs_contained_list(&park->scratch, &park->registers, park->frames, ret_count, &is_deep);
+  park->place = place_of(park->frames, known);
   // acquire: pairs with the release store of the setup.
   const uint32_t way_count = __atomic_load_n(&cs_judge_here.way_count, __ATOMIC_ACQUIRE);
   for (uint32_t index = 0; index < known; index++) {
@@ -106,9 +135,9 @@ static bool has_budget(void) SIGNAL_SAFE {
   return false;
 }
 
-static bool is_repeated(uint64_t pc) SIGNAL_SAFE {
+static bool is_repeated(uint64_t place) SIGNAL_SAFE {
   const uint32_t half = cs_containment_now.budget / 2;
-  return cs_park_traps_at(pc) >= (half > REPEATED_LIMIT ? half : REPEATED_LIMIT);
+  return cs_park_traps_at(place) >= (half > REPEATED_LIMIT ? half : REPEATED_LIMIT);
 }
 
 // Returns why the process must not continue after this trap, or NONE.
@@ -130,7 +159,7 @@ static cs_ring_verdict_reason reason_to_drain(cs_park *park, const cs_request_fo
       cs_seat_here() == NULL) {
     return CS_RING_VERDICT_REASON_UNAVAILABLE;
   }
-  if (is_repeated(park->pc)) return CS_RING_VERDICT_REASON_REPEATED;
+  if (is_repeated(park->place)) return CS_RING_VERDICT_REASON_REPEATED;
   return CS_RING_VERDICT_REASON_NONE;
 }
 
@@ -150,7 +179,7 @@ static void judge(cs_park *park, cs_judgement *judgement) SIGNAL_SAFE {
   if (!has_budget()) {
     judgement->reason = CS_RING_VERDICT_REASON_BUDGET;
   } else if (!cs_contained_record(CS_RING_CONTAINED_REQUEST, (int64_t)park->number, &park->registers, park->frames, own,
-                                  count)) {
+                                  count, &park->message)) {
     __atomic_fetch_sub(&cs_process.ring->header.containment_count, 1, __ATOMIC_RELAXED);
     judgement->reason = CS_RING_VERDICT_REASON_FULL;
   } else {
@@ -163,7 +192,7 @@ static void settle(cs_park *park, const cs_judgement *judgement) SIGNAL_SAFE {
   park->verdict = judgement->verdict;
   park->reason = judgement->reason;
   if (judgement->verdict == CS_RING_VERDICT_DRAIN) cs_drain_begin(park);
-  park->must_answer = cs_contained_request_trap(park->handle);
+  park->must_answer = cs_contained_request_trap(park->handle, false);
   if (park->seat != NULL) cs_seat_park(park->seat);
   cs_park_tell(park);
 }

@@ -19,7 +19,7 @@
 // | The thread holds a stream or a lock of the shield.  | DRAIN   | STREAM, SHIELD                                     |
 // | The task has no contained request.                  | DRAIN   | REQUEST                                            |
 // | CONTAIN does not work in this process.              | DRAIN   | UNAVAILABLE                                        |
-// | The same instruction has trapped too often.         | DRAIN   | REPEATED                                           |
+// | The same place has trapped too often.               | DRAIN   | REPEATED                                           |
 // | The mode is DRAIN, or the budget is used up.        | DRAIN   | BUDGET                                             |
 // | The ring has no room for the incident.              | DRAIN   | FULL: every trap needs a report                    |
 // | otherwise                                           | CONTAIN |                                                    |
@@ -40,10 +40,16 @@
 // The maximum number of images with code of Swift.
 #define CS_JUDGE_SWIFT_IMAGE_LIMIT 256
 
+// An image with code of Swift.
+typedef struct cs_swift_image {
+  cs_contained_range range;
+  bool is_runtime; // whether the image is one of Swift's own libraries
+} cs_swift_image;
+
 // What the setup finds out for the judgement. The fields do not change after the counts are stored.
 typedef struct cs_judge_layout {
   uint32_t swift_image_count; // atomic
-  cs_contained_range swift_images[CS_JUDGE_SWIFT_IMAGE_LIMIT];
+  cs_swift_image swift_images[CS_JUDGE_SWIFT_IMAGE_LIMIT];
   // The starts of the functions that run a task, from the one that calls the task to the outermost one of the thread.
   uint32_t way_count; // atomic; 0: unknown
   uint64_t way[CS_JUDGE_WAY_LIMIT];

@@ -47,7 +47,8 @@ cs_park *cs_park_take(int tid) SIGNAL_SAFE {
     park->verdict = CS_RING_VERDICT_NONE;
     park->reason = CS_RING_VERDICT_REASON_NONE;
     park->is_waiter = park->is_worker = park->is_loop = park->must_answer = false;
-    park->pc = park->handle = park->number = 0;
+    park->pc = park->place = park->handle = park->number = 0;
+    park->message.bytes = 0;
     park->context = NULL;
     park->seat = NULL;
     __atomic_store_n(&park->tid, tid, __ATOMIC_RELAXED);
@@ -98,11 +99,11 @@ cs_park *cs_park_of(int tid) SIGNAL_SAFE {
   return NULL;
 }
 
-uint32_t cs_park_traps_at(uint64_t pc) SIGNAL_SAFE {
+uint32_t cs_park_traps_at(uint64_t place) SIGNAL_SAFE {
   uint32_t traps = 0;
   for (uint32_t index = 0; index < cs_park_count(); index++) {
     const cs_park *park = cs_park_at(index);
-    traps += park != NULL && !park->is_waiter && park->pc == pc;
+    traps += park != NULL && !park->is_waiter && park->place == place;
   }
   return traps;
 }

@@ -47,10 +47,12 @@ typedef struct cs_park {
   bool is_loop;   // the thread is an event loop
   bool must_answer;
   uint64_t pc;
-  uint64_t handle;      // of the contained request; 0: none
-  uint64_t number;      // of the contained request
-  struct cs_seat *seat; // of the thread in the pool; NULL: none
-  ucontext_t *context;  // the kernel's context of the trap
+  uint64_t place;               // identifies the code that trapped
+  uint64_t handle;              // of the contained request; 0: none
+  uint64_t number;              // of the contained request
+  struct cs_seat *seat;         // of the thread in the pool; NULL: none
+  ucontext_t *context;          // the kernel's context of the trap
+  cs_contained_message message; // of a contained trap
   cs_cfi_scratch scratch;
   cs_ring_registers registers;
   cs_ring_frame frames[CS_CONTAINED_FRAME_LIMIT + CS_CONTAINED_ASYNC_LIMIT];
@@ -74,8 +76,8 @@ uint32_t cs_park_count(void) SIGNAL_SAFE;
 // Returns the place of a thread that is parked or will park, or NULL.
 cs_park *cs_park_of(int tid) SIGNAL_SAFE;
 
-// Returns how many threads have parked after a trap at `pc`.
-uint32_t cs_park_traps_at(uint64_t pc) SIGNAL_SAFE;
+// Returns how many threads have parked after a trap at `place`.
+uint32_t cs_park_traps_at(uint64_t place) SIGNAL_SAFE;
 
 // Shows the place to the thread of the answers.
 void cs_park_tell(cs_park *park) SIGNAL_SAFE;

@@ -38,7 +38,7 @@ static bool add_frame(cs_ring_incident *incident, uint64_t pc) SIGNAL_SAFE {
 }
 
 bool cs_contained_record(uint32_t kind, int64_t amount, const cs_ring_registers *registers, const cs_ring_frame *frames,
-                         uint32_t own, uint32_t count) SIGNAL_SAFE {
+                         uint32_t own, uint32_t count, cs_contained_message *ret_message) SIGNAL_SAFE {
   cs_ring_incident incident;
   size_t said = 0;
   memset(&incident, 0, sizeof incident);
@@ -65,6 +65,10 @@ bool cs_contained_record(uint32_t kind, int64_t amount, const cs_ring_registers 
   }
   if (!cs_incident_keep(&incident)) return false;
   cs_message_mark_recorded(said);
+  if (ret_message != NULL) {
+    ret_message->bytes = incident.subject_bytes;
+    memcpy(ret_message->text, incident.subject, incident.subject_bytes);
+  }
   return true;
 }
 

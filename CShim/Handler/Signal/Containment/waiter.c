@@ -75,7 +75,7 @@ static void stay(int tid, cs_park *owner, ucontext_t *context) SIGNAL_SAFE {
   park->reason = CS_RING_VERDICT_REASON_WAITS;
   // If the owner's trap was contained, the process must end now. The owner then writes a crash record.
   if (!owner->is_waiter && cs_drain_begin(owner)) cs_park_order(owner, CS_PARK_RECORD);
-  park->must_answer = cs_contained_request_trap(park->handle);
+  park->must_answer = cs_contained_request_trap(park->handle, true);
   if (park->seat != NULL) cs_seat_park(park->seat);
   cs_park_tell(park);
   for (;;)

@@ -177,6 +177,18 @@ static void stay_for_drain(cs_park *park, const siginfo_t *information) SIGNAL_S
   cs_park_give_back(park);
 }
 
+static void note_judgement(cs_ring_record *record, const cs_judgement *judgement) SIGNAL_SAFE {
+  record->verdict = judgement->verdict;
+  record->verdict_reason = judgement->reason;
+  if (judgement->verdict != CS_RING_VERDICT_DRAIN) return;
+  // The incident of a contained trap already has the message. The record gets it, too, if the process ends by this
+  // trap.
+  const cs_contained_message *message = &judgement->park->message;
+  record->message_bytes = message->bytes;
+  memcpy(record->message, message->text, message->bytes);
+  cs_drain_note_record(judgement->park, record->sequence);
+}
+
 static void crash(int tid, siginfo_t *information, ucontext_t *context, uint64_t entry_ns,
                   const cs_judgement *judgement) SIGNAL_SAFE {
   const int signal = information->si_signo;
@@ -190,9 +202,7 @@ static void crash(int tid, siginfo_t *information, ucontext_t *context, uint64_t
   cs_crasher *crasher = cs_crasher_claim(tid, signal, information, context);
   if (crasher != NULL) {
     cs_crasher_take_sequence(crasher, cause.sequence);
-    crasher->slot->record.verdict = judgement->verdict;
-    crasher->slot->record.verdict_reason = judgement->reason;
-    if (drains) cs_drain_note_record(judgement->park, crasher->slot->record.sequence);
+    note_judgement(&crasher->slot->record, judgement);
     cs_capture(crasher, cause.information, context, entry_ns);
   }
   // A thread that parks must not keep connections open that the program closes.
