@@ -75,8 +75,13 @@ extension Shield.Containment {
   ///
   /// - Throws: `badArgument` for an unknown mode, or a budget or a duration out of range.
   func effective() throws(Shield.StartError) -> Self {
-    // Invariant: getenv returns a C string that stays valid while no code changes the environment.
-    let variable = unsafe getenv("CRASHSHIELD_CONTAINMENT").map { unsafe String(cString: $0) } ?? ""
+    // A program with more rights than its user ignores the variable.
+    // Invariant: the C string stays valid while no code changes the environment.
+    #if os(Linux)
+      let variable = unsafe secure_getenv("CRASHSHIELD_CONTAINMENT").map { unsafe String(cString: $0) } ?? ""
+    #else
+      let variable = ""
+    #endif
     let mode = try variable.isEmpty ? self : overridden(by: variable)
     try mode.check()
     return mode
