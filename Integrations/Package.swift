@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 // Integrations of the shield with frameworks for servers. docs/frameworks.md describes each product.
 //
-// Each framework has a trait, so that a server fetches only its own framework (docs/decisions/0140). A build of this package
+// Each framework has a trait, so that a server fetches only its own framework (docs/decisions/0142). A build of this package
 // itself needs all traits: swift build --enable-all-traits
 import PackageDescription
 
@@ -29,12 +29,14 @@ struct Products {
   let traits: Set<String>
 
   var hummingbird: Target.Dependency { product("Hummingbird", of: "hummingbird") }
+  var hummingbirdCore: Target.Dependency { product("HummingbirdCore", of: "hummingbird") }
   var httpTypes: Target.Dependency { product("HTTPTypes", of: "swift-http-types") }
   var nioExtras: Target.Dependency { product("NIOExtras", of: "swift-nio-extras") }
   var grpc: Target.Dependency { product("GRPCCore", of: "grpc-swift-2") }
   var grpcNIO: Target.Dependency { product("GRPCNIOTransportHTTP2", of: "grpc-swift-nio-transport") }
   var instrumentation: Target.Dependency { product("Instrumentation", of: "swift-distributed-tracing") }
   var lifecycle: Target.Dependency { product("ServiceLifecycle", of: "swift-service-lifecycle") }
+  var signals: Target.Dependency { product("UnixSignals", of: "swift-service-lifecycle") }
   var log: Target.Dependency { product("Logging", of: "swift-log") }
 
   func nio(_ names: String...) -> [Target.Dependency] { names.map { product($0, of: "swift-nio") } }
@@ -56,7 +58,7 @@ let libraries: [Target] = [
     name: "CrashShieldHummingbird",
     dependencies: [
       "CrashShieldServer", shield("CrashShield"), shield("CrashShieldSockets"), hummingbird.hummingbird,
-      hummingbird.httpTypes, hummingbird.lifecycle, hummingbird.log, hummingbird.nioExtras,
+      hummingbird.hummingbirdCore, hummingbird.httpTypes, hummingbird.lifecycle, hummingbird.log, hummingbird.nioExtras,
     ] + hummingbird.nio("NIOCore", "NIOHTTP1", "NIOPosix")),
   .target(
     name: "CrashShieldNIO",
@@ -74,7 +76,8 @@ let examples: [Target] = [
     name: "hummingbird-server",
     dependencies: [
       "ExampleKit", "CrashShieldHummingbird", "CrashShieldServer", "CrashShieldDrainService", shield("CrashShield"),
-      shield("CrashShieldSockets"), hummingbird.hummingbird, hummingbird.lifecycle, hummingbird.log,
+      shield("CrashShieldSockets"), hummingbird.hummingbird, hummingbird.lifecycle, hummingbird.signals,
+      hummingbird.log,
     ] + hummingbird.nio("NIOCore"),
     path: "Examples/hummingbird-server"),
   .executableTarget(

@@ -8,6 +8,7 @@ import Hummingbird
 import Logging
 import NIOCore
 import ServiceLifecycle
+import UnixSignals
 
 /// Listens on an inherited socket, or on a port of loopback that the kernel chooses, and prints the port.
 @main struct HummingbirdServer {

@@ -2,6 +2,7 @@ internal import CrashShield
 internal import CrashShieldServer
 internal import HTTPTypes
 public import Hummingbird
+internal import Logging
 internal import NIOCore
 
 /// A responder that runs each request of another responder as a contained request.

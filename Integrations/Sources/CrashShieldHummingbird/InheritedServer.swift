@@ -2,11 +2,12 @@ public import CrashShieldServer
 public import CrashShieldSockets
 internal import HTTPTypes
 public import Hummingbird
+public import HummingbirdCore
 public import Logging
 public import NIOCore
 internal import NIOExtras
 internal import NIOHTTP1
-internal import NIOPosix
+public import NIOPosix
 public import ServiceLifecycle
 
 /// A Hummingbird server on listening sockets that another process passed, such as systemd or `crashctl serve`.
