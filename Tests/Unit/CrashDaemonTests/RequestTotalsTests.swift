@@ -66,17 +66,18 @@ struct RequestTotalsTests {
     (before.begun, before.finished, before.failed) = (100, 80, 10)
     (now.begun, now.finished, now.failed) = (103, 91, 10)
     var totals = RequestTotals()
-    var member = totals.attach(try key("a"), of: 1_000, before: before, containedBefore: 4)
+    let first = totals.attach(try key("a"), of: 1_000, before: before, containedBefore: 4)
+    let member = try #require(first)
     var containment = RingContents.Containment(mode: .contain, contained: 6)
-    let counts = RequestTotals.Counts(now, containment, since: try #require(member), hasEnded: true)
+    let counts = RequestTotals.Counts(now, containment, since: member, hasEnded: true)
     var expected = self.counts(3, finished: 11, lost: 2)
     expected.contained = 2
     #expect(counts == expected)
     // A process can decrease the numbers in its ring.
-    member = totals.attach(try key("a"), of: 1_000, before: now, containedBefore: 6)
+    let second = totals.attach(try key("a"), of: 1_000, before: now, containedBefore: 6)
+    let later = try #require(second)
     containment.contained = 5
-    #expect(
-      RequestTotals.Counts(before, containment, since: try #require(member), hasEnded: false) == self.counts(0))
+    #expect(RequestTotals.Counts(before, containment, since: later, hasEnded: false) == self.counts(0))
   }
 
   @Test("the requests of ended and attached processes of one build are added")
