@@ -22,16 +22,13 @@
 // waits for a processor therefore prolongs the drain, up to this time after the last request.
 #define STARVED_NS (1000 * MS)
 // The time in which the answers of the callers leave the process.
-#define TELL_NS (100 * MS)
-// The ender waits at most 2 s (2,000 × 1 ms) for threads that write a crash record.
-#define WRITE_TRIES    2000
+#define TELL_NS        (100 * MS)
 #define WRITE_SLEEP_NS 1000000
+// If the thread of the answers has not handled a parked thread for this time, it is blocked, and the process drains.
+#define ANSWER_NS (3000 * MS)
 // The ender waits at most 2 s until the thread that must end the process has left the handler.
 #define LEAVE_TRIES    200
 #define LEAVE_SLEEP_NS 10000000
-
-// Without a drain, the ender sleeps for an hour at a time.
-#define IDLE_NS (UINT64_C(3600) * 1000 * MS)
 
 typedef struct progress {
   uint64_t begin_ns;
@@ -132,7 +129,8 @@ static void tell(void) SIGNAL_SAFE {
 
 // A thread that writes its crash record must not be interrupted by the end of the process.
 static void await_records(void) SIGNAL_SAFE {
-  for (int attempt = 0; attempt < WRITE_TRIES && !cs_watch_is_empty(); attempt++)
+  const uint64_t end_ns = now_ns() + cs_containment_now.record_ns;
+  while (!cs_watch_is_empty() && now_ns() < end_ns)
     cs_sleep_ns(WRITE_SLEEP_NS);
 }
 
@@ -149,9 +147,33 @@ static void end_process(void) SIGNAL_SAFE {
   cs_finish_at_once(&information);
 }
 
+// Returns the oldest parked thread that the thread of the answers has not handled, or NULL.
+static cs_park *unanswered(void) SIGNAL_SAFE {
+  cs_park *oldest = NULL;
+  for (uint32_t index = 0; index < cs_park_count(); index++) {
+    cs_park *park = cs_park_at(index);
+    if (park == NULL || __atomic_load_n(&park->is_answered, __ATOMIC_RELAXED) != 0) continue;
+    if (oldest == NULL || park->told_ns < oldest->told_ns) oldest = park;
+  }
+  return oldest;
+}
+
+// Waits for the begin of a drain. Begins one if the thread of the answers is blocked, for example by an executor of the
+// program that waits for a lock of a parked thread.
+static void await_drain(void) SIGNAL_SAFE {
+  const struct timespec soon = {.tv_nsec = (long)(100 * MS)};
+  while (cs_drain_phase_now() == CS_DRAIN_NONE) {
+    const uint32_t seen = cs_park_news();
+    cs_park *const park = unanswered();
+    if (park != NULL && now_ns() - park->told_ns >= ANSWER_NS) {
+      cs_drain_begin_by(park, CS_RING_VERDICT_REASON_UNAVAILABLE);
+    }
+    if (cs_drain_phase_now() == CS_DRAIN_NONE) cs_park_news_await(seen, park == NULL ? NULL : &soon);
+  }
+}
+
 void cs_ender_run(void) SIGNAL_SAFE {
-  while (cs_drain_phase_now() == CS_DRAIN_NONE)
-    cs_drain_await(CS_DRAIN_DRAINS, IDLE_NS);
+  await_drain();
   watch_drain();
   // A crash ends the process itself.
   if (cs_drain_reason() != CS_RING_DRAIN_CRASH || !cs_drain_had_crash()) tell();
