@@ -81,9 +81,13 @@ struct ListeningSocket {
 
   /// Returns whether the file is a socket on which no process listens.
   private static func isLeftOver(_ path: String, _ address: UnixAddress) -> Bool {
-    let number = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    guard number >= 0, inode(of: path) != nil else { return false }
-    return address.connect(Descriptor(owning: number).number) == ECONNREFUSED
+    guard inode(of: path) != nil else { return false }
+    // A blocking connect would wait for a server whose queue is full.
+    let number = socket(
+      AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+    guard number >= 0 else { return false }
+    defer { close(number) }
+    return address.connect(number) == ECONNREFUSED
   }
 
   /// Returns the inode of a socket's file, or nil if the file is not a socket.

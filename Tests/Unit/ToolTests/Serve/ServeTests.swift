@@ -61,6 +61,7 @@ struct ServeTests {
     #expect(try #require(UnixAddress(path: path)).bind(socket.number) == 0)
     // No process listens on the socket, as after the end of a process that did not remove the file.
     let first = try ServeProcess(ServeProcess.server("signals"), listen: [path])
+    try first.complaint(containing: "listening on \(path)")
     _ = try first.output(beginningWith: "ready")
     let second = try ServeProcess(["true"], listen: [path])
     #expect(second.end() == 125)
