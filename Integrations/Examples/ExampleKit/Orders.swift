@@ -1,15 +1,24 @@
+internal import Dispatch
+
 #if canImport(Glibc)
   internal import Glibc
 #else
   internal import Darwin
 #endif
 
-/// Requests that wait until other requests release them.
+/// Requests that wait until a line on standard input has their ID.
 public actor Orders {
   private var waiting: [String: CheckedContinuation<Void, Never>] = [:]
 
-  /// Creates a list without requests.
-  public init() {}
+  /// Creates a list without requests, and begins to read standard input.
+  public init() {
+    // `readLine` blocks its thread, and therefore needs a thread of Dispatch.
+    DispatchQueue.global().async { [weak self] in
+      while let id = readLine() {
+        Task { [weak self] in await self?.release(id) }
+      }
+    }
+  }
 
   /// Prints that the request waits, and waits.
   public func wait(for id: String) async {
@@ -19,8 +28,7 @@ public actor Orders {
     }
   }
 
-  /// Releases a request that waits.
-  public func release(_ id: String) { waiting.removeValue(forKey: id)?.resume() }
+  private func release(_ id: String) { waiting.removeValue(forKey: id)?.resume() }
 }
 
 /// Returns an article, or traps if there is none with this index.

@@ -40,14 +40,10 @@ import UnixSignals
     let router = Router()
     let orders = Orders()
     router.get("/") { _, _ in "well\n" }
-    // Waits until another request releases it.
+    // Waits for a line on standard input.
     router.get("/orders/:id") { _, context -> String in
       await orders.wait(for: try context.parameters.require("id"))
       return "order\n"
-    }
-    router.get("/release/:id") { _, context -> String in
-      await orders.release(try context.parameters.require("id"))
-      return "released\n"
     }
     router.get("/articles/:index") { _, context -> String in
       article(try context.parameters.require("index", as: Int.self))

@@ -41,13 +41,10 @@ import NIOPosix
   static func answer(_ route: Route) async -> HTTPAnswer {
     switch (route.name, route.argument) {
     case ("", nil): return HTTPAnswer("well\n")
-    // Waits until another request releases it.
+    // Waits for a line on standard input.
     case ("orders", let id?):
       await orders.wait(for: id)
       return HTTPAnswer("order\n")
-    case ("release", let id?):
-      await orders.release(id)
-      return HTTPAnswer("released\n")
     case ("articles", let index?): return HTTPAnswer(article(Int(index) ?? 0))
     default: return HTTPAnswer("There is no such page.\n", status: .notFound)
     }
@@ -65,5 +62,5 @@ struct Route {
     (name, argument) = (parts.first ?? "", parts.dropFirst().first)
   }
 
-  var pattern: String { argument == nil ? "/\(name)" : "/\(name)/:argument" }
+  var pattern: String { argument == nil ? "/\(name)" : "/\(name)/{argument}" }
 }

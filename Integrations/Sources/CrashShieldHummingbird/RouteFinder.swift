@@ -17,7 +17,7 @@ struct RouteFinder<Context: RequestContext>: Sendable {
     responder = routes.buildResponder()
   }
 
-  /// Returns the pattern of the route, such as `/cart/:id`, or nil if no route matches.
+  /// Returns the pattern of the route, such as `/cart/{id}`, or nil if no route matches.
   ///
   /// The router stores the pattern in a part of the context that all copies of the context share.
   func route(of request: Request, _ context: Context) async -> String? {

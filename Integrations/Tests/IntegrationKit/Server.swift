@@ -8,6 +8,7 @@ import Glibc
 public final class Server: Sendable {
   /// The pid of the server, or of `crashctl run`.
   private let pid: pid_t
+  private let input: Int32
   private let output: Int32
   private let errors: URL
 
@@ -48,17 +49,17 @@ public final class Server: Sendable {
 
   private init(_ words: [String], environment: [String: String], socket: Int32? = nil) throws {
     errors = FileManager.default.temporaryDirectory.appendingPathComponent("server-\(UUID().uuidString)")
-    var ends: [Int32] = [0, 0]
-    // The array has two elements, as the function requires. A pipe cannot be made close-on-exec in one call from Swift.
-    let code = unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends)
-    guard code == 0 else { throw Failure("create a pair of sockets") }
-    output = ends[0]
-    defer { close(ends[1]) }
+    let (input, output) = try (Self.pair(), Self.pair())
+    (self.input, self.output) = (input.own, output.own)
+    defer {
+      close(input.child)
+      close(output.child)
+    }
     pid = try Self.spawn(
-      words, environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }, output: ends[1], errors: errors.path,
-      socket: socket)
+      words, environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }, input: input.child, output: output.child,
+      errors: errors.path, socket: socket)
     var line = ""
-    while !line.hasPrefix("port ") { line = try Self.line(of: output) }
+    while !line.hasPrefix("port ") { line = try Self.line(of: output.own) }
     guard let port = UInt16(line.dropFirst(5)) else { throw Failure("read the port") }
     self.port = port
   }
@@ -67,6 +68,7 @@ public final class Server: Sendable {
     // The server is the leader of a process group. Without a server the call fails.
     kill(-pid, SIGKILL)
     waitpid(pid, nil, 0)
+    close(input)
     close(output)
     do { try FileManager.default.removeItem(at: errors) } catch {}
   }
@@ -76,6 +78,15 @@ public final class Server: Sendable {
   /// - Throws: `Failure` if the server ends before.
   public func wait(for line: String) throws {
     while try Self.line(of: output) != line {}
+  }
+
+  /// Writes a line to the server's standard input.
+  ///
+  /// - Throws: `Failure`.
+  public func write(_ line: String) throws {
+    let bytes = Array("\(line)\n".utf8)
+    // The buffer is valid during the call, and smaller than the buffer of a socket.
+    guard unsafe Glibc.write(input, bytes, bytes.count) == bytes.count else { throw Failure("write a line") }
   }
 
   /// How a server ended.
@@ -120,9 +131,20 @@ public final class Server: Sendable {
     }
   }
 
+  /// Creates two connected sockets.
+  ///
+  /// They are close-on-exec from the beginning, so that the servers of other tests do not inherit them.
+  private static func pair() throws -> (own: Int32, child: Int32) {
+    var ends: [Int32] = [0, 0]
+    // The array has two elements, as the function requires.
+    let code = unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends)
+    guard code == 0 else { throw Failure("create a pair of sockets") }
+    return (ends[0], ends[1])
+  }
+
   /// Starts a program as the leader of a process group, with a socket as descriptor 3.
   private static func spawn(
-    _ words: [String], _ environment: [String: String], output: Int32, errors: String, socket: Int32?
+    _ words: [String], _ environment: [String: String], input: Int32, output: Int32, errors: String, socket: Int32?
   ) throws -> pid_t {
     let environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     var actions = unsafe posix_spawn_file_actions_t()
@@ -137,7 +159,7 @@ public final class Server: Sendable {
     unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
     unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
     unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-    unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+    unsafe posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
     if let socket { unsafe posix_spawn_file_actions_adddup2(&actions, socket, 3) }
     // strdup returns C strings, which are freed after the call.
     var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
