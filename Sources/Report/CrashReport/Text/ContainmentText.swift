@@ -28,7 +28,7 @@ extension CrashReport {
     }
     let requests = "\(counted(drain.finished, "request")) finished, \(drain.lost) lost"
     let time = drain.durationNanoseconds.map { ", in \(Self.seconds($0))" } ?? ""
-    let why = end == .done ? "" : "; the drain ended because \(end.clause)"
+    let why = end == .done ? "" : ". The drain ended because \(end.clause)"
     return "Drained: \(requests)\(time)\(why); the process then ended by \(CleanText.line(signal.name))."
   }
 
@@ -52,7 +52,7 @@ extension CrashReport.Containment.End {
     case .stall: "no request made progress"
     case .secondCrash: "another crash followed"
     case .exit: "the program called exit()"
-    case .waiter: "requests waited for a lock that the trapped thread holds"
+    case .waiter: "requests waited for a lock that a trapped thread holds"
     default: "of \(CleanText.line(rawValue))"
     }
   }

@@ -60,13 +60,13 @@ struct RingStampTests {
     defer { file.close() }
     let ring = TestRing(version)
     ring.addRecord(slot: 0, message: "first")
-    try file.write(ring)
+    try file.writePages(of: ring)
     try file.seal()
     let mapping = try RingMapping(descriptor: file.descriptor)
     var stamps = [mapping.stamp(usedBy: file.descriptor)]
     for (end, finished) in [(UInt32(0), UInt32(0)), (0, 5), (1, 5)] {
       ring.setDrain(end, finished: finished)
-      try file.write(ring)
+      try file.writePages(of: ring)
       let stamp = mapping.stamp(usedBy: file.descriptor)
       #expect(stamp.isSettled && (stamp == stamps.last) == (version == .earlier))
       stamps.append(stamp)

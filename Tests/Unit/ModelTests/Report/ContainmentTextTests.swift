@@ -25,13 +25,13 @@ struct ContainmentTextTests {
     arguments: [
       ("deadline", "the grace period was over"), ("stall", "no request made progress"),
       ("secondCrash", "another crash followed"), ("exit", "the program called exit()"),
-      ("waiter", "requests waited for a lock that the trapped thread holds"), ("9\u{1b}", "of 9␛"),
+      ("waiter", "requests waited for a lock that a trapped thread holds"), ("9\u{1b}", "of 9␛"),
     ])
   func ends(end: Containment.End, clause: String) {
     let drain = Containment.Drain(endedBy: end, finished: 1, lost: 3)
     #expect(
       text(Containment(mode: .drain, verdict: .drain, drain: drain))
-        == "Drained: 1 request finished, 3 lost; the drain ended because \(clause); the process then ended by SIGILL.")
+        == "Drained: 1 request finished, 3 lost. The drain ended because \(clause); the process then ended by SIGILL.")
   }
 
   @Test("while the process drains, the report says so")
@@ -44,8 +44,8 @@ struct ContainmentTextTests {
   @Test("a trap that was not contained has its reason, or the obstacle to containment")
   func reasons() {
     #expect(
-      text(Containment(mode: .contain, verdict: .die, reason: "runtime", contained: 1))
-        == "Not contained: the trap was in the Swift runtime. Contained before: 1 trap.")
+      text(Containment(mode: .contain, verdict: .die, reason: "notTrap", contained: 1))
+        == "Not contained: the signal did not come from a Swift trap. Contained before: 1 trap.")
     #expect(
       text(Containment(mode: .drain, verdict: .die, reason: "sent")) == "Not drained: a process had sent the signal.")
     #expect(
