@@ -202,6 +202,10 @@ void cs_shim_contained_let_go(void *hold) {
   (void)hold;
 }
 
+const char *cs_shim_containment_variable(void) {
+  return NULL;
+}
+
 const char *cs_shim_containment_start(const cs_shim_containment *containment) {
   return containment->mode == CS_SHIM_CONTAINMENT_OFF ? NULL : CS_UNSUPPORTED_TEXT;
 }

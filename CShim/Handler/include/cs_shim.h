@@ -253,6 +253,10 @@ typedef struct cs_shim_containment {
   void (*drain)(void); // called once at the begin of a drain, on a thread of the shield; may be NULL
 } cs_shim_containment;
 
+// Returns the value of CRASHSHIELD_CONTAINMENT, which takes precedence over the program's mode. Returns NULL if the
+// variable is not set or empty, or if the program has more privileges than its caller.
+const char *cs_shim_containment_variable(void);
+
 // Starts the containment of requests. Takes effect once in a process, after cs_shim_start(). Returns the reason why
 // containment does not work, or NULL. Some obstacles are only found by cs_shim_contained_probe().
 const char *cs_shim_containment_start(const cs_shim_containment *containment);

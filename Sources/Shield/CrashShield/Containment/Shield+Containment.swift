@@ -1,14 +1,6 @@
 internal import CShim
 internal import Synchronization
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-
 // The mode of containment: what a Swift trap in a contained request ends.
 extension Shield {
   /// What a Swift trap in a contained request ends: the process, or only the request.
@@ -75,14 +67,9 @@ extension Shield.Containment {
   ///
   /// - Throws: `badArgument` for an unknown mode, or a budget or a duration out of range.
   func effective() throws(Shield.StartError) -> Self {
-    // A program with more rights than its user ignores the variable.
     // Invariant: the C string stays valid while no code changes the environment.
-    #if os(Linux)
-      let variable = unsafe secure_getenv("CRASHSHIELD_CONTAINMENT").map { unsafe String(cString: $0) } ?? ""
-    #else
-      let variable = ""
-    #endif
-    let mode = try variable.isEmpty ? self : overridden(by: variable)
+    let variable = unsafe cs_shim_containment_variable().map { unsafe String(cString: $0) }
+    let mode = if let variable { try overridden(by: variable) } else { self }
     try mode.check()
     return mode
   }
