@@ -6,7 +6,9 @@ import Glibc
 import Synchronization
 import Testing
 
-/// Tests the threads that run Swift tasks with containment. Each test runs in its own process.
+/// Tests the threads that run Swift tasks with containment.
+///
+/// Each test runs in its own process.
 @Suite("The pool of containment", .unlessSanitized)
 struct PoolTests {
   @Test("jobs of all kinds run on the pool: priorities, groups, async let, actors, and what follows an await")
