@@ -286,6 +286,11 @@ bool cs_shim_contained_request_arm(cs_shim_request request, uint64_t continuatio
 // case, the entry belongs to the shield, and the work's result is discarded.
 bool cs_shim_contained_request_finish(cs_shim_request request);
 
+// Returns whether the pool runs the jobs of Swift's global executor. Any thread may call this function.
+bool cs_shim_pool_is_on(void);
+// Runs a job of the Swift runtime on the pool. Precondition: the pool is on.
+void cs_shim_pool_enqueue(void *job);
+
 // Announces that the calling thread suspends or ends its Swift job right after the next job that it enqueues. A thread
 // of the pool then runs that job next, and wakes no other thread for it. The announcement ends with that job, or by a
 // call with false. On other threads, the call has no effect.

@@ -6,7 +6,9 @@ import Glibc
 import Synchronization
 import Testing
 
-/// Tests what a contained request returns, throws and inherits. Each test runs in its own process.
+/// Tests what a contained request returns, throws and inherits.
+///
+/// Each test runs in its own process.
 @Suite("Contained requests", .unlessSanitized)
 struct ContainedRequestTests {
   private struct Refused: Error, Equatable { let number: Int }

@@ -1,10 +1,14 @@
+import CShimRing
 import CrashShield
 import Dispatch
+import Foundation
 import Glibc
 import Synchronization
 import Testing
 
-/// Tests the threads that run Swift tasks with containment. Each test runs in its own process.
+/// Tests the threads that run Swift tasks with containment.
+///
+/// Each test runs in its own process.
 @Suite("The pool of containment", .unlessSanitized)
 struct PoolTests {
   @Test("jobs of all kinds run on the pool: priorities, groups, async let, actors, and what follows an await")
@@ -20,9 +24,7 @@ struct PoolTests {
         names.append(threadName())
         try? await Task.sleep(for: .milliseconds(1))
         names.append(threadName())
-        await withUnsafeContinuation { continuation in
-          DispatchQueue.global().async { unsafe continuation.resume() }
-        }
+        await withCheckedContinuation { continuation in DispatchQueue.global().async { continuation.resume() } }
         names.append(threadName())
         async let child = threadName()
         names.append(await child)
@@ -49,16 +51,16 @@ struct PoolTests {
   func fairness() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       startContained()
-      let isDone = Atomic(false)
+      let shared = Shared()
       // Each of these tasks enqueues itself again until the background task has run. A pool that always prefers the
       // high priority would never end.
       await withTaskGroup(of: Void.self) { group in
         for _ in 0..<64 {
           group.addTask(priority: .high) {
-            while !isDone.load(ordering: .relaxed) { await Task { () }.value }
+            while !shared.isDone.load(ordering: .relaxed) { await Task { () }.value }
           }
         }
-        group.addTask(priority: .background) { isDone.store(true, ordering: .relaxed) }
+        group.addTask(priority: .background) { shared.isDone.store(true, ordering: .relaxed) }
       }
       exit(rightStatus)
     }
@@ -70,12 +72,12 @@ struct PoolTests {
       startContained()
       let width = sysconf(Int32(_SC_NPROCESSORS_ONLN))
       for _ in 0..<2 * width { _ = try? await contained { shelf(0) } }
-      let running = Atomic(0)
+      let shared = Shared()
       await withTaskGroup(of: Void.self) { group in
         for _ in 0..<width {
           group.addTask {
-            running.add(1, ordering: .relaxed)
-            while running.load(ordering: .relaxed) < width { sched_yield() }
+            shared.running.add(1, ordering: .relaxed)
+            while shared.running.load(ordering: .relaxed) < width { sched_yield() }
           }
         }
       }
@@ -108,10 +110,12 @@ struct PoolTests {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       let configuration = Shield.Configuration(socket: "/nonexistent/attach", spool: "/nonexistent/spool")
       for value in ["contain", "contain:0", "contain:201", "contain:x", "on", "drain:1"] {
-        setenv("CRASHSHIELD_CONTAINMENT", value, 1)
+        // No other thread reads the environment here.
+        unsafe setenv("CRASHSHIELD_CONTAINMENT", value, 1)
         #expect(throws: Shield.StartError.self) { try Shield.startOrThrow(configuration) }
       }
-      setenv("CRASHSHIELD_CONTAINMENT", "contain:3", 1)
+      // No other thread reads the environment here.
+      unsafe setenv("CRASHSHIELD_CONTAINMENT", "contain:3", 1)
       try Shield.startOrThrow(configuration)
       #expect(RingBytes.here.header.containment_budget == 3)
       let thread = try await contained { threadName() }
@@ -121,13 +125,16 @@ struct PoolTests {
   }
 }
 
+private final class Shared: Sendable {
+  let isDone = Atomic(false)
+  let running = Atomic(0)
+}
+
 private actor Namer {
   func name() -> String { threadName() }
 }
 
 private func threadName() -> String {
-  var name = [CChar](repeating: 0, count: 16)
-  // Invariant: a thread's name has at most 16 bytes with its NUL.
-  unsafe pthread_getname_np(pthread_self(), &name, name.count)
-  return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+  let name = try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)
+  return String(name?.dropLast() ?? "")
 }
