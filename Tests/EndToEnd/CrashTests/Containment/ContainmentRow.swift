@@ -1,3 +1,5 @@
+import Testing
+
 /// A row of the table of traps: what a trap must end with `contain`.
 struct ContainmentRow: Sendable, CustomTestStringConvertible {
   /// What a trap ends.
