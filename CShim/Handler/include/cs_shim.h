@@ -232,7 +232,7 @@ void cs_shim_contained_release(void *kept);
 void *cs_shim_contained_hold(void *kept);
 void cs_shim_contained_let_go(void *hold);
 
-// What the process does at a Swift trap in a contained request. The decision 0137 explains the
+// What the process does at a Swift trap in a contained request. docs/decisions/0137-drain-and-contain.md explains the
 // modes. The numbers are those of cs_ring_containment.
 typedef enum __attribute__((enum_extensibility(open))) cs_shim_containment_mode : uint32_t {
   CS_SHIM_CONTAINMENT_OFF = 0,

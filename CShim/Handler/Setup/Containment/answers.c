@@ -7,9 +7,11 @@
 
 #include "answers.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../setup.h"
 #include "pool.h"
@@ -25,10 +27,13 @@
 // The stack size leaves space for the program's executors and callbacks. Unused pages of the stack need no memory.
 #define STACK_BYTES (UINT64_C(256) * 1024)
 
-// How often the thread searches for waiters: most of them appear soon after a trap.
+// How often the thread searches for waiters: most of them appear soon after a trap. A search reads a file in /proc for
+// each thread, which takes about 12 µs.
 #define SOON_NS       (300 * MS)
 #define SOON_LOOK_NS  (10 * MS)
+#define LATER_NS      (10000 * MS)
 #define LATER_LOOK_NS (50 * MS)
+#define LAST_LOOK_NS  (200 * MS)
 
 static void answer_run(void);
 static void drain_run(void);
@@ -42,6 +47,7 @@ static cs_own_thread ender = {
 static void (*answer)(uint64_t continuation, bool is_trap);
 static void (*drain)(void);
 static bool is_handled[CS_PARK_LIMIT];
+static bool is_cut[CS_PARK_LIMIT];
 static cs_task_list task_list;
 
 // The program's executors and callbacks may crash. While they run, the crash signals are unblocked that the thread that
@@ -72,18 +78,30 @@ static void drain_run(void) {
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+// Takes up to 100 ms for each loop. The callers are therefore answered before.
+static void cut_loops(void) {
+  for (uint32_t index = 0; index < cs_park_count(); index++) {
+    const cs_park *park = cs_park_at(index);
+    if (park == NULL || !park->is_loop || is_cut[index]) continue;
+    is_cut[index] = true;
+    cs_loop_cut(park->tid);
+  }
+}
+
 // Handles the threads that have parked since the last call. Returns whether there was one.
 static bool handle_parks(void) {
   bool has_new = false;
+  bool has_loop = false;
   for (uint32_t index = 0; index < cs_park_count(); index++) {
     const cs_park *park = cs_park_at(index);
     if (park == NULL || is_handled[index]) continue;
     is_handled[index] = has_new = true;
     if (park->seat != NULL) cs_seat_replace(park->seat);
     if (park->must_answer) call_answer(cs_contained_request_continuation(park->handle), true);
-    if (park->is_loop) cs_loop_cut(park->tid);
+    has_loop = has_loop || park->is_loop;
     cs_drain_news_add();
   }
+  if (has_loop) cut_loops();
   return has_new;
 }
 
@@ -95,8 +113,19 @@ static void answer_all(void) {
   cs_drain_note_told();
 }
 
+// Returns whether a search finds two free descriptors. Without one, the list of threads would take the descriptor that
+// is reserved for a crash.
+static bool has_descriptors(void) {
+  const int first = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int second = first < 0 ? -1 : fcntl(first, F_DUPFD_CLOEXEC, 0);
+  if (second >= 0) close(second);
+  if (first >= 0) close(first);
+  return second >= 0;
+}
+
 // The thread parks when it receives the signal, and then counts as news.
 static void look_for_waiters(void) {
+  if (!has_descriptors()) return;
   cs_task_list_open(&task_list);
   for (int tid = cs_task_list_next(&task_list); tid != 0; tid = cs_task_list_next(&task_list)) {
     cs_task_call call = {0};
@@ -114,8 +143,9 @@ static void answer_run(void) {
     const uint32_t seen = cs_park_news();
     if (handle_parks()) last_ns = cs_clock_ns(CLOCK_MONOTONIC);
     if (cs_drain_phase_now() == CS_DRAIN_TELLS) answer_all();
-    const bool is_soon = cs_clock_ns(CLOCK_MONOTONIC) - last_ns < SOON_NS;
-    const struct timespec look = {.tv_nsec = (long)(is_soon ? SOON_LOOK_NS : LATER_LOOK_NS)};
+    const uint64_t age_ns = cs_clock_ns(CLOCK_MONOTONIC) - last_ns;
+    const uint64_t pause_ns = age_ns < SOON_NS ? SOON_LOOK_NS : age_ns < LATER_NS ? LATER_LOOK_NS : LAST_LOOK_NS;
+    const struct timespec look = {.tv_nsec = (long)pause_ns};
     cs_park_news_await(seen, last_ns == 0 ? NULL : &look);
     if (last_ns != 0) look_for_waiters();
   }
@@ -124,6 +154,7 @@ static void answer_run(void) {
 bool cs_answers_start(const cs_shim_containment *containment) {
   cs_shim_failure unused;
   memset(is_handled, 0, sizeof is_handled);
+  memset(is_cut, 0, sizeof is_cut);
   answer = containment->answer;
   drain = containment->drain;
   if (cs_own_thread_start(&ender, &unused) != CS_SHIM_OK) return false;

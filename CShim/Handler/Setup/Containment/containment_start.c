@@ -24,8 +24,10 @@
 // processors.
 #define POOL_CAPACITY 8
 
-// How long exit() waits for the end of a drain. The ender ends the process much sooner.
-#define EXIT_NS UINT64_C(10000000000)
+// How long exit() waits for the end of a drain, and then for the end of the process. Both take a fraction of a second,
+// unless a handler of the program receives the trap.
+#define EXIT_NS      UINT64_C(10000000000)
+#define EXIT_SECONDS 10
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static bool is_started;
@@ -114,7 +116,8 @@ static void at_exit(void) {
   if (cs_drain_phase_now() == CS_DRAIN_NONE) return;
   cs_drain_end(CS_RING_DRAIN_EXIT);
   cs_drain_await(CS_DRAIN_ENDS, EXIT_NS);
-  cs_sleep_whole_ns(999999999, 1);
+  for (int second = 0; second < EXIT_SECONDS; second++)
+    cs_sleep_whole_ns(999999999, 1);
 }
 
 static const char *start_pool(const cs_shim_containment *wanted) {

@@ -18,9 +18,9 @@
 #include "../../Signal/Kernel/system_call.h"
 #include "../../Signal/Threads/task_list.h"
 
-// If the loop's descriptor was not noted, it is the one at which no other thread waits. Each loop that still runs must
-// be seen at its own descriptor, in at most this many looks.
-#define LOOKS         20
+// If the loop's descriptor was not noted, it is the only one at which no other thread waits. Each loop that still runs
+// must be seen at its own descriptor, in at most this many looks. Otherwise, no connection is cut.
+#define LOOKS         100
 #define LOOK_SLEEP_NS 1000000
 
 #define DESCRIPTOR_LIMIT 1024
@@ -68,6 +68,17 @@ static void cut_all(int epoll) {
   fclose(file);
 }
 
+// Returns the number of epoll descriptors at which no thread was seen, and one of them.
+static int count_candidates(int *ret_descriptor) {
+  int count = 0;
+  for (int descriptor = 0; descriptor < DESCRIPTOR_LIMIT; descriptor++) {
+    if (is_awaited[descriptor] || !is_epoll(descriptor)) continue;
+    *ret_descriptor = descriptor;
+    count++;
+  }
+  return count;
+}
+
 void cs_loop_cut(int tid) {
   const int noted = cs_loop_descriptor(tid);
   if (noted >= 0) {
@@ -76,11 +87,13 @@ void cs_loop_cut(int tid) {
   }
   memset(is_awaited, 0, sizeof is_awaited);
   for (int look = 0; look < LOOKS; look++) {
+    int found = -1;
     note_waits();
+    if (count_candidates(&found) <= 1) {
+      if (found >= 0) cut_all(found);
+      return;
+    }
     cs_sleep_ns(LOOK_SLEEP_NS);
-  }
-  for (int descriptor = 0; descriptor < DESCRIPTOR_LIMIT; descriptor++) {
-    if (!is_awaited[descriptor] && is_epoll(descriptor)) cut_all(descriptor);
   }
 }
 

@@ -9,7 +9,7 @@
 // | TELLS  | no request is left, or the drain must end (cs_ring_drain_end)  | all callers that still wait are       |
 // |        |                                                                | answered                              |
 // | TOLD   | they are answered                                              | their answers leave the process       |
-// | ENDS   | 100 ms have passed after TELLS, or nobody was waiting          | the thread that trapped leaves the    |
+// | ENDS   | 100 ms have passed after TELLS, or no caller was waiting       | the thread that trapped leaves the    |
 // |        |                                                                | handler; its trap ends the process    |
 // clang-format on
 #ifndef CS_DRAIN_H

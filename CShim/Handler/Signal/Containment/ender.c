@@ -120,7 +120,7 @@ static void watch_drain(void) SIGNAL_SAFE {
   }
 }
 
-// Answers the callers that still wait. If there are none, nobody's answer has to leave the process.
+// Answers the callers that still wait. If there are none, no answer has to leave the process.
 static void tell(void) SIGNAL_SAFE {
   const uint64_t end_ns = now_ns() + TELL_NS;
   const bool waits = cs_requests_in_flight() > 0;

@@ -8,6 +8,7 @@
 #include "../Capture/registers.h"
 #include "../Dispatch/state.h"
 #include "../Dispatch/trusted.h"
+#include "../Threads/own_threads.h"
 #include "contained_request.h"
 #include "drain.h"
 #include "loops.h"
@@ -60,6 +61,7 @@ static cs_ring_verdict_reason reason_to_die(int signal, const siginfo_t *informa
   if (!cs_contained_is_direct(signal)) return CS_RING_VERDICT_REASON_REPLACED;
   if (cs_drain_had_crash() || has_abort_message()) return CS_RING_VERDICT_REASON_CORRUPT;
   if (cs_drain_phase_now() == CS_DRAIN_ENDS) return CS_RING_VERDICT_REASON_DRAINING;
+  if (cs_gettid() == cs_own_tid(CS_OWN_ANSWERS)) return CS_RING_VERDICT_REASON_SHIELD;
   if (!is_swift((uint64_t)(uintptr_t)information->si_addr)) return CS_RING_VERDICT_REASON_FOREIGN;
   return CS_RING_VERDICT_REASON_NONE;
 }

@@ -8,10 +8,11 @@
 // | There was a crash, or a message of the heap.        | DIE     | CORRUPT                                            |
 // | The trap is not in code of Swift.                   | DIE     | FOREIGN: `ud2` may mean that memory is damaged     |
 // | The table of parked threads is full.                | DIE     | FULL                                               |
+// | The thread answers the callers.                     | DIE     | SHIELD                                             |
 // | The thread faults while it judges.                  | DIE     | UNKNOWN                                            |
 // | A drain is under way.                               | DRAIN   | DRAINING                                           |
 // | The thread is an event loop.                        | DRAIN   | LOOP: its connections cannot be served any more    |
-// | The thread runs no task.                            | DRAIN   | TASK: nobody knows who waits for it                |
+// | The thread runs no task.                            | DRAIN   | TASK: the caller that waits for it is unknown      |
 // | The task runs on an actor.                          | DRAIN   | ACTOR: the actor never becomes free                |
 // | The stack has frames that may hold a lock.          | DRAIN   | LIBC, DISPATCH, GLOBAL, CONCURRENCY, RUNTIME,      |
 // |                                                     |         | FOREIGN                                            |

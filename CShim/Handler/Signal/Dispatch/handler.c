@@ -225,6 +225,7 @@ static void crash(int tid, siginfo_t *information, ucontext_t *context, uint64_t
 
 // Returns whether the signal is not a crash, or is already handled.
 static bool is_settled(int signal, siginfo_t *information, ucontext_t *context, int tid) SIGNAL_SAFE {
+  if (cs_waiter_takes(tid, signal, information, context)) return true;
   if (cs_own_passes_on(signal, information, context)) return true;
   cs_crasher *again = cs_crasher_of(tid);
   if (again != NULL) {
@@ -232,8 +233,7 @@ static bool is_settled(int signal, siginfo_t *information, ucontext_t *context, 
     return true;
   }
   if (is_ignored(signal, information)) return true;
-  if (cs_judge_takes_fault(tid, information, context) || cs_waiter_takes(tid, signal, information, context))
-    return true;
+  if (cs_judge_takes_fault(tid, information, context)) return true;
   if (cs_containment_takes(signal, information, context)) return true;
   if (!cs_sweep_is_answering(tid)) return false;
   wait_for_end(signal, information);
