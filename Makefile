@@ -34,7 +34,7 @@ BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
-.PHONY: check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile containment containment-table measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages measure-requests docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
+.PHONY: check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile bench-containment containment containment-table measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages measure-requests docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
   build-packages test-packages check-format check-units check-api check-demo check-signal-safety check-idle check-preload check-static check-unsupported check-descriptors check-verdicts check-grouping check-faults check-sinks \
   checks sanitizer-builds build-address build-thread test-debug test-release test-sanitizers test-address test-thread
 
@@ -312,6 +312,12 @@ measure-implicit: dynamic ## @costs Count what CrashShieldImplicit and CrashShie
 measure-requests: ## @costs Measure what a request adds to a call
 	@scripts/measure/requests
 
+# The server takes ten minutes to build the first time. The ratios are those of one run, because the servers take turns.
+bench-containment: ## @costs Measure the throughput of a server in each mode of containment
+	@for path in fast io yield; do \
+	  echo "$$path:"; scripts/measure/containment --build --path $$path || exit; \
+	done
+
 measure-pages: ## @costs Count what guard pages add to a malloc
 	@scripts/install-packages $(SYMBOL_PACKAGES)
 	@scripts/measure/pages
@@ -343,10 +349,10 @@ grouping: build dynamic ## @evidence Group crashes of debug and optimized builds
 # With CONTAINMENT_LONG=1 the target takes an hour.
 CONTAINMENT_LONG ?=
 containment: build ## @evidence Trap under load in each mode of containment, and count lost requests
-	$(SWIFT) build -c release --package-path Benchmarks/Containment/load --scratch-path .build-containment
+	$(SWIFT) build -c release --package-path Benchmarks/Containment/Traps --scratch-path .build-containment
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product containment-host
 	Tests/EndToEnd/Containment/soak.py $(DYNAMIC)/release/containment-host $(if $(CONTAINMENT_LONG),--long)
-	Benchmarks/Containment/load/load.py .build-containment/release/load-server --serve .build/debug/crashctl \
+	Benchmarks/Containment/Traps/load.py .build-containment/release/load-server --serve .build/debug/crashctl \
 	  $(if $(CONTAINMENT_LONG),--long)
 
 containment-table: build ## @evidence Write docs/containment-table.md, the outcomes of traps

@@ -202,6 +202,10 @@ void cs_shim_contained_let_go(void *hold) {
   (void)hold;
 }
 
+const char *cs_shim_containment_variable(void) {
+  return NULL;
+}
+
 const char *cs_shim_containment_start(const cs_shim_containment *containment) {
   return containment->mode == CS_SHIM_CONTAINMENT_OFF ? NULL : CS_UNSUPPORTED_TEXT;
 }
@@ -229,6 +233,14 @@ bool cs_shim_contained_request_arm(cs_shim_request request, uint64_t continuatio
 bool cs_shim_contained_request_finish(cs_shim_request request) {
   (void)request;
   return true;
+}
+
+bool cs_shim_pool_is_on(void) {
+  return false;
+}
+
+void cs_shim_pool_enqueue(void *job) {
+  (void)job;
 }
 
 void cs_shim_pool_runs_next(bool is_so) {

@@ -253,6 +253,10 @@ typedef struct cs_shim_containment {
   void (*drain)(void); // called once at the begin of a drain, on a thread of the shield; may be NULL
 } cs_shim_containment;
 
+// Returns the value of CRASHSHIELD_CONTAINMENT, which takes precedence over the program's mode. Returns NULL if the
+// variable is not set or empty, or if the program has more privileges than its caller.
+const char *cs_shim_containment_variable(void);
+
 // Starts the containment of requests. Takes effect once in a process, after cs_shim_start(). Returns the reason why
 // containment does not work, or NULL. Some obstacles are only found by cs_shim_contained_probe().
 const char *cs_shim_containment_start(const cs_shim_containment *containment);
@@ -275,6 +279,11 @@ bool cs_shim_contained_request_arm(cs_shim_request request, uint64_t continuatio
 // Ends the containment of a request, before the caller resumes. Returns false if the shield answers the caller. In this
 // case, the entry belongs to the shield, and the work's result is discarded.
 bool cs_shim_contained_request_finish(cs_shim_request request);
+
+// Returns whether the pool runs the jobs of Swift's global executor. Any thread may call this function.
+bool cs_shim_pool_is_on(void);
+// Runs a job of the Swift runtime on the pool. Precondition: the pool is on.
+void cs_shim_pool_enqueue(void *job);
 
 // Announces that the calling thread suspends or ends its Swift job right after the next job that it enqueues. A thread
 // of the pool then runs that job next, and wakes no other thread for it. The announcement ends with that job, or by a

@@ -41,6 +41,10 @@ bool cs_environment_is_disabled(void) {
   return is_set("CRASHSHIELD_DISABLE");
 }
 
+const char *cs_shim_containment_variable(void) {
+  return variable("CRASHSHIELD_CONTAINMENT");
+}
+
 bool cs_environment_gives_stacks(void) {
   const char *value = variable("CRASHSHIELD_ALTSTACKS");
   return value == NULL || strcmp(value, "0") != 0;

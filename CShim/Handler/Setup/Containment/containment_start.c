@@ -141,7 +141,8 @@ static void start(const cs_shim_containment *wanted) {
   }
   const char *pool = start_pool(wanted);
   settings->has_pool = pool == NULL && (wanted->has_pool || wanted->mode == CS_SHIM_CONTAINMENT_CONTAIN);
-  if (pool != NULL) note(CS_RING_OBSTACLE_HOOK, pool);
+  // A drain also works without the pool.
+  if (pool != NULL && wanted->mode == CS_SHIM_CONTAINMENT_CONTAIN) note(CS_RING_OBSTACLE_HOOK, pool);
   settings->capacity = settings->has_pool ? POOL_CAPACITY : processor_count() - 1;
   if (settings->capacity == 0) cs_containment_refuse(CS_RING_OBSTACLE_CORES);
   if (!has_atexit) has_atexit = atexit(at_exit) == 0;

@@ -6,7 +6,8 @@
 #include "seat.h"
 
 #include <stddef.h>
-#include <string.h>
+
+#include "cs_shim.h"
 
 // The versions of the runtime whose job layout and hook were checked: 6.0 to 6.3. The runtime stores its major version
 // in the third byte, and its minor version in the second byte.
@@ -22,6 +23,8 @@ extern uint32_t swift_task_getJobFlags(const void *job) __attribute__((weak));
 extern void *swift_task_enqueueGlobal_hook __attribute__((weak));
 // The getter of `_SwiftStdlibVersion.current`.
 extern uint32_t runtime_version(void) __asm__("$sSo19_SwiftStdlibVersionasE7currentABvgZ") __attribute__((weak));
+
+static bool is_on; // atomic: whether this process has set the hook
 
 // Returns whether the runtime reads the flags of a job at the offset that the pool uses. The function reads one word of
 // the job and returns it. Two words for queues lie between the job's object header, which has 16 bytes, and the flags.
@@ -48,17 +51,24 @@ void cs_pool_runtime_run(void *job) {
 // would run the job on Dispatch's threads.
 static void enqueue(void *job, void *original) {
   (void)original;
-  cs_pool_enqueue(job);
+  cs_shim_pool_enqueue(job);
 }
 
 bool cs_pool_runtime_hook(void) {
   void *expected = NULL;
-  return __atomic_compare_exchange_n(&swift_task_enqueueGlobal_hook, &expected, (void *)enqueue, false,
-                                     __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+  const bool is_set = __atomic_compare_exchange_n(&swift_task_enqueueGlobal_hook, &expected, (void *)enqueue, false,
+                                                  __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+  __atomic_store_n(&is_on, is_set, __ATOMIC_RELEASE);
+  return is_set;
+}
+
+bool cs_shim_pool_is_on(void) {
+  return __atomic_load_n(&is_on, __ATOMIC_ACQUIRE);
 }
 
 void cs_pool_runtime_unhook(void) {
   void *expected = (void *)enqueue;
+  __atomic_store_n(&is_on, false, __ATOMIC_RELAXED);
   if (&swift_task_enqueueGlobal_hook == NULL) return;
   __atomic_compare_exchange_n(&swift_task_enqueueGlobal_hook, &expected, NULL, false, __ATOMIC_SEQ_CST,
                               __ATOMIC_RELAXED);

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -47,6 +48,9 @@ static void *begin(void *context) {
   // A sanitizer's pthread_create overwrites the signal mask, so the mask is set again.
   pthread_sigmask(SIG_SETMASK, &mask, NULL);
   prctl(PR_SET_NAME, "swift-pool", 0, 0, 0);
+  // Dispatch gives this nice value to its threads for the default priority, if the process may change it. Without this
+  // call, threads of a process with another nice value would compete with each other in another way than on Dispatch.
+  setpriority(PRIO_PROCESS, 0, 0); // on Linux, 0 is the calling thread
   cs_alternate_stack_give_here();
   // acquire: pairs with cs_seat_replace().
   while (__atomic_load_n(&given->has_seat, __ATOMIC_ACQUIRE) == 0)

@@ -28,10 +28,6 @@ void cs_pool_open(uint32_t width);
 // Runs jobs on the calling thread. Never returns.
 _Noreturn void cs_seat_run(cs_seat *seat);
 
-// Adds a job of Swift's global executor to the queue, and wakes a thread if necessary. Any thread may call this, but a
-// signal handler may not.
-void cs_pool_enqueue(void *job);
-
 // Starts one thread for each seat, and the spare thread. Returns false if a thread cannot be created.
 bool cs_seats_start(uint32_t width);
 
@@ -39,7 +35,7 @@ bool cs_seats_start(uint32_t width);
 const char *cs_pool_runtime_check(void);
 // Runs a job of the Swift runtime on the calling thread.
 void cs_pool_runtime_run(void *job);
-// Directs the jobs of Swift's global executor to cs_pool_enqueue(). Returns false if other code receives these jobs.
+// Directs the jobs of the global executor to cs_shim_pool_enqueue(). Returns false if other code receives these jobs.
 bool cs_pool_runtime_hook(void);
 // Directs the jobs to Swift's own threads again.
 void cs_pool_runtime_unhook(void);

@@ -12,6 +12,10 @@ enum ContainedRequest: Sendable {
   @usableFromInline
   static func runsNext(_ isSo: Bool) { cs_shim_pool_runs_next(isSo) }
 
+  /// The pool, which the tasks of contained requests prefer; nil if Swift's own threads run them.
+  @usableFromInline
+  static var executor: (any TaskExecutor)? { cs_shim_pool_is_on() ? PoolExecutor.shared : nil }
+
   /// Makes the request contained, and returns whether this was possible.
   ///
   /// If not, a trap of the work ends the process as usual. `continuation` is that of the caller, as a number.
@@ -35,6 +39,19 @@ enum ContainedRequest: Sendable {
     if isArmed && !cs_shim_contained_request_finish(request) { return false }
     RequestContext.end(request, hasFailed: hasFailed)
     return true
+  }
+}
+
+/// Runs the jobs of its tasks on the pool.
+///
+/// The pool also runs all jobs of the global executor. Since Swift 6.2, however, `Task.yield` enqueues its job on the
+/// executor of the task. Without a preferred executor, this is the runtime's executor, which uses Dispatch.
+private final class PoolExecutor: TaskExecutor {
+  static let shared = PoolExecutor()
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    // Invariant: an unowned job is the address of the runtime's job, which the pool runs exactly once.
+    unsafe cs_shim_pool_enqueue(unsafeBitCast(UnownedJob(job), to: UnsafeMutableRawPointer.self))
   }
 }
 

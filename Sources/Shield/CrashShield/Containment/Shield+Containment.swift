@@ -1,14 +1,6 @@
 internal import CShim
 internal import Synchronization
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-
 // The mode of containment: what a Swift trap in a contained request ends.
 extension Shield {
   /// What a Swift trap in a contained request ends: the process, or only the request.
@@ -17,7 +9,7 @@ extension Shield {
   /// usual. The modes `drain` and `contain` need a server that answers the request with an error when
   /// `withContainedRequest` throws. The article <doc:ContainedRequests> states what containment cannot promise.
   public enum Containment: Sendable, Equatable {
-    /// A trap ends the process at once. This mode is the default, and costs nothing.
+    /// A trap ends the process at once. This mode is the default, and has no cost.
     case off
     /// A trap ends the process after the other requests in flight have finished.
     ///
@@ -25,9 +17,11 @@ extension Shield {
     /// accepts no new connections. The process then ends with the signal of the trap. It ends after `grace` at the
     /// latest, and also if no request has ended and no job of the pool has begun for the duration `stall`.
     ///
-    /// With `pool`, Swift tasks run on threads of the shield, as with `contain`. Several threads can then trap in the
-    /// same drain. Without the pool, the mode costs nothing before the first trap, but a second trap ends the drain.
-    case drain(grace: Duration = .seconds(10), stall: Duration = .seconds(3), pool: Bool = false)
+    /// With `pool`, Swift tasks run on threads of the shield, as with `contain`, and up to eight threads can trap in the
+    /// same drain. The default is true, because contained requests are not slower on the pool than on Dispatch. If the
+    /// pool is not available, the mode works without it. Without the pool, the other tasks of the program run as
+    /// before, but a trapped thread is not replaced: the drain survives one trap less than there are processors.
+    case drain(grace: Duration = .seconds(10), stall: Duration = .seconds(3), pool: Bool = true)
     /// A trap ends its request, and the process continues until `budget` traps have happened. The next trap then drains
     /// the process.
     ///
@@ -75,9 +69,9 @@ extension Shield.Containment {
   ///
   /// - Throws: `badArgument` for an unknown mode, or a budget or a duration out of range.
   func effective() throws(Shield.StartError) -> Self {
-    // Invariant: getenv returns a C string that stays valid while no code changes the environment.
-    let variable = unsafe getenv("CRASHSHIELD_CONTAINMENT").map { unsafe String(cString: $0) } ?? ""
-    let mode = try variable.isEmpty ? self : overridden(by: variable)
+    // Invariant: the C string stays valid while no code changes the environment.
+    let variable = unsafe cs_shim_containment_variable().map { unsafe String(cString: $0) }
+    let mode = if let variable { try overridden(by: variable) } else { self }
     try mode.check()
     return mode
   }

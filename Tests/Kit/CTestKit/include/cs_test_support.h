@@ -359,4 +359,7 @@ size_t cs_test_thread_local_bytes(void);
 // Computes a CRC-32C without the processor's CRC instruction.
 uint32_t cs_test_crc32c_software(uint32_t crc, const void *bytes, size_t size);
 
+// heap.c: returns how many bytes of the heap are in use, in all arenas.
+size_t cs_test_heap_bytes(void);
+
 #endif

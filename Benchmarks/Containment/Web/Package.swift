@@ -1,5 +1,5 @@
 // swift-tools-version: 6.2
-// A Hummingbird server whose requests trap on request. ../load/load.py runs it.
+// A Hummingbird server whose requests trap on request. ../Traps/load.py runs it.
 import PackageDescription
 
 let package = Package(
@@ -8,7 +8,7 @@ let package = Package(
   dependencies: [
     .package(name: "swift-crash-shield", path: "../../.."),
     .package(name: "crash-shield-integrations", path: "../../../Integrations", traits: ["Hummingbird", "Lifecycle"]),
-    .package(name: "load-server", path: "../load"),
+    .package(name: "load-server", path: "../Traps"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),

@@ -130,7 +130,7 @@ void cs_shim_pool_runs_next(bool is_so) {
   runs_next = is_so;
 }
 
-void cs_pool_enqueue(void *job) {
+void cs_shim_pool_enqueue(void *job) {
   cs_seat *seat = here;
   if (runs_next) {
     runs_next = false;

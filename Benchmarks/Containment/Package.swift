@@ -1,0 +1,23 @@
+// swift-tools-version: 6.2
+// Measures the throughput of a Hummingbird server in each mode of containment. A separate package, so that dependents of
+// the library do not build Hummingbird.
+import PackageDescription
+
+let package = Package(
+  name: "containment-cost",
+  dependencies: [
+    .package(name: "swift-crash-shield", path: "../..", traits: []),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+  ],
+  targets: [
+    .executableTarget(
+      name: "containment-server",
+      dependencies: [
+        .product(name: "CrashShield", package: "swift-crash-shield"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+      ],
+      path: "Server"),
+    // The load: requests in a closed loop, for each server in turn.
+    .executableTarget(name: "containment-load", path: "Load", cSettings: [.define("_GNU_SOURCE")]),
+  ]
+)

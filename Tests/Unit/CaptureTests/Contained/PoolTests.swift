@@ -1,0 +1,140 @@
+import CShimRing
+import CrashShield
+import Dispatch
+import Foundation
+import Glibc
+import Synchronization
+import Testing
+
+/// Tests the threads that run Swift tasks with containment.
+///
+/// Each test runs in its own process.
+@Suite("The pool of containment", .unlessSanitized)
+struct PoolTests {
+  @Test("jobs of all kinds run on the pool: priorities, groups, async let, actors, and what follows an await")
+  func kinds() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      startContained()
+      for priority: TaskPriority in [.high, .medium, .low, .background] {
+        #expect(await Task.detached(priority: priority) { threadName() }.value == "swift-pool")
+      }
+      let names = await Task.detached {
+        var names = [threadName()]
+        await Task.yield()
+        names.append(threadName())
+        try? await Task.sleep(for: .milliseconds(1))
+        names.append(threadName())
+        await withCheckedContinuation { continuation in DispatchQueue.global().async { continuation.resume() } }
+        names.append(threadName())
+        async let child = threadName()
+        names.append(await child)
+        names += await withTaskGroup(of: String.self) { group in
+          for _ in 0..<4 { group.addTask { threadName() } }
+          return await group.reduce(into: []) { $0.append($1) }
+        }
+        names.append(await Namer().name())
+        let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+        DispatchQueue.global().async {
+          continuation.yield(1)
+          continuation.finish()
+        }
+        for await _ in stream { names.append(threadName()) }
+        return names
+      }.value
+      #expect(names.count == 11 && names.allSatisfy { $0 == "swift-pool" }, "\(names)")
+      #expect(await MainActor.run { threadName() } != "swift-pool")
+      exit(rightStatus)
+    }
+  }
+
+  @Test("a background task runs while tasks of a high priority fill the pool")
+  func fairness() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      startContained()
+      let shared = Shared()
+      // Each of these tasks enqueues itself again until the background task has run. A pool that always prefers the
+      // high priority would never end.
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<64 {
+          group.addTask(priority: .high) {
+            while !shared.isDone.load(ordering: .relaxed) { await Task { () }.value }
+          }
+        }
+        group.addTask(priority: .background) { shared.isDone.store(true, ordering: .relaxed) }
+      }
+      exit(rightStatus)
+    }
+  }
+
+  @Test("after a trap, another thread takes the seat: all seats run jobs at the same time")
+  func seats() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      startContained()
+      let width = sysconf(Int32(_SC_NPROCESSORS_ONLN))
+      for _ in 0..<2 * width { _ = try? await contained { shelf(0) } }
+      let shared = Shared()
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<width {
+          group.addTask {
+            shared.running.add(1, ordering: .relaxed)
+            while shared.running.load(ordering: .relaxed) < width { sched_yield() }
+          }
+        }
+      }
+      exit(rightStatus)
+    }
+  }
+
+  @Test("with a hook of another library, containment is off and says why, and the jobs run as before")
+  func takenHook() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      let passOn: @convention(c) (UnsafeRawPointer, UnsafeRawPointer) -> Void = { job, original in
+        // Invariant: the runtime passes its own function, which takes a job.
+        unsafe unsafeBitCast(original, to: (@convention(c) (UnsafeRawPointer) -> Void).self)(job)
+      }
+      guard let hook = unsafe dlsym(nil, "swift_task_enqueueGlobal_hook") else { complain("no hook") }
+      // Invariant: the symbol is a variable that holds a function pointer, and no other thread writes it.
+      unsafe hook.storeBytes(of: passOn, as: (@convention(c) (UnsafeRawPointer, UnsafeRawPointer) -> Void).self)
+      var configuration = Shield.Configuration(socket: "/nonexistent/attach", spool: "/nonexistent/spool")
+      configuration.containment = .contain(budget: 1)
+      try Shield.startOrThrow(configuration)
+      #expect(Shield.status.containmentObstacle == "other code receives the jobs of Swift's global executor")
+      let thread = try await contained { threadName() }
+      #expect(thread != "swift-pool")
+      exit(rightStatus)
+    }
+  }
+
+  @Test("CRASHSHIELD_CONTAINMENT changes the mode, and an invalid value fails the start")
+  func environment() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      let configuration = Shield.Configuration(socket: "/nonexistent/attach", spool: "/nonexistent/spool")
+      for value in ["contain", "contain:0", "contain:201", "contain:x", "on", "drain:1"] {
+        // No other thread reads the environment here.
+        unsafe setenv("CRASHSHIELD_CONTAINMENT", value, 1)
+        #expect(throws: Shield.StartError.self) { try Shield.startOrThrow(configuration) }
+      }
+      // No other thread reads the environment here.
+      unsafe setenv("CRASHSHIELD_CONTAINMENT", "contain:3", 1)
+      try Shield.startOrThrow(configuration)
+      #expect(RingBytes.here.header.containment_budget == 3)
+      let thread = try await contained { threadName() }
+      #expect(thread == "swift-pool")
+      exit(rightStatus)
+    }
+  }
+}
+
+private final class Shared: Sendable {
+  let isDone = Atomic(false)
+  let running = Atomic(0)
+}
+
+private actor Namer {
+  func name() -> String { threadName() }
+}
+
+private func threadName() -> String {
+  let name = try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)
+  return String(name?.dropLast() ?? "")
+}
