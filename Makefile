@@ -353,10 +353,10 @@ grouping: build dynamic ## @evidence Group crashes of debug and optimized builds
 # With CONTAINMENT_LONG=1 the target takes an hour.
 CONTAINMENT_LONG ?=
 containment: build ## @evidence Trap under load in each mode of containment, and count lost requests
-	$(SWIFT) build -c release --package-path Benchmarks/Containment/load --scratch-path .build-containment
+	$(SWIFT) build -c release --package-path Benchmarks/Containment/Traps --scratch-path .build-containment
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product containment-host
 	Tests/EndToEnd/Containment/soak.py $(DYNAMIC)/release/containment-host $(if $(CONTAINMENT_LONG),--long)
-	Benchmarks/Containment/load/load.py .build-containment/release/load-server --serve .build/debug/crashctl \
+	Benchmarks/Containment/Traps/load.py .build-containment/release/load-server --serve .build/debug/crashctl \
 	  $(if $(CONTAINMENT_LONG),--long)
 
 containment-table: build ## @evidence Write docs/containment-table.md, the outcomes of traps

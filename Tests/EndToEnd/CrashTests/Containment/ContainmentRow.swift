@@ -1,3 +1,5 @@
+import Testing
+
 /// A row of the table of traps: what a trap must end with `contain`.
 struct ContainmentRow: Sendable, CustomTestStringConvertible {
   /// What a trap ends.
@@ -114,7 +116,7 @@ extension ContainmentRow {
 
       `make containment-table` writes this table, and ContainmentTests runs each line, with `contain` and without containment. \(requests)
       requests are in flight when another request traps. In each line that is not *contain*, the process ends with the signal that it would have
-      without containment, and the report has the message, the frames and the request. With `drain`, each *contain* is a drain. The tests run a
+      without containment, and the report has the same message and the same request. With `drain`, each *contain* is a drain. The tests run a
       debug build on two processors or more.
 
       | trap | outcome | reason in the report | trapped request | other requests |

@@ -2,6 +2,7 @@ import CrashShield
 import CrashShieldSockets
 import Dispatch
 import Glibc
+import LoadWork
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -16,7 +17,7 @@ enum Main {
   private static let listener = Mutex<(channel: any Channel, isHeld: Bool)?>(nil)
 
   static func main() async throws {
-    guard let containment = containment(CommandLine.arguments.dropFirst().first ?? "off") else { exit(64) }
+    guard let containment = Work.containment(CommandLine.arguments.dropFirst().first ?? "off") else { exit(64) }
     var configuration = Shield.Configuration()
     configuration.containment = containment
     configuration.onDrain = { stopAccepting() }
@@ -53,16 +54,5 @@ enum Main {
   private static func stopAccepting() {
     guard let (channel, isHeld) = listener.withLock({ $0 }) else { return }
     if isHeld { channel.setOption(.autoRead, value: false).whenComplete { _ in } } else { channel.close(promise: nil) }
-  }
-
-  private static func containment(_ word: String) -> Shield.Containment? {
-    let parts = word.split(separator: ":")
-    return switch parts.first {
-    case "off": .off
-    case "drain": .drain()
-    case "drain-pool": .drain(pool: true)
-    case "contain": .contain(budget: parts.last.flatMap { Int($0) } ?? 20)
-    default: nil
-    }
   }
 }

@@ -1,4 +1,5 @@
 import CrashShield
+import LoadWork
 import NIOCore
 import NIOHTTP1
 

@@ -1,8 +1,22 @@
+import CrashShield
 import Glibc
 
-/// What the server's requests do, by the path of the request.
-enum Work {
-  static func answer(_ path: String) async throws -> String {
+/// What the servers' requests do, by the path of the request.
+public enum Work {
+  /// The mode of containment that an argument names: `off`, `drain`, `drain-pool` or `contain:N`.
+  public static func containment(_ word: String) -> Shield.Containment? {
+    let parts = word.split(separator: ":")
+    return switch parts.first {
+    case "off": .off
+    case "drain": .drain()
+    case "drain-pool": .drain(pool: true)
+    case "contain": .contain(budget: parts.last.flatMap { Int($0) } ?? 20)
+    default: nil
+    }
+  }
+
+  /// Answers a request, or traps.
+  public static func answer(_ path: String) async throws -> String {
     switch path {
     case "/fast": return "fast"
     case "/io":
