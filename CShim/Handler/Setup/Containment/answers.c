@@ -48,6 +48,7 @@ static void (*answer)(uint64_t continuation, bool is_trap);
 static void (*drain)(void);
 static bool is_handled[CS_PARK_LIMIT];
 static bool is_cut[CS_PARK_LIMIT];
+static bool is_empty[CS_PARK_LIMIT]; // whether the seat of the thread is empty
 static cs_task_list task_list;
 
 // The program's executors and callbacks may crash. While they run, the crash signals are unblocked that the thread that
@@ -78,6 +79,14 @@ static void drain_run(void) {
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+// Gives the seat of a parked thread to another thread. If no thread can be created, the process drains, and the next
+// look tries again.
+static void fill_seat(uint32_t index) {
+  cs_park *park = cs_park_at(index);
+  is_empty[index] = park->seat != NULL && !cs_seat_replace(park->seat);
+  if (is_empty[index]) cs_drain_begin_by(park, CS_RING_VERDICT_REASON_UNAVAILABLE);
+}
+
 // Takes up to 100 ms for each loop. The callers are therefore answered before.
 static void cut_loops(void) {
   for (uint32_t index = 0; index < cs_park_count(); index++) {
@@ -93,11 +102,13 @@ static bool handle_parks(void) {
   bool has_new = false;
   bool has_loop = false;
   for (uint32_t index = 0; index < cs_park_count(); index++) {
-    const cs_park *park = cs_park_at(index);
+    cs_park *park = cs_park_at(index);
+    if (park != NULL && is_handled[index] && is_empty[index]) fill_seat(index);
     if (park == NULL || is_handled[index]) continue;
     is_handled[index] = has_new = true;
-    if (park->seat != NULL) cs_seat_replace(park->seat);
+    fill_seat(index);
     if (park->must_answer) call_answer(cs_contained_request_continuation(park->handle), true);
+    __atomic_store_n(&park->is_answered, 1, __ATOMIC_RELAXED);
     has_loop = has_loop || park->is_loop;
     cs_drain_news_add();
   }
@@ -131,7 +142,7 @@ static void look_for_waiters(void) {
     cs_task_call call = {0};
     if (cs_own_is_idle(tid) || cs_park_of(tid) != NULL || !cs_task_call_read(tid, &call)) continue;
     if (call.number != SYS_futex) continue;
-    const int owner = cs_waiter_owner(call.arguments[0], call.arguments[1], call.arguments[2]);
+    const int owner = cs_waiter_owner(call.arguments[0], call.arguments[1], call.arguments[2], call.arguments[3]);
     if (owner > 0 && owner != tid && cs_park_of(owner) != NULL) cs_waiter_send(tid);
   }
   cs_task_list_close(&task_list);

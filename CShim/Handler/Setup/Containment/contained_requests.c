@@ -17,7 +17,7 @@ bool cs_shim_contained_request_arm(cs_shim_request handle, uint64_t continuation
   if (handle == 0 || handle == CS_REQUEST_OVERFLOWED || !cs_shim_containment_is_on()) return false;
   cs_contained_request *request = &cs_contained_requests[cs_request_index(handle)];
   request->continuation = continuation;
-  __atomic_store_n(&request->holds, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&request->holds, cs_contained_holds(handle, 0), __ATOMIC_RELAXED);
   // release: pairs with the acquire loads of contained_request.c.
   __atomic_store_n(&request->state, state_of(handle, CS_CONTAINED_ARMED), __ATOMIC_RELEASE);
   return true;
@@ -29,24 +29,31 @@ bool cs_shim_contained_request_finish(cs_shim_request handle) {
                                      state_of(handle, CS_CONTAINED_FREE), false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
+// Changes the number of holds, unless the entry belongs to another request: a task may hold a lock longer than its
+// request runs.
+static void change_holds(cs_shim_request handle, int difference) {
+  uint64_t *word = &cs_contained_requests[cs_request_index(handle)].holds;
+  uint64_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);
+  while (seen >> 32 == cs_contained_holds(handle, 0) >> 32) {
+    const uint64_t wanted = seen + (uint64_t)(int64_t)difference;
+    if (__atomic_compare_exchange_n(word, &seen, wanted, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
+  }
+}
+
 // A hold of a contained request is its handle, moved by one bit, with the lowest bit set. A hold of isolated work is an
 // address, whose lowest bit is not set.
 void *cs_contained_request_hold(void) {
   if (!cs_shim_containment_is_on()) return NULL;
   const uint64_t handle = cs_contained_request_here();
   if (handle == 0) return NULL;
-  __atomic_fetch_add(&cs_contained_requests[cs_request_index(handle)].holds, 1, __ATOMIC_RELAXED);
+  change_holds(handle, 1);
   return (void *)(uintptr_t)(handle << 1 | 1);
 }
 
 bool cs_contained_request_let_go(void *hold) {
   const uint64_t handle = (uint64_t)(uintptr_t)hold >> 1;
   if (((uintptr_t)hold & 1) == 0) return false;
-  cs_contained_request *request = &cs_contained_requests[cs_request_index(handle)];
-  // A task may hold the lock longer than its request runs. The entry may then belong to another request.
-  if (__atomic_load_n(&request->state, __ATOMIC_ACQUIRE) >> 8 == handle >> CS_REQUEST_INDEX_BITS) {
-    __atomic_fetch_sub(&request->holds, 1, __ATOMIC_RELAXED);
-  }
+  change_holds(handle, -1);
   return true;
 }
 

@@ -16,6 +16,7 @@
 #include "../../Signal/Containment/drain.h"
 #include "../../Signal/Containment/judge.h"
 #include "../../Signal/Containment/loops.h"
+#include "../../Signal/Dispatch/watchdog.h"
 #include "../setup.h"
 #include "answers.h"
 #include "pool.h"
@@ -28,6 +29,9 @@
 // unless a handler of the program receives the trap.
 #define EXIT_NS      UINT64_C(10000000000)
 #define EXIT_SECONDS 10
+#define EXIT_TRIES   1000
+// How much longer than the watchdog's deadline the ender waits for threads that write a crash record.
+#define RECORD_MARGIN_MS 1000
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static bool is_started;
@@ -117,7 +121,7 @@ static void at_exit(void) {
   cs_drain_end(CS_RING_DRAIN_EXIT);
   cs_drain_await(CS_DRAIN_ENDS, EXIT_NS);
   for (int second = 0; second < EXIT_SECONDS; second++)
-    cs_sleep_whole_ns(999999999, 1);
+    cs_sleep_whole_ns(999999999, EXIT_TRIES);
 }
 
 static const char *start_pool(const cs_shim_containment *wanted) {
@@ -130,6 +134,9 @@ static void start(const cs_shim_containment *wanted) {
   header->containment_budget = settings->budget = wanted->mode == CS_SHIM_CONTAINMENT_CONTAIN ? wanted->budget : 0;
   settings->grace_ns = wanted->grace_ns;
   settings->stall_ns = wanted->stall_ns;
+  const uint32_t deadline_ms = cs_environment_deadline_ms();
+  const uint64_t record_ms = (deadline_ms != 0 ? deadline_ms : CS_WATCHDOG_LIMIT_MS) + RECORD_MARGIN_MS;
+  settings->record_ns = record_ms * 1000000;
   __atomic_store_n(&header->containment_mode, (uint32_t)wanted->mode, __ATOMIC_RELAXED);
   dl_iterate_phdr(note_swift_image, NULL);
   const char *places = cs_shim_contained_obstacle();
@@ -182,6 +189,7 @@ void cs_shim_containment_note_loop(int epoll_descriptor) {
 void cs_containment_forget(void) {
   const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
   starting = fresh;
+  if (!is_started) return;
   is_started = false;
   obstacle = NULL;
   __atomic_store_n(&cs_containment_now.can_contain, 0, __ATOMIC_RELAXED);

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../../Signal/Containment/loops.h"
@@ -34,7 +36,8 @@ static void note_waits(void) {
   for (int tid = cs_task_list_next(&task_list); tid != 0; tid = cs_task_list_next(&task_list)) {
     cs_task_call call = {0};
     if (!cs_task_call_read(tid, &call)) continue;
-    const bool is_epoll = call.number == SYS_epoll_wait || call.number == SYS_epoll_pwait;
+    const bool is_epoll =
+        call.number == SYS_epoll_wait || call.number == SYS_epoll_pwait || call.number == SYS_epoll_pwait2;
     if (is_epoll && call.arguments[0] < DESCRIPTOR_LIMIT) is_awaited[call.arguments[0]] = true;
   }
   cs_task_list_close(&task_list);
@@ -47,15 +50,18 @@ static bool is_epoll(int descriptor) {
 }
 
 // Shuts down a connection. A socket that listens stays open, because it may belong to other processes, too.
-static void cut(int descriptor) {
+static void cut(int descriptor, unsigned long long inode) {
+  struct stat status;
   int listens = 0;
+  // The program may have closed the descriptor, and reused its number.
+  if (fstat(descriptor, &status) != 0 || status.st_ino != inode) return;
   socklen_t size = sizeof listens;
   if (getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens == 0) {
     shutdown(descriptor, SHUT_RDWR);
   }
 }
 
-// Cuts the sockets in the list of an epoll descriptor. Each of them has a line "tfd: NUMBER …".
+// Cuts the sockets in the list of an epoll descriptor. Each of them has a line "tfd: NUMBER … ino:NUMBER …".
 static void cut_all(int epoll) {
   char path[32], line[256];
   snprintf(path, sizeof path, "/proc/self/fdinfo/%d", epoll);
@@ -63,7 +69,8 @@ static void cut_all(int epoll) {
   if (file == NULL) return;
   while (fgets(line, sizeof line, file) != NULL) {
     const char *number = strncmp(line, "tfd:", 4) == 0 ? line + 4 : NULL;
-    if (number != NULL) cut((int)strtol(number, NULL, 10));
+    const char *inode = number == NULL ? NULL : strstr(number, "ino:");
+    if (inode != NULL) cut((int)strtol(number, NULL, 10), strtoull(inode + 4, NULL, 16));
   }
   fclose(file);
 }

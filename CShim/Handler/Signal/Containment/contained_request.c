@@ -49,7 +49,7 @@ cs_request_found cs_contained_request_find(void) SIGNAL_SAFE {
     found.is_armed = state == state_of(handle, CS_CONTAINED_ARMED);
     if (!found.is_armed && state != state_of(handle, CS_CONTAINED_TRAPPED)) continue;
     found.handle = handle;
-    found.is_held = __atomic_load_n(&request->holds, __ATOMIC_RELAXED) != 0;
+    found.is_held = (uint32_t)__atomic_load_n(&request->holds, __ATOMIC_RELAXED) != 0;
     break;
   }
   return found;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../Capture/request.h"
 #include "cs_ring.h"
 #include "cs_signal_safe.h"
 
@@ -20,8 +21,13 @@
 typedef struct cs_contained_request {
   uint64_t state;        // atomic: generation << 8 | CS_CONTAINED_…
   uint64_t continuation; // identifies the caller
-  uint64_t holds;        // atomic: the number of the shield's locks that the request holds
+  uint64_t holds;        // atomic: cs_contained_holds() with the number of the shield's locks that the request holds
 } cs_contained_request;
+
+// Returns the word of `count` holds: the generation of the request is above them.
+static inline uint64_t cs_contained_holds(uint64_t handle, uint32_t count) SIGNAL_SAFE {
+  return handle >> CS_REQUEST_INDEX_BITS << 32 | count;
+}
 
 extern cs_contained_request cs_contained_requests[CS_RING_REQUEST_LIMIT];
 

@@ -103,6 +103,12 @@ bool cs_drain_begin(const cs_park *park) SIGNAL_SAFE {
   return true;
 }
 
+void cs_drain_begin_by(cs_park *park, cs_ring_verdict_reason reason) SIGNAL_SAFE {
+  if (!cs_drain_begin(park)) return;
+  park->reason = reason;
+  cs_park_order(park, CS_PARK_RECORD);
+}
+
 cs_park *cs_drain_first(void) SIGNAL_SAFE {
   const uint32_t found = __atomic_load_n(&first, __ATOMIC_SEQ_CST);
   return found == 0 ? NULL : cs_park_at(found - 1);
@@ -144,8 +150,8 @@ void cs_drain_publish(void) SIGNAL_SAFE {
   __atomic_store_n(&header->drain_end, cs_drain_reason(), __ATOMIC_RELEASE);
 }
 
-void cs_drain_note_crash(void) SIGNAL_SAFE {
-  __atomic_store_n(&had_crash, 1, __ATOMIC_RELAXED);
+void cs_drain_note_crash(bool is_fault) SIGNAL_SAFE {
+  if (is_fault) __atomic_store_n(&had_crash, 1, __ATOMIC_RELAXED);
   if (cs_drain_phase_now() == CS_DRAIN_NONE) return;
   cs_drain_end(CS_RING_DRAIN_CRASH);
   cs_drain_publish();

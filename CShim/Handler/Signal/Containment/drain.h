@@ -37,6 +37,7 @@ typedef struct cs_containment {
   uint64_t grace_ns;
   uint64_t stall_ns; // 0: a drain never ends by a stall
   bool has_pool;
+  uint64_t record_ns; // how long a thread may write its crash record
 } cs_containment;
 
 // The settings. Only the atomic fields change after the start.
@@ -54,6 +55,9 @@ void cs_drain_await(cs_drain_phase phase, uint64_t at_most_ns) SIGNAL_SAFE;
 // Begins a drain, which the trap of this parked thread will end. Returns false if a drain has begun already.
 bool cs_drain_begin(const cs_park *park) SIGNAL_SAFE;
 
+// Begins a drain at a trap that was contained, for a reason that was found later. The thread writes a crash record.
+void cs_drain_begin_by(cs_park *park, cs_ring_verdict_reason reason) SIGNAL_SAFE;
+
 // Stores the number of a crash record in the ring if the record belongs to the trap that began the drain.
 void cs_drain_note_record(const cs_park *park, uint64_t ticket) SIGNAL_SAFE;
 
@@ -63,8 +67,9 @@ void cs_drain_note_trapped(uint32_t requests, bool is_waiter) SIGNAL_SAFE;
 // Requests that the drain ends. Returns false if there is no drain, or if it already ends for another reason.
 bool cs_drain_end(cs_ring_drain_end end) SIGNAL_SAFE;
 
-// For a crash that is not drained. If there is a drain, the crash ends it. Later traps are not contained.
-void cs_drain_note_crash(void) SIGNAL_SAFE;
+// For a crash that is not drained. If there is a drain, the crash ends it. After a fault, or abort(), later traps are
+// not contained.
+void cs_drain_note_crash(bool is_fault) SIGNAL_SAFE;
 bool cs_drain_had_crash(void) SIGNAL_SAFE;
 
 // Return the number of requests that have ended, and of those that run.

@@ -9,6 +9,7 @@
 #include "../Dispatch/state.h"
 #include "../Dispatch/trusted.h"
 #include "../Dispatch/watch.h"
+#include "../Threads/task_list.h"
 #include "cs_ring_access.h"
 
 #define MS UINT64_C(1000000)
@@ -17,23 +18,25 @@
 #define LOOK_NS (10 * MS)
 // The drain is done if no request was in flight for this time. A connection that was just accepted has no request yet.
 #define QUIET_NS (50 * MS)
+// On a machine under load, an event loop may not have read the request of a connection after this time. A thread that
+// waits for a processor therefore prolongs the drain, up to this time after the last request.
+#define STARVED_NS (1000 * MS)
 // The time in which the answers of the callers leave the process.
-#define TELL_NS (100 * MS)
-// The ender waits at most 2 s (2,000 × 1 ms) for threads that write a crash record.
-#define WRITE_TRIES    2000
+#define TELL_NS        (100 * MS)
 #define WRITE_SLEEP_NS 1000000
+// If the thread of the answers has not handled a parked thread for this time, it is blocked, and the process drains.
+#define ANSWER_NS (3000 * MS)
 // The ender waits at most 2 s until the thread that must end the process has left the handler.
 #define LEAVE_TRIES    200
 #define LEAVE_SLEEP_NS 10000000
 
-// Without a drain, the ender sleeps for an hour at a time.
-#define IDLE_NS (UINT64_C(3600) * 1000 * MS)
-
 typedef struct progress {
   uint64_t begin_ns;
-  uint64_t moved_ns; // the last time at which a request ended or a job of the pool began
-  uint64_t busy_ns;  // the last time at which a request was in flight
+  uint64_t moved_ns;  // the last time at which a request ended or a job of the pool began
+  uint64_t flight_ns; // the last time at which a request was in flight
+  uint64_t busy_ns;   // the last time at which a request was in flight or could begin
   uint64_t count;
+  uint32_t quiet_looks; // the looks since busy_ns
 } progress;
 
 static uint64_t now_ns(void) SIGNAL_SAFE {
@@ -62,15 +65,34 @@ static cs_ring_drain_end end_by_capacity(void) SIGNAL_SAFE {
   return has_waiter ? CS_RING_DRAIN_WAITS : CS_RING_DRAIN_CRASH;
 }
 
+static cs_task_list list; // of the threads; only the ender uses it
+
+// Returns whether a thread other than this one runs or waits for a processor.
+static bool has_runnable(void) SIGNAL_SAFE {
+  const int self = cs_gettid();
+  bool is_found = false;
+  int tid = 0;
+  cs_task_list_open(&list);
+  while (list.directory >= 0 && !is_found && (tid = cs_task_list_next(&list)) != 0) {
+    cs_task_wait wait = {0};
+    is_found = tid != self && cs_task_wait_read(tid, &wait) && wait.run_state == 'R';
+  }
+  cs_task_list_close(&list);
+  return is_found;
+}
+
 static cs_ring_drain_end look(progress *way) SIGNAL_SAFE {
   const uint64_t time_ns = now_ns();
   const uint64_t count = progress_count();
   if (count != way->count) way->moved_ns = time_ns;
   way->count = count;
-  if (cs_requests_in_flight() > 0) way->busy_ns = time_ns;
+  if (cs_requests_in_flight() > 0) way->busy_ns = way->flight_ns = time_ns;
+  if (time_ns - way->flight_ns < STARVED_NS && has_runnable()) way->busy_ns = time_ns;
+  way->quiet_looks = way->busy_ns == time_ns ? 0 : way->quiet_looks + 1;
   const cs_ring_drain_end full = end_by_capacity();
   if (full != CS_RING_DRAIN_NONE) return full;
-  if (time_ns - way->busy_ns >= QUIET_NS) return CS_RING_DRAIN_DONE;
+  // The ender itself may have waited for a processor, so the time alone does not show that nothing happened.
+  if (time_ns - way->busy_ns >= QUIET_NS && way->quiet_looks >= QUIET_NS / LOOK_NS) return CS_RING_DRAIN_DONE;
   if (time_ns - way->begin_ns >= cs_containment_now.grace_ns) return CS_RING_DRAIN_DEADLINE;
   const uint64_t stall_ns = cs_containment_now.stall_ns;
   if (stall_ns != 0 && time_ns - way->moved_ns >= stall_ns) return CS_RING_DRAIN_STALL;
@@ -79,7 +101,11 @@ static cs_ring_drain_end look(progress *way) SIGNAL_SAFE {
 
 static void watch_drain(void) SIGNAL_SAFE {
   const uint64_t begin_ns = now_ns();
-  progress way = {.begin_ns = begin_ns, .moved_ns = begin_ns, .busy_ns = begin_ns, .count = progress_count()};
+  progress way = {.begin_ns = begin_ns,
+                  .moved_ns = begin_ns,
+                  .flight_ns = begin_ns,
+                  .busy_ns = begin_ns,
+                  .count = progress_count()};
   while (cs_drain_reason() == CS_RING_DRAIN_NONE) {
     const uint32_t seen = cs_drain_news();
     const cs_ring_drain_end end = look(&way);
@@ -103,7 +129,8 @@ static void tell(void) SIGNAL_SAFE {
 
 // A thread that writes its crash record must not be interrupted by the end of the process.
 static void await_records(void) SIGNAL_SAFE {
-  for (int attempt = 0; attempt < WRITE_TRIES && !cs_watch_is_empty(); attempt++)
+  const uint64_t end_ns = now_ns() + cs_containment_now.record_ns;
+  while (!cs_watch_is_empty() && now_ns() < end_ns)
     cs_sleep_ns(WRITE_SLEEP_NS);
 }
 
@@ -120,9 +147,33 @@ static void end_process(void) SIGNAL_SAFE {
   cs_finish_at_once(&information);
 }
 
+// Returns the oldest parked thread that the thread of the answers has not handled, or NULL.
+static cs_park *unanswered(void) SIGNAL_SAFE {
+  cs_park *oldest = NULL;
+  for (uint32_t index = 0; index < cs_park_count(); index++) {
+    cs_park *park = cs_park_at(index);
+    if (park == NULL || __atomic_load_n(&park->is_answered, __ATOMIC_RELAXED) != 0) continue;
+    if (oldest == NULL || park->told_ns < oldest->told_ns) oldest = park;
+  }
+  return oldest;
+}
+
+// Waits for the begin of a drain. Begins one if the thread of the answers is blocked, for example by an executor of the
+// program that waits for a lock of a parked thread.
+static void await_drain(void) SIGNAL_SAFE {
+  const struct timespec soon = {.tv_nsec = (long)(100 * MS)};
+  while (cs_drain_phase_now() == CS_DRAIN_NONE) {
+    const uint32_t seen = cs_park_news();
+    cs_park *const park = unanswered();
+    if (park != NULL && now_ns() - park->told_ns >= ANSWER_NS) {
+      cs_drain_begin_by(park, CS_RING_VERDICT_REASON_UNAVAILABLE);
+    }
+    if (cs_drain_phase_now() == CS_DRAIN_NONE) cs_park_news_await(seen, park == NULL ? NULL : &soon);
+  }
+}
+
 void cs_ender_run(void) SIGNAL_SAFE {
-  while (cs_drain_phase_now() == CS_DRAIN_NONE)
-    cs_drain_await(CS_DRAIN_DRAINS, IDLE_NS);
+  await_drain();
   watch_drain();
   // A crash ends the process itself.
   if (cs_drain_reason() != CS_RING_DRAIN_CRASH || !cs_drain_had_crash()) tell();

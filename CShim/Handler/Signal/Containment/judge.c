@@ -193,10 +193,11 @@ static void judge(cs_park *park, cs_judgement *judgement) SIGNAL_SAFE {
 static void settle(cs_park *park, const cs_judgement *judgement) SIGNAL_SAFE {
   park->verdict = judgement->verdict;
   park->reason = judgement->reason;
-  if (judgement->verdict == CS_RING_VERDICT_DRAIN) cs_drain_begin(park);
   park->must_answer = cs_contained_request_trap(park->handle, false);
   if (park->seat != NULL) cs_seat_park(park->seat);
   cs_park_tell(park);
+  // The drain begins only now, because the ender must find the place of the thread.
+  if (judgement->verdict == CS_RING_VERDICT_DRAIN) cs_drain_begin(park);
 }
 
 cs_judgement cs_judge(int tid, int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE {
@@ -204,7 +205,8 @@ cs_judgement cs_judge(int tid, int signal, const siginfo_t *information, ucontex
   if (cs_containment_mode() == CS_RING_CONTAINMENT_OFF) return judgement;
   judgement.verdict = CS_RING_VERDICT_DIE;
   cs_park *const refused = cs_park_before_stay(tid);
-  if (refused != NULL) cs_park_give_back(refused);
+  // A signal that was sent may also interrupt the thread while it judges. Its place then stays taken.
+  if (refused != NULL && cs_park_is_refused(refused)) cs_park_give_back(refused);
   judgement.reason = refused != NULL ? CS_RING_VERDICT_REASON_UNKNOWN : reason_to_die(signal, information, context);
   if (judgement.reason != CS_RING_VERDICT_REASON_NONE) return judgement;
   cs_park *const park = cs_park_take(tid);

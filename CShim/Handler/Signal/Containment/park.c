@@ -68,6 +68,10 @@ bool cs_park_refuse(cs_park *park) SIGNAL_SAFE {
                                      __ATOMIC_RELAXED);
 }
 
+bool cs_park_is_refused(const cs_park *park) SIGNAL_SAFE {
+  return state_of(park) == CS_PARK_REFUSED;
+}
+
 cs_park *cs_park_before_stay(int tid) SIGNAL_SAFE {
   for (uint32_t index = 0; index < cs_park_count(); index++) {
     cs_park *park = &parks[index];
@@ -109,6 +113,8 @@ uint32_t cs_park_traps_at(uint64_t place) SIGNAL_SAFE {
 }
 
 void cs_park_tell(cs_park *park) SIGNAL_SAFE {
+  park->told_ns = cs_clock_ns(CLOCK_MONOTONIC);
+  __atomic_store_n(&park->is_answered, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&park->state, CS_PARK_STAYS, __ATOMIC_RELEASE);
   cs_park_news_add();
 }

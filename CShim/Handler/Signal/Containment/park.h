@@ -46,6 +46,8 @@ typedef struct cs_park {
   bool is_worker; // the thread runs a task, or has a seat of the pool: fewer threads are left for tasks
   bool is_loop;   // the thread is an event loop
   bool must_answer;
+  uint32_t is_answered; // atomic: whether the thread of the answers has handled the place
+  uint64_t told_ns;     // CLOCK_MONOTONIC at cs_park_tell()
   uint64_t pc;
   uint64_t place;               // identifies the code that trapped
   uint64_t handle;              // of the contained request; 0: none
@@ -64,6 +66,7 @@ void cs_park_give_back(cs_park *park) SIGNAL_SAFE;
 
 // After a fault of a thread that judges its trap: JUDGING becomes REFUSED. Returns false in another state.
 bool cs_park_refuse(cs_park *park) SIGNAL_SAFE;
+bool cs_park_is_refused(const cs_park *park) SIGNAL_SAFE;
 
 // Returns the place of a thread in one of the states JUDGING and REFUSED, or NULL.
 cs_park *cs_park_before_stay(int tid) SIGNAL_SAFE;

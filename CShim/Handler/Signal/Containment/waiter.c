@@ -22,19 +22,24 @@
 // threads, and those of the pool, block most other signals.
 static char mark;
 
+// The address belongs to another thread, and its page may be unmapped at any time. The kernel therefore reads it.
 static bool read_half(uint64_t address, uint32_t *ret_value) SIGNAL_SAFE {
-  return (address & 3) == 0 && cs_memory_copy(ret_value, address, sizeof *ret_value) == sizeof *ret_value;
+  const struct iovec local = {ret_value, sizeof *ret_value};
+  const struct iovec remote = {(void *)(uintptr_t)address, sizeof *ret_value};
+  return (address & 3) == 0 && cs_process_vm_readv(cs_getpid(), &local, &remote) == (long)sizeof *ret_value;
 }
 
 // Swift's Mutex is a futex with priority inheritance, whose word contains the ID of its owner. The lock of a lazy
 // global and the lock of a task are of this kind, too.
-int cs_waiter_owner(uint64_t word, uint64_t operation, uint64_t value) SIGNAL_SAFE {
+int cs_waiter_owner(uint64_t word, uint64_t operation, uint64_t value, uint64_t time_limit) SIGNAL_SAFE {
   const uint64_t kind = operation & FUTEX_CMD_MASK;
+  const bool has_priority = kind == FUTEX_LOCK_PI || kind == FUTEX_LOCK_PI2;
+  const bool is_mutex = kind == FUTEX_WAIT && (uint32_t)value == MUTEX_CONTENDED;
   uint32_t lock = 0, owner = 0;
-  if (!read_half(word, &lock)) return 0;
-  if (kind == FUTEX_LOCK_PI || kind == FUTEX_LOCK_PI2) return (int)(lock & FUTEX_TID_MASK);
-  const bool is_mutex = kind == FUTEX_WAIT && lock == MUTEX_CONTENDED && (uint32_t)value == MUTEX_CONTENDED;
-  return is_mutex && read_half(word + MUTEX_OWNER_OFFSET, &owner) ? (int)(owner & FUTEX_TID_MASK) : 0;
+  // A wait with a time limit ends by itself.
+  if (time_limit != 0 || (!has_priority && !is_mutex) || !read_half(word, &lock)) return 0;
+  if (has_priority) return (int)(lock & FUTEX_TID_MASK);
+  return lock == MUTEX_CONTENDED && read_half(word + MUTEX_OWNER_OFFSET, &owner) ? (int)(owner & FUTEX_TID_MASK) : 0;
 }
 
 void cs_waiter_send(int tid) SIGNAL_SAFE {
@@ -55,17 +60,18 @@ static cs_park *owner_here(const ucontext_t *context) SIGNAL_SAFE {
   const greg_t *const registers = context->uc_mcontext.gregs;
   cs_ring_registers general = {0};
   cs_registers_from_context(context, &general);
-  if (!cs_registers_show_waiting(&general)) return NULL;
-  const int owner =
-      cs_waiter_owner((uint64_t)registers[REG_RDI], (uint64_t)registers[REG_RSI], (uint64_t)registers[REG_RDX]);
+  const bool is_futex = registers[REG_RAX] == SYS_futex || registers[REG_RAX] == -EINTR;
+  if (!is_futex || !cs_registers_show_waiting(&general)) return NULL;
+  const int owner = cs_waiter_owner((uint64_t)registers[REG_RDI], (uint64_t)registers[REG_RSI],
+                                    (uint64_t)registers[REG_RDX], (uint64_t)registers[REG_R10]);
   return owner > 0 ? cs_park_of(owner) : NULL;
 }
 
 static void stay(int tid, cs_park *owner, ucontext_t *context) SIGNAL_SAFE {
   cs_park *const park = cs_park_take(tid);
   if (park == NULL) return;
-  const cs_request_found request = cs_contained_request_find();
   park->context = context;
+  const cs_request_found request = cs_contained_request_find();
   park->is_waiter = true;
   park->handle = request.handle;
   park->seat = cs_seat_here();
@@ -74,7 +80,7 @@ static void stay(int tid, cs_park *owner, ucontext_t *context) SIGNAL_SAFE {
   park->verdict = CS_RING_VERDICT_DRAIN;
   park->reason = CS_RING_VERDICT_REASON_WAITS;
   // If the owner's trap was contained, the process must end now. The owner then writes a crash record.
-  if (!owner->is_waiter && cs_drain_begin(owner)) cs_park_order(owner, CS_PARK_RECORD);
+  if (!owner->is_waiter) cs_drain_begin_by(owner, CS_RING_VERDICT_REASON_WAITS);
   park->must_answer = cs_contained_request_trap(park->handle, true);
   if (park->seat != NULL) cs_seat_park(park->seat);
   cs_park_tell(park);

@@ -11,7 +11,7 @@
 
 // Returns the ID of the thread that holds the lock for which a futex call waits, or 0 if the lock does not show its
 // owner. The arguments are those of the system call.
-int cs_waiter_owner(uint64_t word, uint64_t operation, uint64_t value) SIGNAL_SAFE;
+int cs_waiter_owner(uint64_t word, uint64_t operation, uint64_t value, uint64_t time_limit) SIGNAL_SAFE;
 
 // Sends the thread the signal that makes it park.
 void cs_waiter_send(int tid) SIGNAL_SAFE;

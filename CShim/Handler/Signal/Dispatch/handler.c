@@ -118,6 +118,20 @@ static bool leave(cs_crasher *crasher, int signal, const siginfo_t *information)
   return ends;
 }
 
+// Stays in the handler until the end of the drain. The trap then ends the process: the previous action applies, and the
+// thread executes the instruction again.
+static void stay_for_drain(cs_park *park, const siginfo_t *information) SIGNAL_SAFE {
+  cs_watch_leave();
+  cs_park_command command = CS_PARK_WAIT;
+  while (command != CS_PARK_LEAVE)
+    command = cs_park_stay(park, command);
+  cs_watch_enter(information);
+  // The ring now shows how the drain ended. A spool file is written again.
+  cs_deliver();
+  cs_deliver_copy();
+  cs_park_give_back(park);
+}
+
 // Handles another signal of a thread that is already in the handler. If the signal is a fault, the handler itself has
 // crashed. A signal that was sent may be the watchdog's reminder. In both cases, the handler returns to the context of
 // the first crash. Core dumps and the program's handlers need the registers of that context. There is a second reason:
@@ -126,6 +140,7 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
                         ucontext_t *context) SIGNAL_SAFE {
   const bool is_sent = information->si_code <= 0;
   if (is_sent && !cs_crasher_takes_reminder(crasher)) return;
+  cs_park *const park = cs_park_of(crasher->tid); // of a trap that drains
   // A first-chance handler is a handler of the program that may resolve the fault (first_chance.c). After a crash
   // inside our handler, it will not run, so the first fault counts as a crash.
   crasher->is_pending = false;
@@ -136,7 +151,8 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
   }
   if (crasher->depth == 1 && crasher->is_counted) {
     cs_crasher_commit_as(crasher, CS_RING_RECORD_MINIMAL | (is_sent ? CS_RING_RECORD_LATE : 0));
-    if ((!is_sent || cs_capture_is_end(crasher->signal, &crasher->information)) && cs_halt_begin()) cs_others_halt();
+    const bool ends_here = !is_sent || (park == NULL && cs_capture_is_end(crasher->signal, &crasher->information));
+    if (ends_here && cs_halt_begin()) cs_others_halt();
     // A fault inside the handler always ends the process. The thread gets its own descriptor table only after the
     // commit, because the commit is more important.
     if (!is_sent && !crasher->has_own_table) crasher->has_own_table = cs_descriptors_separate();
@@ -145,6 +161,7 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
   const ucontext_t *first = crasher->context;
   bool ends = true;
   if (is_sent) {
+    if (park != NULL) stay_for_drain(park, &crasher->information);
     ends = leave(crasher, crasher->signal, &crasher->information);
   } else {
     if (signal != crasher->signal) cs_finish_here_by_default(signal);
@@ -163,20 +180,6 @@ static void wait_for_end(int signal, const siginfo_t *information) SIGNAL_SAFE {
   cs_finish_by_default(signal, information);
 }
 
-// Stays in the handler until the end of the drain. The trap then ends the process: the previous action applies, and the
-// thread executes the instruction again.
-static void stay_for_drain(cs_park *park, const siginfo_t *information) SIGNAL_SAFE {
-  cs_watch_leave();
-  cs_park_command command = CS_PARK_WAIT;
-  while (command != CS_PARK_LEAVE)
-    command = cs_park_stay(park, command);
-  cs_watch_enter(information);
-  // The ring now shows how the drain ended. A spool file is written again.
-  cs_deliver();
-  cs_deliver_copy();
-  cs_park_give_back(park);
-}
-
 static void note_judgement(cs_ring_record *record, const cs_judgement *judgement) SIGNAL_SAFE {
   record->verdict = judgement->verdict;
   record->verdict_reason = judgement->reason;
@@ -193,7 +196,7 @@ static void crash(int tid, siginfo_t *information, ucontext_t *context, uint64_t
                   const cs_judgement *judgement) SIGNAL_SAFE {
   const int signal = information->si_signo;
   const bool drains = judgement->verdict == CS_RING_VERDICT_DRAIN;
-  if (!drains) cs_drain_note_crash();
+  if (!drains) cs_drain_note_crash(information->si_code > 0 || signal == SIGABRT);
   const uint64_t mask = open_signals(signal);
   cs_others_enter(information, context);
   cs_first_chance_is_crash(tid, context);
@@ -259,7 +262,7 @@ cs_signal_call cs_handle(int signal, siginfo_t *information, void *context, cons
     // The thread leaves only if the process must end because of this trap.
     cs_park_stay(judgement.park, CS_PARK_WAIT);
     judgement.verdict = CS_RING_VERDICT_DRAIN;
-    judgement.reason = CS_RING_VERDICT_REASON_WAITS;
+    judgement.reason = judgement.park->reason;
   }
   if (judgement.verdict == CS_RING_VERDICT_DRAIN) {
     crash(tid, information, context, entry_ns, &judgement);

@@ -186,7 +186,7 @@ bool cs_task_call_read(int tid, cs_task_call *ret_call) SIGNAL_SAFE {
   // call.
   if (text[0] < '0' || text[0] > '9') return true;
   cs_task_call call = {.number = decimal(text)};
-  for (int index = 0; index < 3; index++) {
+  for (int index = 0; index < 4; index++) {
     const char *argument = field(text, 1 + index);
     if (argument == NULL || argument[0] != '0' || argument[1] != 'x') return false;
     call.arguments[index] = hexadecimal(argument + 2);

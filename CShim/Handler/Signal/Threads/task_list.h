@@ -50,7 +50,7 @@ bool cs_task_wait_read(int tid, cs_task_wait *ret_wait) SIGNAL_SAFE;
 // The system call in which a thread waits.
 typedef struct cs_task_call {
   uint64_t number; // UINT64_MAX: the thread does not wait in a system call
-  uint64_t arguments[3];
+  uint64_t arguments[4];
 } cs_task_call;
 
 // Returns false if the kernel does not show the system call. The kernel hides the system call, for example, if it would
