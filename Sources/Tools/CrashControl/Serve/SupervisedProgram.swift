@@ -20,8 +20,11 @@ struct SupervisedProgram: SupervisorSystem {
   ) throws(SystemError) {
     self.file = file
     self.arguments = arguments
+    // nohup ignores SIGHUP. A shell without job control ignores SIGINT and SIGQUIT of a command in the background. A
+    // blocked signal would wake the supervisor although it is ignored.
+    let stops = [SIGHUP, SIGINT, SIGQUIT].filter { !Self.ignores($0) }
     // SIGPIPE is blocked, because a closed standard error must not end the supervisor.
-    signals = SignalSet([SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGCHLD])
+    signals = SignalSet([SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE, SIGCHLD] + stops)
     options = .init(endsWithParent: true, environment: environment, signalMask: signals.block(), sockets: sockets)
     // With an inherited SIG_IGN, the kernel would reap the children, and their ends would be unknown.
     signal(SIGCHLD, SIG_DFL)
@@ -47,6 +50,15 @@ struct SupervisedProgram: SupervisorSystem {
       case (let signal, let isSent)?: return .signal(signal, isSent: isSent)
       }
     }
+  }
+
+  /// Returns whether this process ignores the signal.
+  private static func ignores(_ signal: Int32) -> Bool {
+    var action = sigaction()
+    // Invariant: sigaction fills in the structure during the call. Both handlers are pointers, and a pointer has the
+    // size of an Int. SIG_IGN is the number 1, which is no function, so only numbers are compared.
+    return unsafe sigaction(signal, nil, &action) == 0
+      && unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
   /// Reaps one process that has ended: the program, or an orphan.

@@ -128,6 +128,18 @@ struct ServeTests {
     #expect(serve.complaints.filter { $0.contains("no restart follows") }.count == 2)
   }
 
+  @Test("serve and its program ignore SIGHUP, SIGINT and SIGQUIT if they were ignored at the start, as by nohup")
+  func ignoredSignals() throws {
+    let serve = try ServeProcess(ServeProcess.server("signals"), preparation: "trap '' HUP INT QUIT")
+    _ = try serve.output(beginningWith: "ready")
+    for signal in [SIGHUP, SIGINT, SIGQUIT, SIGUSR1] { kill(serve.pid, signal) }
+    #expect(try serve.output(beginningWith: "SIG") == ["USR1"])
+    kill(serve.pid, SIGTERM)
+    #expect(try serve.output(beginningWith: "SIG") == ["TERM"])
+    #expect(serve.end() == 9)
+    #expect(serve.complaints.filter { $0.contains("forwarded") }.count == 2)
+  }
+
   @Test("a signal that stops serve during a delay ends it by the same signal, and other signals are dropped")
   func stopDuringDelay() throws {
     let serve = try ServeProcess(
