@@ -73,6 +73,27 @@ struct ServeTests {
     #expect(FileManager.default.fileExists(atPath: file))
   }
 
+  // With a low limit, CLinux reserves no descriptors, and the first socket would become the standard input.
+  @Test(
+    "without standard input and standard error, serve and the program have /dev/null instead of a socket",
+    arguments: ["ulimit -n 32", "ulimit -n 1024"])
+  func missingDescriptors(_ limit: String) throws {
+    let serve = try ServeProcess(
+      ["sh", "-c", "readlink /proc/$$/fd/0 /proc/$$/fd/2; exit 3"], preparation: "\(limit); exec <&- 2>&-")
+    #expect(try serve.output(beginningWith: "/dev/null").isEmpty)
+    #expect(try serve.output(beginningWith: "/dev/null").isEmpty)
+    #expect(serve.end() == 3)
+  }
+
+  @Test("a standard error that no process reads does not end serve")
+  func closedError() throws {
+    let directory = try TestDirectory()
+    let pipe = directory.path + "/pipe"
+    let serve = try ServeProcess(
+      ["sh", "-c", "exit 3"], preparation: "mkfifo '\(pipe)' && exec 3<>'\(pipe)' 2>'\(pipe)' 3<&-")
+    #expect(serve.end() == 3)
+  }
+
   @Test("if serve is killed, the kernel sends SIGTERM to the program")
   func killed() throws {
     let serve = try ServeProcess(ServeProcess.server("signals"))
