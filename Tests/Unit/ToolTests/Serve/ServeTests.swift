@@ -73,6 +73,22 @@ struct ServeTests {
     #expect(FileManager.default.fileExists(atPath: file))
   }
 
+  @Test("serve does not wait for a server on a Unix socket whose queue is full")
+  func fullQueue() throws {
+    let directory = try TestDirectory()
+    let path = directory.path + "/socket"
+    let address = try #require(UnixAddress(path: path))
+    let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+    let server = Descriptor(owning: socket(AF_UNIX, type, 0))
+    #expect(address.bind(server.number) == 0)
+    #expect(listen(server.number, 0) == 0)
+    let clients = (0..<4).map { _ in Descriptor(owning: socket(AF_UNIX, type, 0)) }
+    #expect(clients.map { address.connect($0.number) }.last == EAGAIN)
+    let serve = try ServeProcess(["true"], listen: [path])
+    #expect(serve.end() == 125)
+    #expect(serve.complaints == ["crashctl: cannot listen on '\(path)': Address already in use"])
+  }
+
   // With a low limit, CLinux reserves no descriptors, and the first socket would become the standard input.
   @Test(
     "without standard input and standard error, serve and the program have /dev/null instead of a socket",
