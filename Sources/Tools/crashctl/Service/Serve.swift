@@ -63,6 +63,10 @@ struct Serve: ParsableCommand {
       throw ValidationError("invalid value '\(quickEndLimit)' for --quick-ends: it takes a number from 0")
     }
     if delay == .zero { throw ValidationError("invalid value for --delay: it takes 1ms or more") }
+    // Without a delay, a server that cannot start would restart in a loop.
+    if maxDelay < delay {
+      throw ValidationError("invalid value for --max-delay: it takes at least the time of --delay")
+    }
     let policy = RestartPolicy(
       minimumUptime: minUptime, firstDelay: delay, longestDelay: maxDelay, quickEndLimit: quickEndLimit)
     try ProgramService(command: command, addresses: addresses, policy: policy, environment: processEnvironment())

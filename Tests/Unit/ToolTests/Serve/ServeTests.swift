@@ -213,6 +213,8 @@ struct ServeTests {
       (["--listen", "localhost:80", "--", "true"], "invalid address 'localhost:80': a host is an IPv4 address, or"),
       (["--listen", "80", "--delay", "5", "--", "true"], "invalid time '5': examples are 250ms, 10s and 5m"),
       (["--listen", "80", "--delay", "0s", "--", "true"], "invalid value for --delay: it takes 1ms or more"),
+      (["--listen", "80", "--max-delay", "0s", "--", "true"], "invalid value for --max-delay: it takes at least the"),
+      (["--listen", "80", "--delay", "11s", "--", "true"], "invalid value for --max-delay: it takes at least the"),
       (["--listen", "80", "--quick-ends=-1", "--", "true"], "invalid value '-1' for --quick-ends"),
       (["--listn", "80", "--", "true"], "unknown option '--listn'"),
     ])
