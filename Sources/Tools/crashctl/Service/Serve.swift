@@ -32,7 +32,9 @@ struct Serve: ParsableCommand {
   var addresses: [ListenAddress] = []
 
   @Option(
-    help: ArgumentHelp("An end is quick if the server ran for less than this (default: 250ms)", valueName: "time"),
+    help: ArgumentHelp(
+      "An end is quick if the server ran for less than this, crash handlers included (default: 250ms)",
+      valueName: "time"),
     transform: time)
   var minUptime = Duration.milliseconds(250)
 
