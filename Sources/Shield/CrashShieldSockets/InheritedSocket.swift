@@ -37,13 +37,28 @@ public struct InheritedSocket: Sendable, Equatable {
 
   /// Returns the sockets that were passed to this process, in the order of the supervisor.
   ///
-  /// The array is empty if no supervisor passed sockets. Sets close-on-exec for each descriptor, so that children do
-  /// not inherit it. Does not change the environment: `LISTEN_PID` tells a child that the sockets are not for the child.
-  /// Call this function before other threads change the environment.
+  /// The array is empty if no supervisor passed sockets. It contains only listening sockets. Sets close-on-exec for each
+  /// of them, so that children do not inherit it. Does not change the environment: `LISTEN_PID` tells a child that the
+  /// sockets are not for the child. Call this function before other threads change the environment.
+  ///
+  /// The array is also empty in a set-user-ID or set-group-ID program, because the environment then belongs to another
+  /// user. The same applies after `seteuid` and `setegid`, so call this function first. File capabilities, such as that
+  /// for ports below 1024, make no difference.
   public static func all() -> [InheritedSocket] {
+    guard getuid() == geteuid(), getgid() == getegid() else { return [] }
     let sockets = parse(
       pid: variable("LISTEN_PID"), count: variable("LISTEN_FDS"), names: variable("LISTEN_FDNAMES"), own: getpid())
-    return sockets.filter { fcntl($0.descriptor, F_SETFD, FD_CLOEXEC) == 0 }
+    return sockets.filter { isListening($0.descriptor) && fcntl($0.descriptor, F_SETFD, FD_CLOEXEC) == 0 }
+  }
+
+  /// Returns whether the descriptor is a listening socket.
+  ///
+  /// With a wrong `LISTEN_FDS`, a descriptor may be one that this process opened.
+  private static func isListening(_ descriptor: Int32) -> Bool {
+    var answer: Int32 = 0
+    var size = socklen_t(MemoryLayout<Int32>.size)
+    // Invariant: getsockopt writes at most `size` bytes into the number, during the call.
+    return unsafe getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &answer, &size) == 0 && answer != 0
   }
 
   /// Parses the values of the variables, which are nil if a variable is not set.

@@ -36,14 +36,15 @@ public struct ProgramService: Sendable {
     }
     var sockets: [ListeningSocket] = []
     defer { for socket in sockets { socket.removeFile() } }
-    let system: SupervisedProgram
+    var system: SupervisedProgram
     do throws(SystemError) {
+      system = try SupervisedProgram(file, Array(command.dropFirst()), environment: environment)
       for address in addresses {
         let socket = try ListeningSocket(address)
         sockets.append(socket)
         Output.complain("listening on \(socket.text)")
       }
-      system = try SupervisedProgram(file, Array(command.dropFirst()), sockets: sockets, environment: environment)
+      system.sockets = sockets
     } catch {
       throw Failure(status: Self.failureStatus, error.description)
     }

@@ -9,20 +9,31 @@ struct SupervisedProgram: SupervisorSystem {
 
   private let file: String
   private let arguments: [String]
-  private let options: ChildProcess.Options
+  private var options: ChildProcess.Options
   private let signals: SignalSet
 
-  /// Blocks the signals that the supervisor handles, and makes this process the parent of orphans.
+  /// The sockets that the program inherits.
+  var sockets: [ListeningSocket] {
+    get { options.sockets }
+    set { options.sockets = newValue }
+  }
+
+  /// Opens missing standard descriptors, blocks the signals that the supervisor handles, and makes this process the
+  /// parent of orphans.
+  ///
+  /// Call this initializer before the process opens a descriptor or writes a message.
   ///
   /// - Throws: `SystemError`.
-  init(
-    _ file: String, _ arguments: [String], sockets: [ListeningSocket], environment: [String: String]
-  ) throws(SystemError) {
+  init(_ file: String, _ arguments: [String], environment: [String: String]) throws(SystemError) {
     self.file = file
     self.arguments = arguments
+    try Self.openStandardDescriptors()
+    // nohup ignores SIGHUP. A shell without job control ignores SIGINT and SIGQUIT of a command in the background. A
+    // blocked signal would wake the supervisor although it is ignored.
+    let stops = [SIGHUP, SIGINT, SIGQUIT].filter { !Self.ignores($0) }
     // SIGPIPE is blocked, because a closed standard error must not end the supervisor.
-    signals = SignalSet([SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGCHLD])
-    options = .init(endsWithParent: true, environment: environment, signalMask: signals.block(), sockets: sockets)
+    signals = SignalSet([SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE, SIGCHLD] + stops)
+    options = .init(endsWithParent: true, environment: environment, signalMask: signals.block())
     // With an inherited SIG_IGN, the kernel would reap the children, and their ends would be unknown.
     signal(SIGCHLD, SIG_DFL)
     try SystemError.check(cs_process_adopt_orphans(), "adopt orphans")
@@ -47,6 +58,28 @@ struct SupervisedProgram: SupervisorSystem {
       case (let signal, let isSent)?: return .signal(signal, isSent: isSent)
       }
     }
+  }
+
+  /// Opens `/dev/null` for each of the descriptors 0 to 2 that this process did not inherit.
+  ///
+  /// A socket or a file would otherwise become the standard error, to which crashctl and the program write messages.
+  private static func openStandardDescriptors() throws(SystemError) {
+    // A descriptor with the flag close-on-exec was not inherited: CLinux reserves free numbers before main().
+    for number in STDIN_FILENO...STDERR_FILENO where fcntl(number, F_GETFD) != 0 {
+      // Invariant: open reads the path only during the call.
+      let nothing = unsafe open("/dev/null", O_RDWR)
+      guard nothing >= 0, dup2(nothing, number) == number else { throw SystemError("open '/dev/null'") }
+      if nothing != number { close(nothing) }
+    }
+  }
+
+  /// Returns whether this process ignores the signal.
+  private static func ignores(_ signal: Int32) -> Bool {
+    var action = sigaction()
+    // Invariant: sigaction fills in the structure during the call. Both handlers are pointers, and a pointer has the
+    // size of an Int. SIG_IGN is the number 1, which is no function, so only numbers are compared.
+    return unsafe sigaction(signal, nil, &action) == 0
+      && unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
   /// Reaps one process that has ended: the program, or an orphan.

@@ -103,10 +103,10 @@ struct Supervisor<System: SupervisorSystem> {
       case .signal(let signal, let isSent):
         note(signal, isSent: isSent)
         // The kernel has sent a signal of the terminal to the program, too.
-        guard isSent else { continue }
-        system.send(signal, to: pid)
+        if isSent { system.send(signal, to: pid) }
+        let what = isSent ? "forwarded to process \(pid)" : "sent by the terminal"
         let rest = stopSignal == signal ? ", no restart follows" : ""
-        system.say("\(SignalNames.name(of: Int(signal))) forwarded to process \(pid)\(rest)")
+        system.say("\(SignalNames.name(of: Int(signal))) \(what)\(rest)")
       }
     }
   }

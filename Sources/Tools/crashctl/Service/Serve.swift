@@ -32,7 +32,9 @@ struct Serve: ParsableCommand {
   var addresses: [ListenAddress] = []
 
   @Option(
-    help: ArgumentHelp("An end is quick if the server ran for less than this (default: 250ms)", valueName: "time"),
+    help: ArgumentHelp(
+      "An end is quick if the server ran for less than this, crash handlers included (default: 250ms)",
+      valueName: "time"),
     transform: time)
   var minUptime = Duration.milliseconds(250)
 
@@ -63,6 +65,10 @@ struct Serve: ParsableCommand {
       throw ValidationError("invalid value '\(quickEndLimit)' for --quick-ends: it takes a number from 0")
     }
     if delay == .zero { throw ValidationError("invalid value for --delay: it takes 1ms or more") }
+    // Without a delay, a server that cannot start would restart in a loop.
+    if maxDelay < delay {
+      throw ValidationError("invalid value for --max-delay: it takes at least the time of --delay")
+    }
     let policy = RestartPolicy(
       minimumUptime: minUptime, firstDelay: delay, longestDelay: maxDelay, quickEndLimit: quickEndLimit)
     try ProgramService(command: command, addresses: addresses, policy: policy, environment: processEnvironment())

@@ -20,9 +20,14 @@ final class ServeProcess {
   private static let script = URL(filePath: #filePath).appending(path: "../../../../Kit/Support/held_server.py")
     .standardizedFileURL.path
 
-  init(_ program: [String], options: [String] = [], listen: [String] = ["127.0.0.1:0"]) throws {
-    process.executableURL = URL(filePath: try CommandLineTests.product("crashctl"))
-    process.arguments = ["serve"] + listen.flatMap { ["--listen", $0] } + options + ["--"] + program
+  /// Starts `crashctl serve`, after the shell has run `preparation` in the same process.
+  init(
+    _ program: [String], options: [String] = [], listen: [String] = ["127.0.0.1:0"], preparation: String = ""
+  ) throws {
+    process.executableURL = URL(filePath: "/bin/sh")
+    process.arguments =
+      ["-c", "\(preparation)\nexec \"$0\" \"$@\"", try CommandLineTests.product("crashctl"), "serve"]
+      + listen.flatMap { ["--listen", $0] } + options + ["--"] + program
     process.environment = ["PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no"]
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = output

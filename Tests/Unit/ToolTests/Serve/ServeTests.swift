@@ -73,6 +73,43 @@ struct ServeTests {
     #expect(FileManager.default.fileExists(atPath: file))
   }
 
+  @Test("serve does not wait for a server on a Unix socket whose queue is full")
+  func fullQueue() throws {
+    let directory = try TestDirectory()
+    let path = directory.path + "/socket"
+    let address = try #require(UnixAddress(path: path))
+    let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+    let server = Descriptor(owning: socket(AF_UNIX, type, 0))
+    #expect(address.bind(server.number) == 0)
+    #expect(listen(server.number, 0) == 0)
+    let clients = (0..<4).map { _ in Descriptor(owning: socket(AF_UNIX, type, 0)) }
+    #expect(clients.map { address.connect($0.number) }.last == EAGAIN)
+    let serve = try ServeProcess(["true"], listen: [path])
+    #expect(serve.end() == 125)
+    #expect(serve.complaints == ["crashctl: cannot listen on '\(path)': Address already in use"])
+  }
+
+  // With a low limit, CLinux reserves no descriptors, and the first socket would become the standard input.
+  @Test(
+    "without standard input and standard error, serve and the program have /dev/null instead of a socket",
+    arguments: ["ulimit -n 32", "ulimit -n 1024"])
+  func missingDescriptors(_ limit: String) throws {
+    let serve = try ServeProcess(
+      ["sh", "-c", "readlink /proc/$$/fd/0 /proc/$$/fd/2; exit 3"], preparation: "\(limit); exec <&- 2>&-")
+    #expect(try serve.output(beginningWith: "/dev/null").isEmpty)
+    #expect(try serve.output(beginningWith: "/dev/null").isEmpty)
+    #expect(serve.end() == 3)
+  }
+
+  @Test("a standard error that no process reads does not end serve")
+  func closedError() throws {
+    let directory = try TestDirectory()
+    let pipe = directory.path + "/pipe"
+    let serve = try ServeProcess(
+      ["sh", "-c", "exit 3"], preparation: "mkfifo '\(pipe)' && exec 3<>'\(pipe)' 2>'\(pipe)' 3<&-")
+    #expect(serve.end() == 3)
+  }
+
   @Test("if serve is killed, the kernel sends SIGTERM to the program")
   func killed() throws {
     let serve = try ServeProcess(ServeProcess.server("signals"))
@@ -128,6 +165,18 @@ struct ServeTests {
     #expect(serve.complaints.filter { $0.contains("no restart follows") }.count == 2)
   }
 
+  @Test("serve and its program ignore SIGHUP, SIGINT and SIGQUIT if they were ignored at the start, as by nohup")
+  func ignoredSignals() throws {
+    let serve = try ServeProcess(ServeProcess.server("signals"), preparation: "trap '' HUP INT QUIT")
+    _ = try serve.output(beginningWith: "ready")
+    for signal in [SIGHUP, SIGINT, SIGQUIT, SIGUSR1] { kill(serve.pid, signal) }
+    #expect(try serve.output(beginningWith: "SIG") == ["USR1"])
+    kill(serve.pid, SIGTERM)
+    #expect(try serve.output(beginningWith: "SIG") == ["TERM"])
+    #expect(serve.end() == 9)
+    #expect(serve.complaints.filter { $0.contains("forwarded") }.count == 2)
+  }
+
   @Test("a signal that stops serve during a delay ends it by the same signal, and other signals are dropped")
   func stopDuringDelay() throws {
     let serve = try ServeProcess(
@@ -164,6 +213,8 @@ struct ServeTests {
       (["--listen", "localhost:80", "--", "true"], "invalid address 'localhost:80': a host is an IPv4 address, or"),
       (["--listen", "80", "--delay", "5", "--", "true"], "invalid time '5': examples are 250ms, 10s and 5m"),
       (["--listen", "80", "--delay", "0s", "--", "true"], "invalid value for --delay: it takes 1ms or more"),
+      (["--listen", "80", "--max-delay", "0s", "--", "true"], "invalid value for --max-delay: it takes at least the"),
+      (["--listen", "80", "--delay", "11s", "--", "true"], "invalid value for --max-delay: it takes at least the"),
       (["--listen", "80", "--quick-ends=-1", "--", "true"], "invalid value '-1' for --quick-ends"),
       (["--listn", "80", "--", "true"], "unknown option '--listn'"),
     ])

@@ -161,12 +161,15 @@ struct SupervisorTests {
     #expect(script.record.sent == [SIGHUP])
   }
 
-  @Test("a signal of the terminal is not sent again, and stops the restarts", arguments: [SIGHUP, SIGINT])
-  func terminal(_ signal: Int32) throws {
+  @Test(
+    "a signal of the terminal is not sent again, stops the restarts, and is one line on standard error",
+    arguments: [(SIGHUP, "SIGHUP"), (SIGINT, "SIGINT")])
+  func terminal(_ signal: Int32, _ name: String) throws {
     let script = Script([.signal(signal, isSent: false), .end(signal, after: .seconds(9))])
     #expect(try run(script) == .signaled(signal))
     #expect(script.record.pid == 101)
     #expect(script.record.sent.isEmpty)
+    #expect(script.record.said.dropFirst().first == "\(name) sent by the terminal, no restart follows")
   }
 
   @Test("signals that do not stop are dropped while no program runs")
