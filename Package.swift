@@ -57,6 +57,7 @@ var products: [Product] = [
   .library(name: "CrashShieldGuards", targets: ["CrashShieldGuards"]),
   .library(name: "CrashShieldFoundation", targets: ["CrashShieldFoundation"]),
   .library(name: "CrashShieldGuardPages", targets: ["CrashShieldGuardPages"]),
+  .library(name: "CrashShieldSockets", targets: ["CrashShieldSockets"]),
   .library(name: "CrashReport", targets: ["CrashReport"]),
   // Advanced: importing or linking one changes the program's behavior. Those for Foundation are separate products.
   .library(name: "CrashShieldImplicit", targets: ["CrashShieldImplicit"]),
@@ -99,6 +100,8 @@ targets += house(
     .target(
       name: "CrashShieldGuards", dependencies: ["CrashShield", "CShim", "CShimGuards", "CShimQuarantine", "CShimRing"]),
     .target(name: "CrashShieldFoundation", dependencies: ["CrashShield", "CrashShieldGuards", "CShimGuards"]),
+    // Depends on nothing, because a server may use it without the shield.
+    .target(name: "CrashShieldSockets"),
     // Importing it replaces range subscripts, operators and preconditions in that file; CrashShieldPlain has the plain
     // ones.
     .target(name: "CrashShieldPlain"),
@@ -215,7 +218,10 @@ targets += house(
     .testTarget(name: "HookTests", dependencies: ["TestKit"]),
     .testTarget(
       name: "CrashShieldTests",
-      dependencies: ["CrashShield", "CrashShieldGuards", "CShimQuarantine", "CShimRing", "CTestKit", "LinuxSystem"],
+      dependencies: [
+        "CrashShield", "CrashShieldGuards", "CrashShieldSockets", "CShimQuarantine", "CShimRing", "CTestKit",
+        "LinuxSystem",
+      ],
       exclude: coreOnly ? ["Integrations"] : []),
     .testTarget(name: "GuardPagesTests", dependencies: ["CrashShield", "CrashShieldGuardPages", "CrashShieldGuards"]),
     // Pure functions of values.
@@ -354,7 +360,7 @@ if !coreOnly {
       .executableTarget(
         name: "DemoServer",
         dependencies: [
-          "CrashShield", "CrashShieldGuards", "CrashShieldLogging", "CDemoInventory",
+          "CrashShield", "CrashShieldGuards", "CrashShieldLogging", "CrashShieldSockets", "CDemoInventory",
           .product(name: "NIOHTTP1", package: "swift-nio"), log,
         ] + nio),
     ])

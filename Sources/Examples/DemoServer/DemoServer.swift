@@ -12,8 +12,9 @@ struct DemoServer {
 
   private static let help = """
     usage: DemoServer
-    A small shop over HTTP, on a free port of 127.0.0.1, which it prints. Four of its routes crash it:
-    /cart/array-index, /user/force-unwrap, /native/null-write and /catalog/stack-overflow.
+    A small shop over HTTP, on a free port of 127.0.0.1, which it prints, or on the socket of a supervisor such as
+    crashctl serve. Four of its routes crash it: /cart/array-index, /user/force-unwrap, /native/null-write and
+    /catalog/stack-overflow.
 
     """
 

@@ -1,3 +1,4 @@
+import CrashShieldSockets
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -29,14 +30,21 @@ struct HTTPServer {
   private let listener: NIOAsyncChannel<Connection, Never>
   private let respond: Respond
 
+  /// Listens on the socket that a supervisor passed, or on the address if no supervisor did.
   static func bind(host: String, port: Int, to respond: @escaping Respond) async throws -> HTTPServer {
-    let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+    let bootstrap = ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-      .bind(host: host, port: port) { channel in
-        channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.configureHTTPServerPipeline()
-          return try Connection(wrappingChannelSynchronously: channel)
-        }
+    let initialize = { @Sendable (channel: any Channel) in
+      channel.eventLoop.makeCompletedFuture {
+        try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+        return try Connection(wrappingChannelSynchronously: channel)
+      }
+    }
+    let listener =
+      if let socket = InheritedSocket.all().first {
+        try await bootstrap.bind(socket.descriptor, childChannelInitializer: initialize)
+      } else {
+        try await bootstrap.bind(host: host, port: port, childChannelInitializer: initialize)
       }
     return HTTPServer(port: listener.channel.localAddress?.port ?? port, listener: listener, respond: respond)
   }

@@ -34,9 +34,12 @@ enum CommandAdvice {
     CommandLine.arguments.dropFirst().first?.hasPrefix("-") == true && verbs.contains(word)
   }
 
+  /// Returns whether the verb passes arguments to a program, whose options are not those of crashctl.
+  static func startsProgram(_ arguments: [String]) -> Bool { ["run", "serve"].contains(arguments.first) }
+
   /// Rewrites `--json` without a value to `--json=pretty`.
   static func prepared(_ arguments: [String]) -> [String] {
-    guard arguments.first != "run" else { return arguments }
+    guard !startsProgram(arguments) else { return arguments }
     return arguments.enumerated().map { index, word in
       guard word == "--json", !arguments[..<index].contains("--") else { return word }
       let next = arguments.indices.contains(index + 1) ? arguments[index + 1] : ""
@@ -60,6 +63,7 @@ enum CommandAdvice {
       return "options follow the verb: crashctl \(argument) OPTIONS"
     }
     guard let verb = arguments.first, verb != argument, verbs.contains(verb) else { return usual }
+    if verb == "serve" { return "the program follows --: crashctl serve --listen PORT -- PROGRAM ARGS…" }
     let own = CrashControlCommand.configuration.subcommands.first { $0._commandName == verb }
     let names = own?.configuration.subcommands.compactMap { $0._commandName } ?? []
     return names.isEmpty ? "see crashctl \(verb) --help" : suggestion(for: argument, among: names, of: " \(verb)")

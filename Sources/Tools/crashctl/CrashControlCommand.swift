@@ -41,7 +41,8 @@ struct CrashControlCommand: ParsableCommand {
       CommandGroup(
         name: "The service", subcommands: [Status.self, Doctor.self, Processes.self, Subscribers.self, Metrics.self]),
       CommandGroup(
-        name: "Try, script, program", subcommands: [Run.self, Demo.self, Wait.self, Completion.self, Varlink.self]),
+        name: "Try, script, program",
+        subcommands: [Run.self, Serve.self, Demo.self, Wait.self, Completion.self, Varlink.self]),
     ],
     defaultSubcommand: List.self)
 
@@ -59,7 +60,7 @@ struct CrashControlCommand: ParsableCommand {
     } catch let failure as Failure {
       if !failure.message.isEmpty { Output.complain(failure.message) }
       let isExcused = failure.status == ExitStatus.nothingFound.rawValue && arguments.contains("--exit-zero")
-      Glibc.exit(isExcused && arguments.first != "run" ? ExitStatus.done.rawValue : failure.status)
+      Glibc.exit(isExcused && !CommandAdvice.startsProgram(arguments) ? ExitStatus.done.rawValue : failure.status)
     } catch {
       finish(error)
     }

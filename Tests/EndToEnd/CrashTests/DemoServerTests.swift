@@ -48,6 +48,21 @@ struct DemoServerTests {
     #expect(try await server.process.wait().code == 0)
     #expect(try await daemon.reports(of: server.process.pid).isEmpty)
   }
+
+  @Test("under crashctl serve, the demo server answers again on the same port after each crash")
+  func restarts() async throws {
+    let daemon = try SharedDaemon.current
+    let server = try await DemoServerProcess.start(
+      environment: daemon.place.environment,
+      ["crashctl", "serve", "--min-uptime", "0s", "--listen", "127.0.0.1:0", "--", Binaries.path("DemoServer")])
+    for path in ["/cart/array-index", "/user/force-unwrap", "/native/null-write"] {
+      #expect(try await server.get("/healthy").hasSuffix("healthy\n"))
+      #expect(try await server.get(path).isEmpty)
+    }
+    #expect(try await server.get("/healthy").hasSuffix("healthy\n"))
+    server.process.signal(SIGTERM)
+    #expect(try await server.process.wait().code == 0)
+  }
 }
 
 /// A running DemoServer process that listens.
@@ -55,10 +70,14 @@ struct DemoServerProcess {
   let process: ChildProcess
   let port: UInt16
 
-  static func start(environment: [String: String]) async throws -> DemoServerProcess {
+  /// Starts the server, or a command that starts it.
+  static func start(
+    environment: [String: String], _ command: [String] = ["DemoServer"]
+  ) async throws -> DemoServerProcess {
     let (reader, writer) = try FileDescriptor.pair()
     let process = try ChildProcess.start(
-      Binaries.path("DemoServer"), [], ChildProcess.Options(environment: environment, output: writer.number))
+      Binaries.path(command[0]), Array(command.dropFirst()),
+      ChildProcess.Options(environment: environment, output: writer.number))
     do {
       let line = try await blocking { try reader.readLine() }
       let port = try #require(line.split(separator: ":").last.flatMap { UInt16($0) }, "the server said '\(line)'")

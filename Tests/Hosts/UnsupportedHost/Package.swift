@@ -6,7 +6,7 @@ import PackageDescription
 let libraries = [
   "CrashShield", "CrashShieldGuards", "CrashShieldFoundation", "CrashShieldGuardPages", "CrashShieldImplicit",
   "CrashShieldImplicitFoundation", "CrashShieldCasts", "CrashShieldExecutorChecks", "CrashShieldLogging",
-  "CrashShieldMetrics", "CrashShieldLifecycle", "CrashReport",
+  "CrashShieldMetrics", "CrashShieldLifecycle", "CrashShieldSockets", "CrashReport",
 ]
 
 let package = Package(

@@ -5,6 +5,11 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+enum {
+  CS_PROCESS_PID_DIGITS = 10,   // the length of the placeholder for a pid
+  CS_PROCESS_SOCKET_LIMIT = 64, // the maximum number of sockets that a child gets
+};
+
 // The options of a child.
 struct cs_process_options {
   int stdin_fd; // -1 means that the child inherits the parent's descriptor
@@ -13,12 +18,20 @@ struct cs_process_options {
   bool own_group;   // run the child in its own process group, to which the terminal sends no signals
   int death_signal; // the signal that the child gets when the parent's thread ends; 0: no signal
   const sigset_t *signal_mask;
+  // The listening sockets of sd_listen_fds(3), which become the child's descriptors from 3 on. The environment must
+  // then contain LISTEN_PID= with a value of CS_PROCESS_PID_DIGITS characters, which the child replaces by its pid.
+  const int *sockets;
+  int socket_count;
 };
 
 // Starts `file`, which is searched in PATH if the name has no slash, as in a shell. Returns 0, or the errno of the step
 // that failed (ENOENT: no such program, EACCES: not executable). On a failure, *ret_pid is unchanged.
 int cs_process_start(const char *file, char *const arguments[], char *const environment[],
                      const struct cs_process_options *options, pid_t *ret_pid);
+
+// Makes this process the parent of its orphaned descendants, as the first process of a container is. The process must
+// reap them.
+int cs_process_adopt_orphans(void);
 
 // Returns whether this process has more privileges than its caller, by set-user-ID, set-group-ID or file capabilities.
 bool cs_process_is_secure(void);

@@ -11,6 +11,14 @@ struct ChildProcess {
     case exited(Int32)
     case signaled(Int32)
 
+    /// Ends this process in the same way.
+    func endAlike() -> Never {
+      switch self {
+      case .exited(let code): exit(code)
+      case .signaled(let signal): cs_process_die_by(signal)
+      }
+    }
+
     init(waitStatus status: Int32) {
       // Decode the status as the macros in <sys/wait.h> do: the low seven bits are the signal, and bits 8 to 15 are the
       // exit code.
@@ -22,6 +30,12 @@ struct ChildProcess {
   struct StartError: Error, Equatable {
     var file: String
     var errno: Int32
+
+    /// The failure of a verb that runs a program, with the exit codes of a shell.
+    var failure: Failure {
+      let status: Int32 = errno == ENOENT ? 127 : 126
+      return Failure(status: status, "cannot run '\(file)' (\(SystemError.text(errno)))")
+    }
   }
 
   struct Options {
@@ -33,8 +47,12 @@ struct ChildProcess {
     var standardError: Int32?
     /// Whether the child is isolated from the terminal's signals, and the kernel kills the child when crashctl ends.
     var isServant = false
+    /// Whether the kernel sends SIGTERM to the child when crashctl ends, as for a servant.
+    var endsWithParent = false
     var environment: [String: String]
     var signalMask = SignalSet()
+    /// The listening sockets that the child gets by the protocol of sd_listen_fds(3).
+    var sockets: [ListeningSocket] = []
   }
 
   let pid: pid_t
@@ -42,18 +60,23 @@ struct ChildProcess {
 
   /// Starts a program; a name without a slash is looked up in PATH.
   init(_ file: String, _ arguments: [String], _ options: Options) throws(StartError) {
-    let environment = options.environment.map { "\($0.key)=\($0.value)" }
+    let variables = options.environment.merging(ListeningSocket.variables(of: options.sockets)) { $1 }
+    let environment = variables.map { "\($0.key)=\($0.value)" }
+    let sockets = options.sockets.map(\.descriptor.number)
     var pid: pid_t = 0
-    // Invariant: the mask outlives the call, and cs_process_start does not keep the pointers.
+    // Invariant: the mask and the array outlive the call, and cs_process_start does not keep the pointers.
     let error = unsafe withUnsafePointer(to: options.signalMask.value) { mask in
-      let settings = unsafe cs_process_options(
-        stdin_fd: options.standardInput ?? -1, stdout_fd: options.standardOutput ?? -1,
-        stderr_fd: options.standardError ?? -1, own_group: options.isServant,
-        death_signal: options.isServant ? SIGTERM : 0, signal_mask: mask)
-      return unsafe withStrings([file] + arguments) { argumentPointers in
-        unsafe withStrings(environment) { environmentPointers in
-          unsafe withUnsafePointer(to: settings) {
-            unsafe cs_process_start(file, argumentPointers, environmentPointers, $0, &pid)
+      unsafe sockets.withUnsafeBufferPointer { numbers in
+        let settings = unsafe cs_process_options(
+          stdin_fd: options.standardInput ?? -1, stdout_fd: options.standardOutput ?? -1,
+          stderr_fd: options.standardError ?? -1, own_group: options.isServant,
+          death_signal: options.isServant || options.endsWithParent ? SIGTERM : 0, signal_mask: mask,
+          sockets: numbers.baseAddress, socket_count: Int32(numbers.count))
+        return unsafe withStrings([file] + arguments) { argumentPointers in
+          unsafe withStrings(environment) { environmentPointers in
+            unsafe withUnsafePointer(to: settings) {
+              unsafe cs_process_start(file, argumentPointers, environmentPointers, $0, &pid)
+            }
           }
         }
       }

@@ -1,4 +1,3 @@
-internal import CLinux
 internal import CrashClient
 import CrashProtocol
 import Glibc
@@ -29,11 +28,7 @@ public struct ProgramRun: Sendable {
   /// - Throws: `Failure` if crashd or the program cannot be started. The exit codes 127 and 126 have the same meaning
   ///   as in a shell.
   public func runAndEndAlike() throws -> Never {
-    let end = try runAndReport()
-    switch end {
-    case .exited(let code): exit(code)
-    case .signaled(let signal): cs_process_die_by(signal)
-    }
+    try runAndReport().endAlike()
   }
 
   private func runAndReport() throws -> ChildProcess.End {
@@ -59,8 +54,7 @@ public struct ProgramRun: Sendable {
       program = try ChildProcess(
         file, Array(command.dropFirst()), .init(environment: settings, signalMask: before))
     } catch {
-      let status: Int32 = error.errno == ENOENT ? 127 : 126
-      throw Failure(status: status, "cannot run '\(file)' (\(SystemError.text(error.errno)))")
+      throw error.failure
     }
     let end = Self.wait(for: program, signals)
     try report(program, end, daemon)

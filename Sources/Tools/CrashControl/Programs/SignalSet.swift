@@ -40,11 +40,22 @@ struct SignalSet {
   /// key of the terminal.
   func next() -> (signal: Int32, isSent: Bool) {
     while true {
+      if let next = next(within: .seconds(3_600)) { return next }
+    }
+  }
+
+  /// Waits for a signal of this set, which must be blocked, and returns nil after the time.
+  func next(within limit: Duration) -> (signal: Int32, isSent: Bool)? {
+    let end = ContinuousClock.now + limit
+    while true {
       var information = unsafe siginfo_t()
-      // Invariant: sigwaitinfo uses both pointers only during the call.
-      let signal = unsafe withUnsafePointer(to: value) { unsafe sigwaitinfo($0, &information) }
-      // A negative result means that a signal outside the set interrupted the wait, so wait again.
+      let (seconds, attoseconds) = max(.zero, ContinuousClock.now.duration(to: end)).components
+      var rest = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+      // Invariant: sigtimedwait uses the pointers only during the call.
+      let signal = unsafe withUnsafePointer(to: value) { unsafe sigtimedwait($0, &information, &rest) }
       if signal > 0 { return (signal, unsafe information.si_code <= 0) }
+      // EINTR means that a signal outside the set interrupted the wait, so wait again.
+      if errno != EINTR { return nil }
     }
   }
 }

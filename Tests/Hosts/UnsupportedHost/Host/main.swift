@@ -10,6 +10,7 @@ import CrashShieldGuards
 import CrashShieldLifecycle
 import CrashShieldLogging
 import CrashShieldMetrics
+import CrashShieldSockets
 import Foundation
 import Logging
 import ServiceLifecycle
@@ -43,6 +44,8 @@ check("a request", answer + Shield.withRequest("job") { 7 } == 13 && Shield.stat
 check("the last crash", Shield.lastCrash == nil)
 let lastCrash = await Shield.lastCrash(within: .seconds(60))
 check("the awaited last crash", lastCrash == nil)
+
+check("the inherited sockets", InheritedSocket.all().isEmpty)
 
 // Protection of a class fails and reports why it is unavailable.
 check("the quarantine", Shield.danglingUnavailableReason != nil && Shield.danglingBytes == 0)

@@ -69,7 +69,7 @@ struct CommandLineTests {
   ///
   /// A child inherits the signal mask of the thread that starts it. The test runs on a thread of Dispatch, which blocks
   /// most signals.
-  private static func runUnblocked(_ process: Process) throws {
+  static func runUnblocked(_ process: Process) throws {
     var nothing = sigset_t()
     var before = sigset_t()
     // The pointers are used during the calls only. The thread restores its signal mask directly after it has started
