@@ -1,0 +1,64 @@
+import CrashShield
+import CrashShieldDrainService
+import CrashShieldHummingbird
+import CrashShieldServer
+import CrashShieldSockets
+import ExampleKit
+import Hummingbird
+import Logging
+import NIOCore
+import ServiceLifecycle
+import UnixSignals
+
+/// Listens on an inherited socket, or on a port of loopback that the kernel chooses, and prints the port.
+@main struct HummingbirdServer {
+  static func main() async throws {
+    let drain = Drain()
+    var configuration = Shield.Configuration(name: "hummingbird-server")
+    configuration.onDrain = drain.begin
+    try Shield.startOrThrow(configuration)
+
+    var logger = Logger(label: "server")
+    logger.logLevel = .error
+    let responder = ContainedResponder(router: router())
+    let sockets = InheritedSocket.all()
+    let server: any Service =
+      sockets.isEmpty
+      ? Application(
+        responder: responder, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+        onServerRunning: { writePort(of: $0) }, logger: logger)
+      : InheritedServer(
+        sockets, responder: responder, drain: drain, onServerRunning: { $0.forEach(writePort(of:)) }, logger: logger)
+    // A server on an inherited socket stops accepting by itself, and serves its connections until the process ends.
+    let services = [.init(service: server)] + (sockets.isEmpty ? [DrainService(drain).configuration] : [])
+    let group = ServiceGroup(
+      configuration: .init(services: services, gracefulShutdownSignals: [.sigterm], logger: logger))
+    try await group.run()
+  }
+
+  static func router() -> Router<BasicRequestContext> {
+    let router = Router()
+    let orders = Orders()
+    router.get("/") { _, _ in "well\n" }
+    // Waits for a line on standard input.
+    router.get("/orders/:id") { _, context -> String in
+      await orders.wait(for: try context.parameters.require("id"))
+      return "order\n"
+    }
+    router.get("/articles/:index") { _, context -> String in
+      article(try context.parameters.require("index", as: Int.self))
+    }
+    router.get("/streams/:count") { _, context -> Response in
+      let count = try context.parameters.require("count", as: Int.self)
+      return Response(
+        status: .ok,
+        body: ResponseBody { writer in
+          for index in 0..<count { try await writer.write(ByteBuffer(string: article(index))) }
+          try await writer.finish(nil)
+        })
+    }
+    return router
+  }
+
+  static func writePort(of channel: any Channel) { writeLine("port \(channel.localAddress?.port ?? 0)") }
+}

@@ -1,0 +1,119 @@
+internal import CrashShield
+internal import CrashShieldServer
+internal import HTTPTypes
+public import Hummingbird
+internal import Logging
+internal import NIOCore
+
+/// A responder that runs each request of another responder as a contained request.
+///
+/// ```swift
+/// let server = Application(responder: ContainedResponder(router: router), configuration: configuration)
+/// ```
+///
+/// A request that traps is answered with the status 500, and the other requests go on. The report of a crash names the
+/// route, the ID and the trace of the request. While containment is off, requests are only registered, and a trap ends
+/// the process.
+///
+/// This is a responder and not a middleware, because the work that a trap abandons must not use memory of its caller. The
+/// `next` of a middleware is a closure whose memory belongs to the caller.
+///
+/// The body of a response with an unknown length is written after the response has begun. It is contained as a request of
+/// its own with the tag `part: body`. If it traps, the connection is closed. A body with a known length is not contained.
+public struct ContainedResponder<Responder: HTTPResponder>: HTTPResponder where Responder.Context: RequestContext {
+  /// The request context of the responder.
+  public typealias Context = Responder.Context
+
+  private let responder: Responder
+  private let closesConnections: Bool
+  private let operation: @Sendable (Request, Context) async -> String
+
+  /// Creates a responder that names requests itself.
+  ///
+  /// - Parameters:
+  ///   - responder: Answers the requests.
+  ///   - closesConnections: Whether responses have the header `Connection: close` after a trap and while the process
+  ///     drains. Pass false for a server with HTTP/2, which forbids this header.
+  ///   - operation: Returns what a request does, such as its method and route. Do not use the path, because reports are
+  ///     filtered by the operation, and a path may contain personal data.
+  public init(
+    _ responder: Responder, closesConnections: Bool = true,
+    operation: @escaping @Sendable (Request, Context) async -> String
+  ) {
+    self.responder = responder
+    self.closesConnections = closesConnections
+    self.operation = operation
+  }
+
+  /// Creates a responder for the routes of a router, which names a request by its method and route.
+  ///
+  /// The request must be named before the router runs, and the router has no function that only finds a route.
+  /// Therefore this initializer creates a second router with the same routes, and each request is routed twice. Add all
+  /// routes before this call.
+  ///
+  /// - Parameters:
+  ///   - router: The router of the server.
+  ///   - options: The options of the router.
+  ///   - closesConnections: Whether responses have the header `Connection: close` after a trap and while the process
+  ///     drains. Pass false for a server with HTTP/2, which forbids this header.
+  public init<RouterContext: RequestContext>(
+    router: Router<RouterContext>, options: RouterOptions = [], closesConnections: Bool = true
+  ) where Responder == RouterResponder<RouterContext> {
+    let responder = router.buildResponder()
+    let routes = RouteFinder(router, options: options)
+    self.init(responder, closesConnections: closesConnections) { request, context in
+      "\(request.method) \(await routes.route(of: request, context) ?? "unknown")"
+    }
+  }
+
+  /// Answers a request.
+  ///
+  /// - Throws: The error of the responder.
+  public func respond(to request: Request, context: Context) async throws -> Response {
+    let operation = await operation(request, context)
+    let id = context.logger[metadataKey: "hb.request.id"]?.description
+    let parent = TraceParent(of: request)
+    do {
+      var response = try await Shield.withContainedRequest(
+        operation, id: id, traceID: parent?.traceID, spanID: parent?.spanID
+      ) { [responder] in try await responder.respond(to: request, context: context) }
+      if closesConnections && Shield.isDraining { response.headers[.connection] = "close" }
+      if response.body.contentLength == nil {
+        response.body = Self.contained(response.body, operation: operation, id: id, parent: parent)
+      }
+      return response
+    } catch let fault as ShieldFault {
+      guard let text = fault.responseText else { throw fault }
+      return failure("\(text)\n")
+    }
+  }
+
+  private func failure(_ text: String) -> Response {
+    var response = Response(status: .internalServerError, body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+    response.headers[.contentType] = "text/plain; charset=utf-8"
+    if closesConnections { response.headers[.connection] = "close" }
+    return response
+  }
+
+  private static func contained(
+    _ body: ResponseBody, operation: String, id: String?, parent: TraceParent?
+  ) -> ResponseBody {
+    ResponseBody { writer in
+      // Invariant: this closure does not use the writer while the contained work runs, and its caller does not use the
+      // writer after an error.
+      nonisolated(unsafe) let writer = writer
+      try await Shield.withContainedRequest(
+        operation, id: id, traceID: parent?.traceID, spanID: parent?.spanID, tags: ["part": "body"]
+      ) { unsafe try await body.write(writer) }
+    }
+  }
+}
+
+extension TraceParent {
+  private static let header = HTTPField.Name(headerName)
+
+  init?(of request: Request) {
+    guard let name = Self.header else { return nil }
+    self.init(onlyOf: request.headers[values: name])
+  }
+}

@@ -1,0 +1,33 @@
+internal import Hummingbird
+
+/// Finds the route of a request without running its handler.
+///
+/// It has a router with the same routes as the router of the server. A middleware answers all its requests after the
+/// route is found.
+struct RouteFinder<Context: RequestContext>: Sendable {
+  private let responder: RouterResponder<Context>
+
+  init(_ router: Router<Context>, options: RouterOptions) {
+    // The routes contain those that the option has generated.
+    let routes = Router(context: Context.self, options: options.subtracting(.autoGenerateHeadEndpoints))
+    routes.add(middleware: Stop())
+    for route in router.routes {
+      routes.on(route.path, method: route.method) { _, _ in Response(status: .ok) }
+    }
+    responder = routes.buildResponder()
+  }
+
+  /// Returns the pattern of the route, such as `/cart/{id}`, or nil if no route matches.
+  ///
+  /// The router stores the pattern in a part of the context that all copies of the context share.
+  func route(of request: Request, _ context: Context) async -> String? {
+    guard (try? await responder.respond(to: request, context: context)) != nil else { return nil }
+    return context.endpointPath
+  }
+
+  private struct Stop: RouterMiddleware {
+    func handle(
+      _ request: Request, context: Context, next: (Request, Context) async throws -> Response
+    ) async throws -> Response { Response(status: .ok) }
+  }
+}

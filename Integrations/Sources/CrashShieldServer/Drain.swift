@@ -1,0 +1,51 @@
+import Synchronization
+
+/// Tells the parts of a server that the process drains.
+///
+/// `Shield.start` comes before everything else in a program, and the server is created later. A `Drain` connects the two:
+///
+/// ```swift
+/// let drain = Drain()
+/// configuration.onDrain = drain.begin
+/// try Shield.startOrThrow(configuration)
+/// // … after the server has started:
+/// drain.onBegin { server.beginGracefulShutdown() }
+/// ```
+public final class Drain: Sendable {
+  private enum State {
+    case waiting([@Sendable () -> Void])
+    case begun
+  }
+
+  private let state = Mutex(State.waiting([]))
+
+  /// Creates a drain that has not begun.
+  public init() {}
+
+  /// Begins the drain, and calls the callbacks in the order of their registration.
+  ///
+  /// Further calls do nothing. Pass this function as `Shield.Configuration.onDrain`.
+  @Sendable
+  public func begin() {
+    let callbacks = state.withLock { state -> [@Sendable () -> Void] in
+      guard case .waiting(let callbacks) = state else { return [] }
+      state = .begun
+      return callbacks
+    }
+    for callback in callbacks { callback() }
+  }
+
+  /// Calls `callback` once when the drain begins, or at once if the drain has begun.
+  ///
+  /// The callback runs on a thread of the shield and must not block. It stops the acceptance of new connections, for
+  /// example by `setOption(.autoRead, value: false)` of a server channel. It must not call `shutdown` on an inherited
+  /// socket, because the socket also belongs to the process that passed it.
+  public func onBegin(_ callback: @escaping @Sendable () -> Void) {
+    let hasBegun = state.withLock { state in
+      guard case .waiting(let callbacks) = state else { return true }
+      state = .waiting(callbacks + [callback])
+      return false
+    }
+    if hasBegun { callback() }
+  }
+}

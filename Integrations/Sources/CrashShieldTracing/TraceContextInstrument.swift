@@ -1,0 +1,43 @@
+public import CrashShieldServer
+public import Instrumentation
+
+/// An instrument that extracts the IDs of the `traceparent` header into the service context.
+///
+/// ```swift
+/// InstrumentationSystem.bootstrap(TraceContextInstrument())
+/// InstrumentationSystem.bootstrap(MultiplexInstrument([tracer, TraceContextInstrument()]))     // beside a tracer
+/// ```
+///
+/// `Shield.withRequest(_:id:in:tags:_:)` then registers requests with these IDs. The instrument creates no spans, and
+/// `inject` therefore does nothing: a tracer adds the header to outgoing requests.
+public struct TraceContextInstrument: Instrument {
+  /// Creates the instrument.
+  public init() {}
+
+  /// Sets the trace parent of `context`, if the carrier has a valid header.
+  public func extract<Carrier, Extract>(
+    _ carrier: Carrier, into context: inout InstrumentationContext, using extractor: Extract
+  ) where Extract: Extractor, Extract.Carrier == Carrier {
+    guard let header = extractor.extract(key: TraceParent.headerName, from: carrier) else { return }
+    guard let parent = TraceParent(header) else { return }
+    context.traceParent = parent
+  }
+
+  /// Does nothing.
+  public func inject<Carrier, Inject>(
+    _ context: InstrumentationContext, into carrier: inout Carrier, using injector: Inject
+  ) where Inject: Injector, Inject.Carrier == Carrier {}
+}
+
+private enum TraceParentKey: InstrumentationContextKey {
+  typealias Value = TraceParent
+  static let nameOverride: String? = "crash-shield-trace-parent"
+}
+
+extension InstrumentationContext {
+  /// The IDs of the client's `traceparent` header, or nil if there was no valid header.
+  public var traceParent: TraceParent? {
+    get { self[TraceParentKey.self] }
+    set { self[TraceParentKey.self] = newValue }
+  }
+}

@@ -1,0 +1,105 @@
+import CrashReport
+import Glibc
+import IntegrationKit
+import Testing
+
+/// The servers on Hummingbird and on NIO, in the same situations.
+@Suite(.serialized)
+struct HTTPTests {
+  static let servers = ["hummingbird-server", "nio-server"]
+  /// The route of a request that traps.
+  private static let route = ["hummingbird-server": "GET /articles/{index}", "nio-server": "GET /articles/{argument}"]
+
+  @Test(
+    "without containment a trap ends the process, and the report has the route, the ID and the trace",
+    arguments: servers)
+  func off(name: String) async throws {
+    let end = try await onThread {
+      let server = try Server(name, containment: "off")
+      let (order, request) = try (Connection(to: server.port), Connection(to: server.port))
+      #expect(try request.get("/").status == 200)
+      try order.send("/orders/17")
+      try server.wait(for: "waiting 17")
+      #expect(try request.get("/articles/9", Self.headers).status == nil)
+      return try server.waitUntilEnd()
+    }
+    #expect(end.signal == SIGILL, "\(end.errors)")
+    let report = try #require(end.reports.first)
+    let request = try #require(report.request)
+    #expect(request.operation == Self.route[name])
+    #expect(report.inFlight?.requests.contains { $0.operation.hasPrefix("GET /orders/{") } == true)
+    #expect(request.traceID == Trace.id && request.spanID == Trace.span)
+    #expect(name == "nio-server" ? request.id == "7F3A" : request.id?.count == 32)
+  }
+
+  @Test(
+    "while the process drains, a trap is answered, other requests finish, and connections are closed",
+    arguments: servers)
+  func drain(name: String) async throws {
+    let end = try await onThread {
+      let server = try Server(name, containment: "drain")
+      let (order, trap) = try (Connection(to: server.port), Connection(to: server.port))
+      try order.send("/orders/17")
+      try server.wait(for: "waiting 17")
+      let failure = try trap.get("/articles/9", Self.headers)
+      #expect(failure.status == 500 && failure.headers["connection"] == "close" && failure.isComplete)
+      // The drain lasts until the order is released.
+      try server.write("17")
+      let reply = try order.reply()
+      #expect(reply.status == 200 && reply.body == "order\n" && reply.headers["connection"] == "close")
+      return try server.waitUntilEnd()
+    }
+    #expect(end.signal == SIGILL, "\(end.errors)")
+    let report = try #require(end.reports.first)
+    #expect(end.reports.count == 1)
+    let request = try #require(report.request)
+    #expect(request.operation == Self.route[name] && request.traceID == Trace.id && request.spanID == Trace.span)
+  }
+
+  @Test("within the budget a trap is answered, and the process serves on and exits normally", arguments: servers)
+  func contain(name: String) async throws {
+    let end = try await onThread {
+      let server = try Server(name, containment: "contain:2")
+      let (order, other) = try (Connection(to: server.port), Connection(to: server.port))
+      try order.send("/orders/17")
+      try server.wait(for: "waiting 17")
+      for _ in 1...2 {
+        let failure = try Connection(to: server.port).get("/articles/9")
+        #expect(failure.status == 500 && failure.headers["connection"] == "close" && failure.isComplete)
+      }
+      let page = try other.get("/")
+      #expect(page.status == 200 && page.headers["connection"] == nil)
+      try server.write("17")
+      #expect(try order.reply().body == "order\n")
+      server.send(SIGTERM)
+      return try server.waitUntilEnd()
+    }
+    #expect(end.reports.isEmpty)
+  }
+
+  @Test("a server on an inherited socket loses no connection while the process drains", arguments: servers)
+  func inherited(name: String) async throws {
+    let end = try await onThread {
+      let socket = try ListeningSocket()
+      let server = try Server(name, containment: "drain", on: socket)
+      let order = try Connection(to: socket.port)
+      try order.send("/orders/17")
+      try server.wait(for: "waiting 17")
+      #expect(try Connection(to: socket.port).get("/articles/9").status == 500)
+      let late = try Connection(to: socket.port)
+      try late.send("/")
+      try server.write("17")
+      #expect(try order.reply().body == "order\n")
+      let end = try server.waitUntilEnd()
+      // The server accepted the connection before it stopped accepting, or leaves the connection to the next process.
+      if try !socket.hasConnection() { #expect(try late.reply().status == 200) }
+      let next = try Connection(to: socket.port)
+      try next.send("/")
+      #expect(try socket.hasConnection())
+      return end
+    }
+    #expect(end.signal == SIGILL, "\(end.errors)")
+  }
+
+  private static let headers = Trace.headers.merging(["X-Request-ID": "7F3A"]) { $1 }
+}
