@@ -34,7 +34,7 @@ BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
-.PHONY: check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile bench-containment measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages measure-requests docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
+.PHONY: integrations check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile bench-containment measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages measure-requests docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean \
   build-packages test-packages check-format check-units check-api check-demo check-signal-safety check-idle check-preload check-static check-unsupported check-descriptors check-verdicts check-grouping check-faults check-sinks \
   checks sanitizer-builds build-address build-thread test-debug test-release test-sanitizers test-address test-thread
 
@@ -100,7 +100,7 @@ ci: check-format build ## @daily Run what CI checks after `make test`
 checks: check-alerts check-units check-api check-demo check-signal-safety check-idle check-faults check-preload check-static check-unsupported check-dangling check-pages check-implicit check-guards check-verdicts check-grouping
 
 check-format: test-packages
-	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
+	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Integrations
 	git ls-files -z '*.c' '*.cpp' '*.h' | xargs -0 clang-format-19 --dry-run -Werror
 	scripts/check/c
 	scripts/check/include-cycles
@@ -187,6 +187,10 @@ check-unsupported:
 check-faults: build
 	Tests/EndToEnd/Faults/faults.py .build/debug --kills 10 --seconds 15
 	Tests/EndToEnd/Faults/faults.py .build/debug --kills 10 --seconds 15 --plain
+
+# This target is not a part of `make ci`, because it builds Hummingbird and gRPC, which takes ten minutes or more on two cores.
+integrations: build ## @evidence Crash servers on Hummingbird, NIO and gRPC
+	CRASHSHIELD_BINARIES=$(CURDIR)/.build/debug $(SWIFT_TEST) --package-path Integrations --enable-all-traits --scratch-path .build-integrations
 
 check-verdicts: build
 	Tests/EndToEnd/Verdicts/verdicts.py --slice .build/debug
