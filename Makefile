@@ -188,7 +188,7 @@ check-faults: build
 	Tests/EndToEnd/Faults/faults.py .build/debug --kills 10 --seconds 15
 	Tests/EndToEnd/Faults/faults.py .build/debug --kills 10 --seconds 15 --plain
 
-# This target is not a part of `make ci`, because it builds Hummingbird and gRPC, which takes eight minutes on two cores.
+# This target is not a part of `make ci`, because it builds Hummingbird and gRPC, which takes ten minutes on two cores.
 integrations: build ## @evidence Crash servers on Hummingbird, NIO and gRPC
 	CRASHSHIELD_BINARIES=$(CURDIR)/.build/debug $(SWIFT_TEST) --package-path Integrations --enable-all-traits --scratch-path .build-integrations
 

@@ -158,7 +158,7 @@ public final class Server: Sendable {
     }
     unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
     unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
-    unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors, O_WRONLY | O_CREAT, 0o600)
     unsafe posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
     if let socket { unsafe posix_spawn_file_actions_adddup2(&actions, socket, 3) }
     // strdup returns C strings, which are freed after the call.

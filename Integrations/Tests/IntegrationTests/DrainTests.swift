@@ -30,7 +30,8 @@ struct DrainTests {
       configuration: .init(services: [.init(service: server), DrainService(drain).configuration], logger: logger))
     // Without a graceful shutdown the server would never return.
     try await group.run()
-    #expect(server.isShutDown.load(ordering: .relaxed))
+    let isShutDown = server.isShutDown.load(ordering: .relaxed)
+    #expect(isShutDown)
   }
 
   @Test("the service ends at a graceful shutdown without a drain")

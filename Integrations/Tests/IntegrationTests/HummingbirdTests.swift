@@ -17,7 +17,7 @@ struct HummingbirdTests {
     }
   }
 
-  @Test("a request without a route has the operation unknown")
+  @Test("a request without a route is answered with the status 404")
   func unknown() async throws {
     let end = try await onThread {
       let server = try Server("hummingbird-server", containment: "off")

@@ -1,3 +1,5 @@
+import CrashReport
+import CrashShieldServer
 import CrashShieldTracing
 import Instrumentation
 import Glibc
