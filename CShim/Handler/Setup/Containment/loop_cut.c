@@ -45,7 +45,7 @@ static void note_waits(void) {
 
 static bool is_epoll(int descriptor) {
   char path[32], target[64] = {0};
-  snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
   return readlink(path, target, sizeof target - 1) > 0 && strstr(target, "[eventpoll]") != NULL;
 }
 
@@ -64,7 +64,7 @@ static void cut(int descriptor, unsigned long long inode) {
 // Cuts the sockets in the list of an epoll descriptor. Each of them has a line "tfd: NUMBER … ino:NUMBER …".
 static void cut_all(int epoll) {
   char path[32], line[256];
-  snprintf(path, sizeof path, "/proc/self/fdinfo/%d", epoll);
+  (void)snprintf(path, sizeof path, "/proc/self/fdinfo/%d", epoll);
   FILE *file = fopen(path, "re");
   if (file == NULL) return;
   while (fgets(line, sizeof line, file) != NULL) {
@@ -72,7 +72,7 @@ static void cut_all(int epoll) {
     const char *inode = number == NULL ? NULL : strstr(number, "ino:");
     if (inode != NULL) cut((int)strtol(number, NULL, 10), strtoull(inode + 4, NULL, 16));
   }
-  fclose(file);
+  (void)fclose(file);
 }
 
 // Returns the number of epoll descriptors at which no thread was seen, and one of them.

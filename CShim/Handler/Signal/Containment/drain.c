@@ -8,7 +8,6 @@
 
 #include "../Dispatch/state.h"
 #include "../Dispatch/trusted.h"
-#include "contained_request.h"
 #include "cs_ring_access.h"
 
 // The number of attempts to wait for a phase, each of which a wake-up may end early.

@@ -80,7 +80,7 @@ struct RingBytes {
         + fieldOffset(\cs_ring_breadcrumb.request))
   }
 
-  private func load<Value: BitwiseCopyable>(at offset: Int) -> Value {
+  func load<Value: BitwiseCopyable>(at offset: Int) -> Value {
     precondition(unsafe offset >= 0 && offset + MemoryLayout<Value>.size <= bytes.count)
     // The range lies inside the ring, because the line above checks it.
     return unsafe bytes.loadUnaligned(fromByteOffset: offset, as: Value.self)

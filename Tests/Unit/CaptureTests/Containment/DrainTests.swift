@@ -1,0 +1,221 @@
+import CShim
+import CShimRing
+import CrashRing
+import CrashShield
+import Glibc
+import Synchronization
+import Testing
+
+/// Tests how a drain ends.
+///
+/// Each drain happens in its own process.
+@Suite("Drain", .unlessSanitized)
+struct DrainTests {
+  private static let others = 6
+
+  @Test("without the pool, the others finish, and the process ends by the trap", arguments: [false, true])
+  func done(hasPool: Bool) async throws {
+    try await withSpool { directory in
+      await #expect(processExitsWith: .signal(SIGILL)) {
+        [directory = directory as String, hasPool = hasPool as Bool] in
+        let event = Event()
+        startShield(spool: directory, .drain(grace: .seconds(600), stall: .zero, pool: hasPool)) { event.happen() }
+        let requests = Requests()
+        await requests.begin(DrainTests.others)
+        await requests.run("the request") { fatalError("the last words") }
+        guard requests.trapped == 1, Shield.isDraining else { complain("\(requests.trapped)") }
+        await event.wait()
+        await requests.letGo()
+        await stayForever()
+      }
+      try withSpooledRing(in: directory) { ring in
+        #expect(ring.drainEnd == .CS_RING_DRAIN_DONE)
+        #expect(ring.header.drain_finished == UInt32(Self.others) && ring.header.drain_lost == 0)
+        #expect(ring.verdict() == (.CS_RING_VERDICT_DRAIN, .CS_RING_VERDICT_REASON_BUDGET))
+        #expect(ring.trapped == ["the request"])
+      }
+      let contents = try ringContents(ofSpool: directory)
+      #expect(contents.records.count == 1 && contents.records.first?.message.contains("the last words") == true)
+      #expect(contents.records.first?.signal == SIGILL && contents.incidents.isEmpty)
+    }
+  }
+
+  @Test("with the pool, further traps of the drain are answered, and have records")
+  func further() async throws {
+    try await withSpool { directory in
+      await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
+        startShield(spool: directory, .drain(grace: .seconds(600), stall: .zero, pool: true))
+        let requests = Requests()
+        await requests.begin(DrainTests.others)
+        for _ in 0..<3 { await requests.run("the request") { _ = shelf(0) } }
+        guard requests.trapped == 3 else { complain("\(requests.trapped)") }
+        await requests.letGo()
+        await stayForever()
+      }
+      try withSpooledRing(in: directory) { ring in
+        #expect(ring.drainEnd == .CS_RING_DRAIN_DONE)
+        #expect(ring.header.drain_finished == UInt32(Self.others) && ring.header.drain_lost == 0)
+        #expect(ring.verdict(slot: 1) == (.CS_RING_VERDICT_DRAIN, .CS_RING_VERDICT_REASON_DRAINING))
+        #expect(ring.verdict(slot: 2) == (.CS_RING_VERDICT_DRAIN, .CS_RING_VERDICT_REASON_DRAINING))
+      }
+    }
+  }
+
+  @Test("requests that never end are answered at the deadline, or when nothing moves", arguments: [true, false])
+  func late(hasDeadline: Bool) async throws {
+    try await withSpool { directory in
+      await #expect(processExitsWith: .signal(SIGILL)) {
+        [directory = directory as String, hasDeadline = hasDeadline as Bool] in
+        startShield(
+          spool: directory,
+          .drain(
+            grace: hasDeadline ? .milliseconds(300) : .seconds(600), stall: hasDeadline ? .zero : .milliseconds(300),
+            pool: true))
+        let requests = Requests()
+        await requests.begin(DrainTests.others)
+        await requests.run("the request") { _ = shelf(0) }
+        await stayForever()
+      }
+      try withSpooledRing(in: directory) { ring in
+        #expect(ring.drainEnd == (hasDeadline ? .CS_RING_DRAIN_DEADLINE : .CS_RING_DRAIN_STALL))
+        #expect(ring.header.drain_lost == UInt32(Self.others) && ring.header.drain_finished == 0)
+        #expect(ring.trapped.count == Self.others + 1)
+      }
+    }
+  }
+
+  @Test("exit() during a drain does not hide the signal")
+  func leaves() async throws {
+    try await withSpool { directory in
+      await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
+        startShield(spool: directory, .drain(grace: .seconds(600), stall: .zero))
+        let requests = Requests()
+        await requests.begin(DrainTests.others)
+        await requests.run("the request") { _ = shelf(0) }
+        Glibc.exit(0)
+      }
+      try withSpooledRing(in: directory) { ring in
+        #expect(ring.drainEnd == .CS_RING_DRAIN_EXIT && ring.header.drain_lost == UInt32(Self.others))
+      }
+    }
+  }
+
+  @Test("exit() after a contained trap has its own status")
+  func leavesLater() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      startShield(spool: "/nonexistent/spool", .contain(budget: 4))
+      let requests = Requests()
+      await requests.run("the request") { _ = shelf(0) }
+      guard requests.trapped == 1 else { complain("\(requests.trapped)") }
+      Glibc.exit(rightStatus)
+    }
+  }
+
+  @Test("another crash ends the drain, and the process, by its own signal")
+  func crash() async throws {
+    try await withSpool { directory in
+      await #expect(processExitsWith: .signal(SIGSEGV)) { [directory = directory as String] in
+        startShield(spool: directory, .drain(grace: .seconds(600), stall: .zero, pool: true))
+        let requests = Requests()
+        await requests.begin(DrainTests.others)
+        await requests.run("the request") { _ = shelf(0) }
+        unsafe UnsafeMutablePointer<Int>(bitPattern: opaque(16))?.pointee = 1
+      }
+      try withSpooledRing(in: directory) { ring in
+        #expect(ring.drainEnd == .CS_RING_DRAIN_CRASH && ring.header.drain_lost == UInt32(Self.others))
+        #expect(ring.verdict().0 == .CS_RING_VERDICT_DRAIN)
+        #expect(ring.verdict(slot: 1) == (.CS_RING_VERDICT_DIE, .CS_RING_VERDICT_REASON_NOT_TRAP))
+      }
+    }
+  }
+
+  @Test(
+    "threads that wait for a lock of a parked thread are found, and their requests are answered",
+    arguments: [true, false])
+  func waits(isMutex: Bool) async throws {
+    try await withSpool { directory in
+      await #expect(processExitsWith: .signal(SIGILL)) {
+        [directory = directory as String, isMutex = isMutex as Bool] in
+        startShield(spool: directory, .contain(budget: 4, grace: .seconds(600), stall: .zero))
+        let requests = Requests()
+        let lock = Lock(isMutex: isMutex)
+        await requests.begin(DrainTests.others)
+        await requests.run("the request") { lock.withLock { _ = shelf(0) } }
+        guard requests.trapped == 1, !Shield.isDraining else { complain("\(requests.trapped)") }
+        for _ in 0..<4 { await requests.run("the waiting one") { lock.withLock {} } }
+        guard requests.trapped == 5, Shield.isDraining else { complain("\(requests.trapped)") }
+        await requests.letGo()
+        await stayForever()
+      }
+      try withSpooledRing(in: directory) { ring in
+        #expect(ring.verdict() == (.CS_RING_VERDICT_DRAIN, .CS_RING_VERDICT_REASON_WAITS))
+        #expect(ring.drainEnd == .CS_RING_DRAIN_DONE)
+        #expect(ring.header.drain_finished == UInt32(Self.others) && ring.header.drain_lost == 4)
+        #expect(ring.crashed().request.operation == "the request")
+      }
+      let contents = try ringContents(ofSpool: directory)
+      #expect(contents.records.count == 1 && contents.records.first?.message.contains("is empty") == true)
+      #expect(contents.incidents.count == 1)
+    }
+  }
+
+  @Test("a handler that was installed before the shield gets the trap after the drain")
+  func chained() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      // The handler ends the process without the functions of atexit().
+      signal(SIGILL) { _ in _exit(rightStatus) }
+      startShield(spool: "/nonexistent/spool", .drain(grace: .seconds(600), stall: .zero))
+      await Requests().run("the request") { _ = shelf(0) }
+      await stayForever()
+    }
+  }
+
+  @Test("in a forked child, a trap ends the child at once")
+  func child() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      startShield(spool: "/nonexistent/spool", .contain(budget: 4))
+      await Requests().run("the request") {}
+      let child = forkAndTrap()
+      var status: Int32 = 0
+      // The variable is valid during the call.
+      guard unsafe waitpid(child, &status, 0) == child, status & 0x7f == SIGILL, !Shield.isDraining else {
+        complain("\(status)")
+      }
+      Glibc.exit(rightStatus)
+    }
+  }
+}
+
+/// A lock of Swift, or of pthread.
+@safe
+private final class Lock: Sendable {
+  private let mutex = Mutex(())
+  private let isMutex: Bool
+  // Invariant: only the functions of pthread access the memory, which is never freed.
+  private nonisolated(unsafe) let posix = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+
+  init(isMutex: Bool) {
+    self.isMutex = isMutex
+    unsafe pthread_mutex_init(posix, nil)
+  }
+
+  @inline(never)
+  func withLock(_ body: () -> Void) {
+    if isMutex { return mutex.withLock { _ in body() } }
+    unsafe pthread_mutex_lock(posix)
+    body()
+    unsafe pthread_mutex_unlock(posix)
+  }
+}
+
+/// Forks a child that traps, and returns the child's process ID.
+///
+/// Swift does not import fork().
+private func forkAndTrap() -> pid_t {
+  let child = fork_()
+  if child == 0 { _ = shelf(0) }
+  return child
+}
+
+@_silgen_name("fork")
+private func fork_() -> pid_t
