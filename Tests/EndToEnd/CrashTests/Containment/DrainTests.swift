@@ -1,3 +1,4 @@
+import CrashReport
 import Glibc
 import TestKit
 import Testing
@@ -32,6 +33,21 @@ struct DrainTests {
     #expect(run.badTrapped == 1 && run.finishedIndependent == Self.requests && run.drains == 1, "\(run)")
     #expect(run.drainEnd == "done" && run.drainFinished == Self.requests && run.drainLost == 0, "\(run)")
     #expect(run.crashes == 1 && run.incidents == 0 && run.request == "GET /bad", "\(run)")
+  }
+
+  @Test(
+    "crashd reports a drain with the message, the frames and the request of the trap", arguments: ["drain", "contain"])
+  func report(mode: String) async throws {
+    try await PrivateDaemon.run { daemon in
+      // A trap on an actor drains the process in both modes.
+      let run = try await HostRun.start("actor", mode, ["--stall", "500"], environment: daemon.place.environment)
+      #expect(run.end == Self.illegal, "\(run)")
+      let report = try await daemon.firstReport(of: pid_t(run.pid))
+      #expect(report.request?.operation == "GET /bad", "\(report.diagnosis.sentence)")
+      #expect(report.diagnosis.sentence.contains("ndex out of range"), "\(report.diagnosis.sentence)")
+      let frames = try #require(report.crashedThread?.frames)
+      #expect(frames.contains { $0.isOwn && $0.function.contains("boom") }, "\(frames.map(\.function))")
+    }
   }
 
   @Test("without the pool, a second trap ends the drain where no thread is left")
