@@ -149,6 +149,10 @@ void cs_attach_client_pause(uint64_t duration_ns);
 
 void cs_annotations_reset(void);
 
+// Writes the bytes that the hexadecimal digits of `text` represent. Writes zeros if `text` contains another character,
+// and nothing if its length is not 2 * size. `size` is a multiple of 4.
+void cs_hex_digits_put(uint8_t *to, size_t size, cs_shim_text text);
+
 // Frees the entries of all requests when a new ring is created. A request that is running then has no entry in the new
 // ring.
 void cs_requests_forget(void);

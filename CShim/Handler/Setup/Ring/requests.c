@@ -4,7 +4,6 @@
 
 #if CS_SUPPORTED
 
-#include <emmintrin.h>
 #include <string.h>
 
 #include "../setup.h"
@@ -110,37 +109,11 @@ static cs_ring_request *entry_of(cs_ring *ring, cs_shim_request handle) {
   return cs_request_has_entry(handle) && ring != NULL ? &ring->requests[cs_request_index(handle)] : NULL;
 }
 
-// Writes the bytes that the hexadecimal digits of `text` represent. Writes zeros if `text` contains another character,
-// and nothing if its length is not 2 * size. `size` is a multiple of 8, because each step converts 16 digits.
-static void put_digits(uint8_t *to, size_t size, cs_shim_text text) {
-  if (text.bytes != 2 * size) return;
-  for (size_t at = 0; at < size; at += 8) {
-    const __m128i digits = _mm_loadu_si128((const __m128i *)(const void *)(text.start + 2 * at));
-    const __m128i small = _mm_or_si128(digits, _mm_set1_epi8(0x20));
-    // The comparisons are signed, so that bytes from 0x80 on are not digits.
-    const __m128i is_decimal =
-        _mm_and_si128(_mm_cmpgt_epi8(digits, _mm_set1_epi8('0' - 1)), _mm_cmplt_epi8(digits, _mm_set1_epi8('9' + 1)));
-    const __m128i is_letter =
-        _mm_and_si128(_mm_cmpgt_epi8(small, _mm_set1_epi8('a' - 1)), _mm_cmplt_epi8(small, _mm_set1_epi8('f' + 1)));
-    if (_mm_movemask_epi8(_mm_or_si128(is_decimal, is_letter)) != 0xffff) {
-      memset(to, 0, size);
-      return;
-    }
-    // The low four bits of '0' are 0, and those of 'a' are 1.
-    const __m128i values =
-        _mm_add_epi8(_mm_and_si128(digits, _mm_set1_epi8(0x0f)), _mm_and_si128(is_letter, _mm_set1_epi8(9)));
-    // Each lane of 16 bits has the first digit of a byte in its low half, and the second digit in its high half.
-    const __m128i bytes =
-        _mm_and_si128(_mm_or_si128(_mm_slli_epi16(values, 4), _mm_srli_epi16(values, 8)), _mm_set1_epi16(0x00ff));
-    _mm_storel_epi64((__m128i *)(void *)(to + at), _mm_packus_epi16(bytes, bytes));
-  }
-}
-
 void cs_shim_request_trace(cs_shim_request handle, cs_shim_text trace_id, cs_shim_text span_id) {
   cs_ring_request *request = entry_of(cs_started_ring(), handle);
   if (request == NULL) return;
-  put_digits(request->trace_id, sizeof request->trace_id, trace_id);
-  put_digits(request->span_id, sizeof request->span_id, span_id);
+  cs_hex_digits_put(request->trace_id, sizeof request->trace_id, trace_id);
+  cs_hex_digits_put(request->span_id, sizeof request->span_id, span_id);
 }
 
 // Copies a string without its NUL bytes, and adds a NUL byte at the end. Returns the number of bytes.
