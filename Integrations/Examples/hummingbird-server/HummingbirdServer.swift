@@ -48,6 +48,17 @@ import UnixSignals
     router.get("/articles/:index") { _, context -> String in
       article(try context.parameters.require("index", as: Int.self))
     }
+    // Traps while a child task reads the body of the request.
+    router.post("/uploads") { request, _ -> String in
+      let (parts, part) = AsyncStream.makeStream(of: Void.self)
+      async let end: Void = {
+        for try await _ in request.body { part.yield() }
+        part.finish()
+      }()
+      for await _ in parts { writeLine(article(9)) }
+      try await end
+      return "empty\n"
+    }
     router.get("/streams/:count") { _, context -> Response in
       let count = try context.parameters.require("count", as: Int.self)
       return Response(

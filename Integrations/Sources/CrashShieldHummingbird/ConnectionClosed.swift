@@ -1,0 +1,7 @@
+/// Why a connection is closed after a response.
+///
+/// Hummingbird closes a connection when the function that writes a response throws an error.
+enum ConnectionClosed: Error {
+  /// The request trapped, and its abandoned work may still read the connection.
+  case afterTrap
+}
