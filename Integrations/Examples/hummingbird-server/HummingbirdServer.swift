@@ -59,6 +59,7 @@ import UnixSignals
       try await end
       return "empty\n"
     }
+    router.post("/echoes") { request, _ in Response(status: .ok, body: ResponseBody(asyncSequence: request.body)) }
     router.get("/streams/:count") { _, context -> Response in
       let count = try context.parameters.require("count", as: Int.self)
       return Response(

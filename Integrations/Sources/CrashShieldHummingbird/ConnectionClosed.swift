@@ -4,4 +4,6 @@
 enum ConnectionClosed: Error {
   /// The request trapped, and its abandoned work may still read the connection.
   case afterTrap
+  /// The body of the request became invalid while the response was written.
+  case byInvalidRequest
 }

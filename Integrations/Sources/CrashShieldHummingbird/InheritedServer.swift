@@ -141,6 +141,11 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     }
     response.headers[.date] = HTTPDate.now
     if let serverName { response.headers[.server] = serverName }
-    try await writer.write(response: response.head, body: response.body)
+    do {
+      try await writer.write(response: response.head, body: response.body)
+    } catch is HTTPParserError {
+      // After an HTTPParserError, Hummingbird writes a response with the status 400, but this response has begun.
+      throw ConnectionClosed.byInvalidRequest
+    }
   }
 }

@@ -94,6 +94,17 @@ public final class Connection: Sendable {
     return text
   }
 
+  /// Waits until the server has sent a text.
+  ///
+  /// - Throws: `Failure` if the server closes the connection before.
+  public func wait(for text: String) throws {
+    var received = ""
+    while !received.hasSuffix(text) {
+      guard let byte = try receive() else { throw Failure("receive '\(text)'") }
+      received.unicodeScalars.append(Unicode.Scalar(byte))
+    }
+  }
+
   private func receive() throws -> UInt8? {
     while true {
       var byte: UInt8 = 0
