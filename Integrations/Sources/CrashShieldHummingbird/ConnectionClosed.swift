@@ -4,6 +4,8 @@
 enum ConnectionClosed: Error {
   /// The request trapped, and its abandoned work may still read the connection.
   case afterTrap
+  /// The response has the header `Connection: close`.
+  case asAnnounced
   /// The body of the request became invalid while the response was written.
   case byInvalidRequest
 }
