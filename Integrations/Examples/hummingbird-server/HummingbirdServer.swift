@@ -17,6 +17,7 @@ import UnixSignals
     var configuration = Shield.Configuration(name: "hummingbird-server")
     configuration.onDrain = drain.begin
     try Shield.startOrThrow(configuration)
+    drain.onBegin { writeLine("draining") }
 
     var logger = Logger(label: "server")
     logger.logLevel = .error
