@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 // Integrations of the shield with frameworks for servers. docs/frameworks.md describes each product.
 //
-// Each framework has a trait, so that a server fetches only its own framework (docs/decisions/0142). A build of this package
+// Each framework has a trait, so that a server fetches only its own framework (docs/decisions/0139). A build of this package
 // itself needs all traits: swift build --enable-all-traits
 import PackageDescription
 

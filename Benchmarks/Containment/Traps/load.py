@@ -8,7 +8,9 @@
 3. drain with a listening socket that a supervisor holds: a trap every half a second. Each trap must be answered by 500,
    each other request by 200, and no connection may be refused.
 
-The last line has the figures. `--long` takes the durations of the issue: ten runs of 20 s, and 60 s of traps.
+The last line has the figures. `--long` repeats the first part ten times for 20 s, and traps for 60 s in the third.
+The server must be an optimized build: in a debug build, several kinds trap in the same function, and a place that traps
+more than ten times drains the process.
 Without `--serve`, this script is the supervisor. With it, `CRASHCTL serve` is.
 """
 

@@ -97,12 +97,12 @@ public final class RingMapping: Sendable {
     return reader.requestCounts()
   }
 
-  /// Reads the trapped requests with the given numbers.
+  /// Reads the running and trapped requests with the given numbers.
   ///
   /// `descriptor` is the descriptor of the ring's file, if it is available; see `contents`.
-  public func trappedRequests(_ numbers: Set<UInt64>, usedBy descriptor: Int32? = nil) -> [RingContents.Request] {
+  public func requests(numbered numbers: Set<UInt64>, usedBy descriptor: Int32? = nil) -> [RingContents.Request] {
     defer { letGo() }
-    return reader(usedBy: descriptor).trappedRequests(numbers)
+    return reader(usedBy: descriptor).requests(numbered: numbers)
   }
 
   /// Reads what containment does in the process; nil if it is off.

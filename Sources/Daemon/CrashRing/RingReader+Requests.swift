@@ -22,13 +22,18 @@ extension RingReader {
     return requests
   }
 
-  /// Reads only the trapped requests with the given numbers.
-  public func trappedRequests(_ numbers: Set<UInt64>) -> [RingContents.Request] {
+  /// Reads only the requests with the given numbers.
+  ///
+  /// The process announces the incident of a trap before it marks the request as trapped, so the request may still run.
+  public func requests(numbered numbers: Set<UInt64>) -> [RingContents.Request] {
     guard version == .current, !numbers.isEmpty else { return [] }
     var found: [RingContents.Request] = []
     for index in 0..<used(unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0)) where found.count < numbers.count {
-      guard case .trapped(let request) = request(index), numbers.contains(request.number) else { continue }
-      found.append(request)
+      switch request(index) {
+      case .running(let request), .trapped(let request):
+        if numbers.contains(request.number) { found.append(request) }
+      case .none, .damaged: break
+      }
     }
     return found
   }

@@ -21,8 +21,9 @@
 #include "../../Signal/Threads/task_list.h"
 
 // If the loop's descriptor was not noted, it is the only one at which no other thread waits. Each loop that still runs
-// must be seen at its own descriptor, in at most this many looks. Otherwise, no connection is cut.
-#define LOOKS         100
+// must be seen at its own descriptor within this time. Otherwise, no connection is cut. The time is short, because the
+// thread of the answers does nothing else meanwhile.
+#define LOOK_LIMIT_NS UINT64_C(50000000)
 #define LOOK_SLEEP_NS 1000000
 
 #define DESCRIPTOR_LIMIT 1024
@@ -49,37 +50,43 @@ static bool is_epoll(int descriptor) {
   return readlink(path, target, sizeof target - 1) > 0 && strstr(target, "[eventpoll]") != NULL;
 }
 
-// Shuts down a connection. A socket that listens stays open, because it may belong to other processes, too.
-static void cut(int descriptor, unsigned long long inode) {
+// Returns whether the descriptor is a connection with this inode. The program may have closed a descriptor, and reused
+// its number. A socket that listens does not count, because it may belong to other processes, too.
+static bool is_connection(int descriptor, unsigned long long inode) {
   struct stat status;
   int listens = 0;
-  // The program may have closed the descriptor, and reused its number.
-  if (fstat(descriptor, &status) != 0 || status.st_ino != inode) return;
   socklen_t size = sizeof listens;
-  if (getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens == 0) {
-    shutdown(descriptor, SHUT_RDWR);
-  }
+  if (fstat(descriptor, &status) != 0 || !S_ISSOCK(status.st_mode) || status.st_ino != inode) return false;
+  return getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens == 0;
 }
 
-// Cuts the sockets in the list of an epoll descriptor. Each of them has a line "tfd: NUMBER … ino:NUMBER …".
-static void cut_all(int epoll) {
+// Returns the number of connections in the list of an epoll descriptor, and shuts them down if `cuts` is true. Each of
+// them has a line "tfd: NUMBER … ino:NUMBER …". An epoll descriptor that was inherited at an exec lists descriptors of
+// another process.
+static int count_connections(int epoll, bool cuts) {
   char path[32], line[256];
+  int count = 0;
   (void)snprintf(path, sizeof path, "/proc/self/fdinfo/%d", epoll);
   FILE *file = fopen(path, "re");
-  if (file == NULL) return;
+  if (file == NULL) return 0;
   while (fgets(line, sizeof line, file) != NULL) {
     const char *number = strncmp(line, "tfd:", 4) == 0 ? line + 4 : NULL;
     const char *inode = number == NULL ? NULL : strstr(number, "ino:");
-    if (inode != NULL) cut((int)strtol(number, NULL, 10), strtoull(inode + 4, NULL, 16));
+    if (inode == NULL) continue;
+    const int descriptor = (int)strtol(number, NULL, 10);
+    if (!is_connection(descriptor, strtoull(inode + 4, NULL, 16))) continue;
+    if (cuts) shutdown(descriptor, SHUT_RDWR);
+    count++;
   }
   (void)fclose(file);
+  return count;
 }
 
-// Returns the number of epoll descriptors at which no thread was seen, and one of them.
+// Returns the number of epoll descriptors with connections at which no thread was seen, and one of them.
 static int count_candidates(int *ret_descriptor) {
   int count = 0;
   for (int descriptor = 0; descriptor < DESCRIPTOR_LIMIT; descriptor++) {
-    if (is_awaited[descriptor] || !is_epoll(descriptor)) continue;
+    if (is_awaited[descriptor] || !is_epoll(descriptor) || count_connections(descriptor, false) == 0) continue;
     *ret_descriptor = descriptor;
     count++;
   }
@@ -89,15 +96,16 @@ static int count_candidates(int *ret_descriptor) {
 void cs_loop_cut(int tid) {
   const int noted = cs_loop_descriptor(tid);
   if (noted >= 0) {
-    if (is_epoll(noted)) cut_all(noted);
+    if (is_epoll(noted)) count_connections(noted, true);
     return;
   }
   memset(is_awaited, 0, sizeof is_awaited);
-  for (int look = 0; look < LOOKS; look++) {
+  const uint64_t end_ns = cs_clock_ns(CLOCK_MONOTONIC) + LOOK_LIMIT_NS;
+  while (cs_clock_ns(CLOCK_MONOTONIC) < end_ns) {
     int found = -1;
     note_waits();
     if (count_candidates(&found) <= 1) {
-      if (found >= 0) cut_all(found);
+      if (found >= 0) count_connections(found, true);
       return;
     }
     cs_sleep_ns(LOOK_SLEEP_NS);

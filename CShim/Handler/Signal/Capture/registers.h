@@ -49,6 +49,12 @@ bool cs_registers_are_past_trap(const cs_ring_registers *registers) SIGNAL_SAFE;
 // Returns whether the signal interrupted a blocking system call, which the kernel then restarts or ends with an error.
 bool cs_registers_show_waiting(const cs_ring_registers *registers) SIGNAL_SAFE;
 
+// Returns whether the signal interrupted the system call `number` while the call waited, and stores the first arguments
+// of the call. If the call failed with EINTR, its number is not known, and the function returns true for any number.
+#define CS_CALL_ARGUMENT_COUNT 4
+bool cs_context_shows_call(const ucontext_t *context, long number,
+                           uint64_t ret_arguments[CS_CALL_ARGUMENT_COUNT]) SIGNAL_SAFE;
+
 // Returns whether the signal made a system call fail with EINTR.
 bool cs_context_shows_interrupted_call(const ucontext_t *context) SIGNAL_SAFE;
 

@@ -73,6 +73,16 @@ bool cs_registers_show_waiting(const cs_ring_registers *registers) SIGNAL_SAFE {
   return is_system_call(pc) || (result == (uint64_t)-EINTR && is_system_call(pc - 2));
 }
 
+bool cs_context_shows_call(const ucontext_t *context, long number,
+                           uint64_t ret_arguments[CS_CALL_ARGUMENT_COUNT]) SIGNAL_SAFE {
+  const greg_t *from = context->uc_mcontext.gregs;
+  const int places[CS_CALL_ARGUMENT_COUNT] = {REG_RDI, REG_RSI, REG_RDX, REG_R10};
+  for (int index = 0; index < CS_CALL_ARGUMENT_COUNT; index++)
+    ret_arguments[index] = (uint64_t)from[places[index]];
+  if (from[REG_RAX] == -EINTR) return is_system_call((uint64_t)from[REG_RIP] - 2);
+  return from[REG_RAX] == number && is_system_call((uint64_t)from[REG_RIP]);
+}
+
 bool cs_context_shows_interrupted_call(const ucontext_t *context) SIGNAL_SAFE {
   const greg_t *from = context->uc_mcontext.gregs;
   return from[REG_RAX] == -EINTR && is_system_call((uint64_t)from[REG_RIP] - 2);

@@ -57,13 +57,9 @@ static bool is_ours(int signal, const siginfo_t *information) SIGNAL_SAFE {
 // Returns the place of the thread for which the interrupted code waits, or NULL. The code may have stopped to wait
 // since the signal was sent, if its wait has a time limit.
 static cs_park *owner_here(const ucontext_t *context) SIGNAL_SAFE {
-  const greg_t *const registers = context->uc_mcontext.gregs;
-  cs_ring_registers general = {0};
-  cs_registers_from_context(context, &general);
-  const bool is_futex = registers[REG_RAX] == SYS_futex || registers[REG_RAX] == -EINTR;
-  if (!is_futex || !cs_registers_show_waiting(&general)) return NULL;
-  const int owner = cs_waiter_owner((uint64_t)registers[REG_RDI], (uint64_t)registers[REG_RSI],
-                                    (uint64_t)registers[REG_RDX], (uint64_t)registers[REG_R10]);
+  uint64_t arguments[CS_CALL_ARGUMENT_COUNT];
+  if (!cs_context_shows_call(context, SYS_futex, arguments)) return NULL;
+  const int owner = cs_waiter_owner(arguments[0], arguments[1], arguments[2], arguments[3]);
   return owner > 0 ? cs_park_of(owner) : NULL;
 }
 

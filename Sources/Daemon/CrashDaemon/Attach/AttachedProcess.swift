@@ -88,9 +88,9 @@ struct RingSource: Sendable {
   /// The numbers of requests since the process started.
   func requestCounts() -> RingContents.RequestCounts { mapping.requestCounts() }
 
-  /// The trapped requests with the given numbers.
-  func trappedRequests(_ numbers: Set<UInt64>) -> [RingContents.Request] {
-    mapping.trappedRequests(numbers, usedBy: descriptor.number)
+  /// The running and trapped requests with the given numbers.
+  func requests(numbered numbers: Set<UInt64>) -> [RingContents.Request] {
+    mapping.requests(numbered: numbers, usedBy: descriptor.number)
   }
 
   /// What containment does in the process; nil if it is off.

@@ -29,7 +29,7 @@ extension CrashAnalysis {
     }
     let builder = IncidentBuilder(
       images: images, process: process.facts, symbols: await openCaches(for: changed, images, of: process),
-      requests: process.ring.trappedRequests(Set(changed.compactMap(\.requestNumber))))
+      requests: process.ring.requests(numbered: Set(changed.compactMap(\.requestNumber))))
     let reports = changed.map { builder.report(of: $0) }
     do throws(StoreError) {
       // Store all incidents of one reading in one transaction, so that a flood of incidents does not delay crashes.

@@ -36,9 +36,9 @@ final class WaitingRequests: Sendable {
 }
 
 extension RingContents.Requests {
-  /// The memory of the requests in flight, estimated from above.
+  /// The memory of the running and the trapped requests, estimated from above.
   var memoryBytes: Int {
-    running.reduce(0) { sum, request in
+    (running + trapped).reduce(0) { sum, request in
       let texts = [request.operation, request.id, request.traceID, request.spanID].reduce(0) { $0 + Self.bytes(of: $1) }
       let tags = request.tags.reduce(0) { $0 + Self.bytes(of: $1.key) + Self.bytes(of: $1.value) + Self.tagBytes }
       return sum + MemoryLayout<RingContents.Request>.stride + texts + tags

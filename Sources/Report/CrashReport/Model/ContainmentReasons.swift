@@ -42,7 +42,7 @@ extension CrashReport.Containment {
       ("replaced", "other code had replaced the shield's signal handler"),
       ("runtime", "a function of the Swift runtime that may hold a lock was on the stack"),
       ("ringFull", "a table of the shield had no free entry for the trap"),
-      ("repeated", "the same instruction had trapped too often"),
+      ("repeated", "the same code had trapped too often"),
       ("waits", "another thread waited for a lock that a stopped thread holds"),
       ("draining", "the process was already draining"),
       ("unavailable", "containment does not work in this process"),

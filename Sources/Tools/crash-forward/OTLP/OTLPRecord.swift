@@ -65,7 +65,7 @@ struct OTLPRecord {
 
   /// The span ID of the request, which is valid only together with a trace ID.
   private var spanID: JSONValue? {
-    report.request.flatMap { $0.traceID == nil ? nil : .text($0.spanID) }
+    report.request.flatMap { $0.traceID?.isEmpty == false ? .text($0.spanID) : nil }
   }
 
   private var attributes: JSONValue {

@@ -137,11 +137,12 @@ struct VerdictTests {
       await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in
         startShield(spool: directory, .contain(budget: 100))
         let requests = Requests()
+        let onePlace = { @Sendable () async -> Void in _ = shelf(0) }
         for round in 0..<40 {
-          await requests.run("one place") { _ = shelf(0) }
+          await requests.run("one place", onePlace)
           await requests.run("another place") { fatalError("round \(round)") }
         }
-        while !Shield.isDraining { await requests.run("one place") { _ = shelf(0) } }
+        while !Shield.isDraining { await requests.run("one place", onePlace) }
         await stayForever()
       }
       try withSpooledRing(in: directory) { ring in

@@ -101,7 +101,7 @@ struct ContainmentFieldsTests {
     #expect(Obstacle("10").clause == "the process gave the reason 10" && Obstacle("10").remedy == nil)
   }
 
-  @Test("trapped requests are not in flight, and are found by their numbers")
+  @Test("trapped requests are not in flight, and requests are found by their numbers")
   func trapped() throws {
     let file = try TestFile.memory()
     defer { file.close() }
@@ -117,8 +117,9 @@ struct ContainmentFieldsTests {
     let contents = mapping.contents(usedBy: file.descriptor)
     #expect(contents.requests.running.map(\.number) == [2] && contents.requests.trapped.map(\.number) == [1, 3])
     #expect(contents.losses == ["requests": 1])
-    #expect(mapping.trappedRequests([3, 2, 9], usedBy: file.descriptor).map(\.operation) == ["GET /late"])
-    #expect(mapping.trappedRequests([1, 3]).count == 2 && mapping.trappedRequests([]).isEmpty)
+    #expect(mapping.requests(numbered: [3, 9], usedBy: file.descriptor).map(\.operation) == ["GET /late"])
+    #expect(mapping.requests(numbered: [2]).map(\.number) == [2] && mapping.requests(numbered: []).isEmpty)
+    #expect(mapping.requests(numbered: [1, 3]).count == 2)
   }
 
   @Test("only an incident of a contained request has the number of a request", arguments: [Int64(7), 0, -1])
