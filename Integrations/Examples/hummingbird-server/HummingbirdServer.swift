@@ -17,6 +17,7 @@ import UnixSignals
     var configuration = Shield.Configuration(name: "hummingbird-server")
     configuration.onDrain = drain.begin
     try Shield.startOrThrow(configuration)
+    drain.onBegin { writeLine("draining") }
 
     var logger = Logger(label: "server")
     logger.logLevel = .error
@@ -48,6 +49,18 @@ import UnixSignals
     router.get("/articles/:index") { _, context -> String in
       article(try context.parameters.require("index", as: Int.self))
     }
+    // Traps while a child task reads the body of the request.
+    router.post("/uploads") { request, _ -> String in
+      let (parts, part) = AsyncStream.makeStream(of: Void.self)
+      async let end: Void = {
+        for try await _ in request.body { part.yield() }
+        part.finish()
+      }()
+      for await _ in parts { writeLine(article(9)) }
+      try await end
+      return "empty\n"
+    }
+    router.post("/echoes") { request, _ in Response(status: .ok, body: ResponseBody(asyncSequence: request.body)) }
     router.get("/streams/:count") { _, context -> Response in
       let count = try context.parameters.require("count", as: Int.self)
       return Response(

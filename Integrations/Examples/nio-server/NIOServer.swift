@@ -32,6 +32,7 @@ import NIOPosix
         try await bootstrap.bind(host: "127.0.0.1", port: 0).get()
       }
     drain.onBegin { _ = server.setOption(.autoRead, value: false) }
+    drain.onBegin { writeLine("draining") }
     writeLine("port \(server.localAddress?.port ?? 0)")
     try await server.closeFuture.get()
   }

@@ -7,8 +7,8 @@ import Instrumentation
 @main struct TracedProgram {
   static func main() async throws {
     try Shield.startOrThrow(Shield.Configuration(name: "traced-program"))
-    InstrumentationSystem.bootstrap(TraceContextInstrument())
     writeLine("port 0")
+    InstrumentationSystem.bootstrap(TraceContextInstrument())
 
     let job = ["traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"]
     var context = ServiceContext.topLevel

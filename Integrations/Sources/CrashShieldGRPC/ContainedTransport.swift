@@ -15,6 +15,9 @@ public import GRPCCore
 /// method, the ID and the trace of the RPC. While containment is off, RPCs are only registered, and a trap ends the
 /// process.
 ///
+/// The operation of an RPC is the name of its method. If the server has no method of this name, the client chose the
+/// text of the operation.
+///
 /// This is a transport and not an interceptor, because the work that a trap abandons must not use memory of its caller.
 /// The `next` of an interceptor is a closure whose memory belongs to the caller.
 public struct ContainedTransport<Base: ServerTransport>: ServerTransport {

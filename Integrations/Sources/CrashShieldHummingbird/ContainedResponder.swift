@@ -11,9 +11,9 @@ internal import NIOCore
 /// let server = Application(responder: ContainedResponder(router: router), configuration: configuration)
 /// ```
 ///
-/// A request that traps is answered with the status 500, and the other requests go on. The report of a crash names the
-/// route, the ID and the trace of the request. While containment is off, requests are only registered, and a trap ends
-/// the process.
+/// A request that traps is answered with the status 500, its connection is closed, and the other requests go on. The
+/// report of a crash names the route, the ID and the trace of the request. While containment is off, requests are only
+/// registered, and a trap ends the process.
 ///
 /// This is a responder and not a middleware, because the work that a trap abandons must not use memory of its caller. The
 /// `next` of a middleware is a closure whose memory belongs to the caller.
@@ -84,12 +84,24 @@ public struct ContainedResponder<Responder: HTTPResponder>: HTTPResponder where 
       return response
     } catch let fault as ShieldFault {
       guard let text = fault.responseText else { throw fault }
-      return failure("\(text)\n")
+      return failure("\(text)\n", to: request)
     }
   }
 
-  private func failure(_ text: String) -> Response {
-    var response = Response(status: .internalServerError, body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+  /// Returns a response whose body closes the connection.
+  ///
+  /// A child task of the abandoned work may still read the body of the request. The server reads the rest of this body
+  /// after a response, and two readers of one body trap. The error prevents this, because the server closes the connection
+  /// after an error instead of reading from it.
+  private func failure(_ text: String, to request: Request) -> Response {
+    let text = ByteBuffer(string: text)
+    let hasBody = request.method != .head
+    let body = ResponseBody(contentLength: text.readableBytes) { writer in
+      if hasBody { try await writer.write(text) }
+      try await writer.finish(nil)
+      throw ConnectionClosed.afterTrap
+    }
+    var response = Response(status: .internalServerError, body: body)
     response.headers[.contentType] = "text/plain; charset=utf-8"
     if closesConnections { response.headers[.connection] = "close" }
     return response

@@ -25,9 +25,10 @@ public import ServiceLifecycle
 /// ownership of the sockets.
 ///
 /// When the drain begins, the server stops reading from its sockets. Further connections wait in the sockets for the
-/// next process. Accepted connections are served until the process ends. The server does not shut a socket down, because
-/// the socket also belongs to the process that passed it. At a graceful shutdown, the server closes its descriptors and
-/// idle connections.
+/// next process. Accepted connections are served until the process ends. The server closes a connection after a response
+/// with the header `Connection: close`, also if the client ignores this header. The server does not shut a socket down,
+/// because the socket also belongs to the process that passed it. At a graceful shutdown, the server closes its
+/// descriptors and idle connections.
 public struct InheritedServer<Responder: HTTPResponder>: Service
 where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
   private let sockets: [InheritedSocket]
@@ -141,6 +142,16 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     }
     response.headers[.date] = HTTPDate.now
     if let serverName { response.headers[.server] = serverName }
-    try await writer.write(response: response.head, body: response.body)
+    do {
+      try await writer.write(response: response.head, body: response.body)
+    } catch is HTTPParserError {
+      // After an HTTPParserError, Hummingbird writes a response with the status 400, but this response has begun.
+      throw ConnectionClosed.byInvalidRequest
+    }
+    if response.headers[.connection] == "close" {
+      // The end of the output is sent after the response. An error alone would discard what is not yet sent.
+      try await channel.close(mode: .output)
+      throw ConnectionClosed.asAnnounced
+    }
   }
 }

@@ -41,7 +41,14 @@ public final class Connection: Sendable {
   /// - Throws: `Failure`.
   public func send(_ path: String, _ headers: [String: String] = [:]) throws {
     let fields = headers.map { "\($0): \($1)\r\n" }.joined()
-    var rest = Array("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n".utf8)[...]
+    try send(text: "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n")
+  }
+
+  /// Sends a text as it is, such as a part of a request.
+  ///
+  /// - Throws: `Failure`.
+  public func send(text: String) throws {
+    var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
       // The buffer is valid during the call.
       let count = unsafe rest.withUnsafeBytes {
@@ -77,10 +84,26 @@ public final class Connection: Sendable {
     return reply
   }
 
-  /// Waits until the server closes the connection.
+  /// Waits until the server closes the connection, and returns what the server has sent before.
   ///
   /// - Throws: `Failure`.
-  public func waitUntilClosed() throws { while try receive() != nil {} }
+  @discardableResult
+  public func waitUntilClosed() throws -> String {
+    var text = ""
+    while let byte = try receive() { text.unicodeScalars.append(Unicode.Scalar(byte)) }
+    return text
+  }
+
+  /// Waits until the server has sent a text.
+  ///
+  /// - Throws: `Failure` if the server closes the connection before.
+  public func wait(for text: String) throws {
+    var received = ""
+    while !received.hasSuffix(text) {
+      guard let byte = try receive() else { throw Failure("receive '\(text)'") }
+      received.unicodeScalars.append(Unicode.Scalar(byte))
+    }
+  }
 
   private func receive() throws -> UInt8? {
     while true {

@@ -86,7 +86,8 @@ public final class Server: Sendable {
   public func write(_ line: String) throws {
     let bytes = Array("\(line)\n".utf8)
     // The buffer is valid during the call, and smaller than the buffer of a socket.
-    guard unsafe Glibc.write(input, bytes, bytes.count) == bytes.count else { throw Failure("write a line") }
+    let count = unsafe Glibc.send(input, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    guard count == bytes.count else { throw Failure("write a line") }
   }
 
   /// How a server ended.

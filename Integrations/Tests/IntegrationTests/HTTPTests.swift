@@ -43,6 +43,8 @@ struct HTTPTests {
       try server.wait(for: "waiting 17")
       let failure = try trap.get("/articles/9", Self.headers)
       #expect(failure.status == 500 && failure.headers["connection"] == "close" && failure.isComplete)
+      // The thread that answers the request may be faster than the thread that begins the drain.
+      try server.wait(for: "draining")
       // The drain lasts until the order is released.
       try server.write("17")
       let reply = try order.reply()
@@ -99,6 +101,29 @@ struct HTTPTests {
       return end
     }
     #expect(end.signal == SIGILL, "\(end.errors)")
+  }
+
+  @Test("a server on an inherited socket closes each connection after its response in a drain", arguments: servers)
+  func closing(name: String) async throws {
+    try await onThread {
+      let socket = try ListeningSocket()
+      let server = try Server(name, containment: "drain", on: socket)
+      let orders = try (Connection(to: socket.port), Connection(to: socket.port))
+      try orders.0.send("/orders/17")
+      try server.wait(for: "waiting 17")
+      try orders.1.send("/orders/18")
+      try server.wait(for: "waiting 18")
+      #expect(try Connection(to: socket.port).get("/articles/9").status == 500)
+      try server.wait(for: "draining")
+      try server.write("17")
+      let reply = try orders.0.reply()
+      #expect(reply.body == "order\n" && reply.headers["connection"] == "close")
+      // The client does not close the connection itself.
+      try orders.0.waitUntilClosed()
+      // The second order shows that the end of the process did not close the connection.
+      try server.write("18")
+      #expect(try orders.1.reply().body == "order\n")
+    }
   }
 
   private static let headers = Trace.headers.merging(["X-Request-ID": "7F3A"]) { $1 }

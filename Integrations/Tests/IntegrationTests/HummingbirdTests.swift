@@ -17,6 +17,35 @@ struct HummingbirdTests {
     }
   }
 
+  @Test("a trap while a child task reads the request's body is answered, and the process serves on")
+  func upload() async throws {
+    try await onThread {
+      let server = try Server("hummingbird-server", containment: "contain:2")
+      let upload = try Connection(to: server.port)
+      try upload.send(text: "POST /uploads HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nhalf")
+      let failure = try upload.reply()
+      #expect(failure.status == 500 && failure.headers["connection"] == "close" && failure.isComplete)
+      // The client never sends the rest, and the server does not wait for it.
+      try upload.waitUntilClosed()
+      #expect(try Connection(to: server.port).get("/").status == 200)
+    }
+  }
+
+  @Test("an invalid body of a request after the response has begun closes the connection without a second response")
+  func echo() async throws {
+    try await onThread {
+      let socket = try ListeningSocket()
+      let server = try Server("hummingbird-server", containment: "off", on: socket)
+      let echo = try Connection(to: server.port)
+      try echo.send(
+        text: "POST /echoes HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n")
+      try echo.wait(for: "half\r\n")
+      try echo.send(text: "invalid\r\n")
+      #expect(try echo.waitUntilClosed() == "")
+      #expect(try Connection(to: server.port).get("/").status == 200)
+    }
+  }
+
   @Test("a request without a route is answered with the status 404")
   func unknown() async throws {
     let end = try await onThread {
