@@ -87,7 +87,7 @@ static void fill_seat(uint32_t index) {
   if (is_empty[index]) cs_drain_begin_by(park, CS_RING_VERDICT_REASON_UNAVAILABLE);
 }
 
-// Takes up to 100 ms for each loop. The callers are therefore answered before.
+// Takes up to 50 ms for each loop. The callers are therefore answered before.
 static void cut_loops(void) {
   for (uint32_t index = 0; index < cs_park_count(); index++) {
     const cs_park *park = cs_park_at(index);
@@ -105,6 +105,9 @@ static bool handle_parks(void) {
     cs_park *park = cs_park_at(index);
     if (park != NULL && is_handled[index] && is_empty[index]) fill_seat(index);
     if (park == NULL || is_handled[index]) continue;
+    // The thread begins its drain after it has parked, and then wakes this thread again. A caller that has its answer
+    // must find that the process drains.
+    if (park->verdict == CS_RING_VERDICT_DRAIN && cs_drain_phase_now() == CS_DRAIN_NONE) continue;
     is_handled[index] = has_new = true;
     fill_seat(index);
     if (park->must_answer) call_answer(cs_contained_request_continuation(park->handle), true);
