@@ -168,16 +168,9 @@ final class CrashPipeline: Service {
     }
     register.note(.attached(process))
     rings.add(RingKey(process.facts))
-    let (key, account) = (RequestTotals.Key(process.facts), limits.account(of: user))
-    // Processes with more privileges than their user are not counted, because their numbers are not for that user.
-    let before = process.facts.isRestricted ? nil : process.ring.requestCounts()
-    let contained = process.ring.containment()?.contained ?? 0
-    state.withLock { state in
-      entry.requests = before.flatMap {
-        state.requests.attach(key, of: account, before: $0, containedBefore: contained)
-      }
-      state.entries[process.number] = entry
-    }
+    state.withLock { $0.entries[process.number] = entry }
+    // The ring is read after this, because a client that knows of the attach may already ask for the processes.
+    countRequests(of: process)
     tellCount()
   }
 
@@ -228,22 +221,6 @@ final class CrashPipeline: Service {
         if entry.process.hasEnded.load(ordering: .acquiring) { counts.1 += 1 }
       }
     }
-  }
-
-  /// Returns the numbers of requests by build, of the processes that a client may read.
-  ///
-  /// The requests of a process are counted from its attach on.
-  func requests(for visibility: Visibility) -> [(key: RequestTotals.Key, counts: RequestTotals.Counts)] {
-    let isVisible = { (key: RequestTotals.Key) in visibility == .all || visibility == .user(key.uid) }
-    // Ordering: both are copied in one critical section, so that no process is counted twice or not at all.
-    let (totals, members) = state.withLock { state in
-      (state.requests, state.entries.values.compactMap { entry in entry.requests.map { (entry.process.ring, $0) } })
-    }
-    // Only the rings of visible processes are read, because reading a ring interrupts all processors.
-    let attached = members.filter { isVisible($0.1.key) }.map { ring, member in
-      (member.key, RequestTotals.Counts(ring.requestCounts(), ring.containment(), since: member, hasEnded: false))
-    }
-    return totals.sums(with: attached).filter { isVisible($0.key) }
   }
 
   /// Returns the processes that are attached now.

@@ -26,6 +26,17 @@ static void fail(const char *what) {
   exit(2);
 }
 
+// Closes the epoll descriptors that this process inherited. They belong to the event loops of another process, and
+// would hide the loop of the program.
+static void close_inherited_loops(void) {
+  for (int descriptor = 3; descriptor < 1024; descriptor++) {
+    char path[32], target[64] = {0};
+    snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    const bool is_epoll = readlink(path, target, sizeof target - 1) > 0 && strstr(target, "[eventpoll]") != NULL;
+    if (is_epoll) close(descriptor);
+  }
+}
+
 static void run_program(int argc, char **argv, int supervisor, int counters) {
   char *arguments[argc + 2];
   arguments[0] = argv[0];
@@ -84,6 +95,7 @@ static void print_counters(void) {
 
 int ch_supervise(int argc, char **argv) {
   int ends[2] = {-1, -1};
+  close_inherited_loops();
   const int counters = memfd_create("containment-host", MFD_CLOEXEC);
   if (counters < 0 || ftruncate(counters, CH_COUNTERS * sizeof(uint64_t)) != 0 || !ch_counters_map(counters))
     fail("the counters");

@@ -55,8 +55,10 @@ struct DrainTests {
       try withSpooledRing(in: directory) { ring in
         #expect(ring.drainEnd == .CS_RING_DRAIN_DONE)
         #expect(ring.header.drain_finished == UInt32(Self.others) && ring.header.drain_lost == 0)
-        #expect(ring.verdict(slot: 1) == (.CS_RING_VERDICT_DRAIN, .CS_RING_VERDICT_REASON_DRAINING))
-        #expect(ring.verdict(slot: 2) == (.CS_RING_VERDICT_DRAIN, .CS_RING_VERDICT_REASON_DRAINING))
+        // The threads write their records at the same time, in any order.
+        let verdicts = (0..<3).map { ring.verdict(slot: $0) }
+        #expect(verdicts.allSatisfy { $0.0 == .CS_RING_VERDICT_DRAIN })
+        #expect(verdicts.count { $0.1 == .CS_RING_VERDICT_REASON_DRAINING } == 2)
       }
     }
   }

@@ -14,7 +14,12 @@ struct SelfTestTests {
       let process = try await daemon.attach()
       #expect(try await process.attach(ring.memory()) == .accepted)
       let client = try await daemon.client()
-      let processes = try await client.call("io.crashshield.Crashd.Processes").array("processes")
+      var processes: [JSONValue] = []
+      // crashd accepts a process before it lists the process.
+      try await client.until {
+        processes = try await client.call("io.crashshield.Crashd.Processes").array("processes")
+        return !processes.isEmpty
+      }
       guard case .object(let first) = try #require(processes.first) else { return }
       #expect(first.string("memory") != nil)
       selfTest = first["selfTest"]

@@ -1,0 +1,33 @@
+import CrashRing
+
+// The numbers of requests by build, which crashd reports as metrics.
+extension CrashPipeline {
+  /// Begins to count the requests of a process.
+  ///
+  /// Processes with more privileges than their user are not counted, because their numbers are not for that user.
+  func countRequests(of process: AttachedProcess) {
+    guard !process.facts.isRestricted else { return }
+    let (key, account) = (RequestTotals.Key(process.facts), limits.account(of: process.facts.peer.uid))
+    let (before, contained) = (process.ring.requestCounts(), process.ring.containment()?.contained ?? 0)
+    state.withLock { state in
+      state.entries[process.number]?.requests = state.requests.attach(
+        key, of: account, before: before, containedBefore: contained)
+    }
+  }
+
+  /// Returns the numbers of requests by build, of the processes that a client may read.
+  ///
+  /// The requests of a process are counted from its attach on.
+  func requests(for visibility: Visibility) -> [(key: RequestTotals.Key, counts: RequestTotals.Counts)] {
+    let isVisible = { (key: RequestTotals.Key) in visibility == .all || visibility == .user(key.uid) }
+    // Ordering: both are copied in one critical section, so that no process is counted twice or not at all.
+    let (totals, members) = state.withLock { state in
+      (state.requests, state.entries.values.compactMap { entry in entry.requests.map { (entry.process.ring, $0) } })
+    }
+    // Only the rings of visible processes are read, because reading a ring interrupts all processors.
+    let attached = members.filter { isVisible($0.1.key) }.map { ring, member in
+      (member.key, RequestTotals.Counts(ring.requestCounts(), ring.containment(), since: member, hasEnded: false))
+    }
+    return totals.sums(with: attached).filter { isVisible($0.key) }
+  }
+}
