@@ -1,4 +1,6 @@
 import CrashRing
+import CrashStore
+import Synchronization
 
 // The numbers of requests by build, which crashd reports as metrics.
 extension CrashPipeline {
