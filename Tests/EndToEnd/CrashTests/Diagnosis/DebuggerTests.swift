@@ -21,7 +21,8 @@ struct DebuggerTests {
     let truths = try await Debugger.unwind(runs, of: program, under: daemon)
     #expect(truths.map(\.run) == runs)
     for truth in truths {
-      let report = try #require(try await daemon.reports(of: truth.pid).first, "\(truth.run)")
+      let arguments = truth.run.split(separator: ",").map(String.init)
+      let report = try #require(try await daemon.report(of: truth.pid, arguments: arguments), "\(truth.run)")
       let thread = try #require(report.crashedThread, "\(truth.run)")
       #expect(truth.difference(from: thread) == nil, "\(truth.run)")
     }
