@@ -172,7 +172,9 @@ package final class IsolatedWork: @unchecked Sendable {
 
   deinit { unsafe cs_shim_contained_release(kept) }
 
-  /// Suspends containment on this thread. Until the returned value is released, a trap of the work ends the process.
+  /// Suspends containment on this thread until the returned value is released.
+  ///
+  /// Until then, a trap of the work ends the process.
   package static func hold() -> UnsafeMutableRawPointer? {
     let work = current
     return unsafe cs_shim_contained_hold(work?.kept)
