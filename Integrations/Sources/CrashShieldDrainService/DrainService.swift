@@ -1,7 +1,7 @@
 public import CrashShieldServer
 public import ServiceLifecycle
 
-/// A service that shuts its group down gracefully when the process drains.
+/// A service that shuts its service group down gracefully when the process drains.
 ///
 /// ```swift
 /// let group = ServiceGroup(
@@ -10,21 +10,22 @@ public import ServiceLifecycle
 ///     logger: logger))
 /// ```
 ///
-/// Use `configuration` instead of the service itself, because by default a group ends with an error when a service
-/// returns. The shutdown closes the listening socket, so that clients cannot connect until the next process listens. It
-/// also closes idle connections. A server on an inherited socket stops accepting without a shutdown.
+/// Pass `configuration` to the group instead of the service itself, because by default a group ends with an error when
+/// a service returns. The shutdown closes the listening socket, so that clients cannot connect until the next process
+/// listens. The shutdown also closes idle connections. A server on an inherited socket does not need this service,
+/// because it can stop accepting connections without a shutdown.
 public struct DrainService: Service {
   private let drain: Drain
 
   /// Creates the service.
   public init(_ drain: Drain) { self.drain = drain }
 
-  /// The service with the settings under which its end shuts the group down gracefully.
+  /// The service with the setting that shuts the group down gracefully when `run()` returns.
   public var configuration: ServiceGroupConfiguration.ServiceConfiguration {
     .init(service: self, successTerminationBehavior: .gracefullyShutdownGroup)
   }
 
-  /// Returns when the drain begins, or at the graceful shutdown of the group.
+  /// Waits until the drain begins, or until the group shuts down gracefully.
   public func run() async throws {
     let (begins, continuation) = AsyncStream.makeStream(of: Void.self)
     drain.onBegin { continuation.finish() }

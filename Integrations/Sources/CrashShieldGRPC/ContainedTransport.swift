@@ -11,15 +11,15 @@ public import GRPCCore
 /// drain.onBegin { server.beginGracefulShutdown() }
 /// ```
 ///
-/// An RPC that traps ends with the status `internalError`, and the other RPCs go on. The report of a crash names the
-/// method, the ID and the trace of the RPC. While containment is off, RPCs are only registered, and a trap ends the
-/// process.
+/// If an RPC traps, the RPC ends with the status `internalError`, and the other RPCs continue. The report of a crash
+/// names the method, the ID and the trace of the RPC. While containment is off, the transport only registers RPCs, and
+/// a trap ends the process.
 ///
-/// The operation of an RPC is the name of its method. If the server has no method of this name, the client chose the
-/// text of the operation.
+/// The operation of an RPC is the name of its method. If the server has no method of this name, the operation is a text
+/// that the client chose.
 ///
-/// This is a transport and not an interceptor, because the work that a trap abandons must not use memory of its caller.
-/// The `next` of an interceptor is a closure whose memory belongs to the caller.
+/// An interceptor cannot contain an RPC. After a trap, abandoned work may still run, and this work must not use memory
+/// of its caller. The closure `next` of an interceptor is in memory of the caller.
 public struct ContainedTransport<Base: ServerTransport>: ServerTransport {
   /// The bytes of a message.
   public typealias Bytes = Base.Bytes
@@ -32,7 +32,7 @@ public struct ContainedTransport<Base: ServerTransport>: ServerTransport {
   ///
   /// - Parameters:
   ///   - base: The transport that accepts the RPCs.
-  ///   - idKey: The key of the client's metadata that has the ID of the request.
+  ///   - idKey: The key under which the client's metadata has the ID of the request.
   public init(_ base: Base, idKey: String = "x-request-id") {
     (self.base, self.idKey) = (base, idKey)
   }
@@ -40,7 +40,7 @@ public struct ContainedTransport<Base: ServerTransport>: ServerTransport {
   /// Configures the transport that accepts the RPCs.
   public func configure(context: GRPCServerContext) { base.configure(context: context) }
 
-  /// Stops accepting RPCs, and lets the accepted RPCs finish.
+  /// Stops accepting RPCs, while the accepted RPCs finish.
   public func beginGracefulShutdown() { base.beginGracefulShutdown() }
 
   /// Accepts RPCs until the transport is shut down.

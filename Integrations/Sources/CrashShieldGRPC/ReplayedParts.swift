@@ -1,12 +1,12 @@
 internal import GRPCCore
 
-/// The parts of a request, of which the first part has been read.
+/// All parts of a request, although the first part has already been read.
 struct ReplayedParts<Bytes: GRPCContiguousBytes & Sendable>: AsyncSequence, @unchecked Sendable {
   typealias Element = RPCRequestPart<Bytes>
   typealias Failure = any Error
 
   private let first: Result<Element?, any Error>
-  // Only one iterator reads the parts, because a stream has one reader.
+  // Sendable: a stream has one reader, so only one iterator reads the parts.
   private let rest: RPCAsyncSequence<Element, any Error>.AsyncIterator
 
   /// Waits for the first part.

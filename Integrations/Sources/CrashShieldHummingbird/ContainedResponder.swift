@@ -11,15 +11,16 @@ internal import NIOCore
 /// let server = Application(responder: ContainedResponder(router: router), configuration: configuration)
 /// ```
 ///
-/// A request that traps is answered with the status 500, its connection is closed, and the other requests go on. The
-/// report of a crash names the route, the ID and the trace of the request. While containment is off, requests are only
-/// registered, and a trap ends the process.
+/// If a request traps, the responder answers with the status 500 and closes the connection. The other requests
+/// continue. The report of a crash names the route, the ID and the trace of the request. While containment is off, the
+/// responder only registers requests, and a trap ends the process.
 ///
-/// This is a responder and not a middleware, because the work that a trap abandons must not use memory of its caller. The
-/// `next` of a middleware is a closure whose memory belongs to the caller.
+/// A middleware cannot contain a request. After a trap, abandoned work may still run, and this work must not use memory
+/// of its caller. The closure `next` of a middleware is in memory of the caller.
 ///
-/// The body of a response with an unknown length is written after the response has begun. It is contained as a request of
-/// its own with the tag `part: body`. If it traps, the connection is closed. A body with a known length is not contained.
+/// Hummingbird writes a body of unknown length after the response has begun. The responder contains such a body as a
+/// separate request with the tag `part: body`. If the body traps, the connection is closed. Writing a body of known
+/// length is not contained.
 public struct ContainedResponder<Responder: HTTPResponder>: HTTPResponder where Responder.Context: RequestContext {
   /// The request context of the responder.
   public typealias Context = Responder.Context
@@ -28,7 +29,7 @@ public struct ContainedResponder<Responder: HTTPResponder>: HTTPResponder where 
   private let closesConnections: Bool
   private let operation: @Sendable (Request, Context) async -> String
 
-  /// Creates a responder that names requests itself.
+  /// Creates a responder whose requests are named by a closure.
   ///
   /// - Parameters:
   ///   - responder: Answers the requests.
@@ -45,11 +46,11 @@ public struct ContainedResponder<Responder: HTTPResponder>: HTTPResponder where 
     self.operation = operation
   }
 
-  /// Creates a responder for the routes of a router, which names a request by its method and route.
+  /// Creates a responder that names each request by its method and its route.
   ///
-  /// The request must be named before the router runs, and the router has no function that only finds a route.
-  /// Therefore this initializer creates a second router with the same routes, and each request is routed twice. Add all
-  /// routes before this call.
+  /// The responder must know the route before the router runs, and the router has no function that only finds a route.
+  /// Therefore this initializer creates a second router with the same routes, and the responder routes each request
+  /// twice. Add all routes to the router before this call.
   ///
   /// - Parameters:
   ///   - router: The router of the server.
@@ -88,11 +89,11 @@ public struct ContainedResponder<Responder: HTTPResponder>: HTTPResponder where 
     }
   }
 
-  /// Returns a response whose body closes the connection.
+  /// Returns a response of status 500 that closes the connection.
   ///
-  /// A child task of the abandoned work may still read the body of the request. The server reads the rest of this body
-  /// after a response, and two readers of one body trap. The error prevents this, because the server closes the connection
-  /// after an error instead of reading from it.
+  /// A child task of the abandoned work may still read the body of the request. After a normal response, the server
+  /// reads the rest of this body, and a second reader of a body traps. The error at the end of the response prevents
+  /// this trap: after an error, the server closes the connection without reading from it.
   private func failure(_ text: String, to request: Request) -> Response {
     let text = ByteBuffer(string: text)
     let hasBody = request.method != .head
@@ -111,8 +112,8 @@ public struct ContainedResponder<Responder: HTTPResponder>: HTTPResponder where 
     _ body: ResponseBody, operation: String, id: String?, parent: TraceParent?
   ) -> ResponseBody {
     ResponseBody { writer in
-      // Invariant: this closure does not use the writer while the contained work runs, and its caller does not use the
-      // writer after an error.
+      // Invariant: this closure does not use the writer while the contained work runs. The caller of this closure does
+      // not use the writer after an error.
       nonisolated(unsafe) let writer = writer
       try await Shield.withContainedRequest(
         operation, id: id, traceID: parent?.traceID, spanID: parent?.spanID, tags: ["part": "body"]

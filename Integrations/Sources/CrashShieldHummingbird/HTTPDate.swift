@@ -15,12 +15,12 @@ enum HTTPDate {
   /// Returns a time after 1970 in the format of RFC 9110, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
   static func text(of seconds: Int) -> String {
     let (day, second) = seconds.quotientAndRemainder(dividingBy: 86_400)
-    // Years begin in March here, so that the leap day is the last day of a year. The eras of 400 years begin in March of
-    // the year 0, which is 719,468 days before 1970. 146,097 days have the length of an era.
+    // In this calculation, years begin in March, so that the leap day is the last day of a year. An era has 400 years,
+    // which are 146,097 days. The first era begins in March of the year 0, which is 719,468 days before 1970.
     let (era, dayOfEra) = (day + 719_468).quotientAndRemainder(dividingBy: 146_097)
     let year = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
     let dayOfYear = dayOfEra - (365 * year + year / 4 - year / 100)
-    // The months from March have 153 days in every five months.
+    // From March on, each five months have 153 days.
     let month = (5 * dayOfYear + 2) / 153
     let dayOfMonth = dayOfYear - (153 * month + 2) / 5 + 1
     let calendarYear = era * 400 + year + (month >= 10 ? 1 : 0)

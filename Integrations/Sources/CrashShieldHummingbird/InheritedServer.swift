@@ -10,7 +10,7 @@ internal import NIOHTTP1
 public import NIOPosix
 public import ServiceLifecycle
 
-/// A Hummingbird server on listening sockets that another process passed, such as systemd or `crashctl serve`.
+/// A Hummingbird server on listening sockets that a supervisor passed, such as systemd or `crashctl serve`.
 ///
 /// ```swift
 /// let sockets = InheritedSocket.all()
@@ -21,14 +21,15 @@ public import ServiceLifecycle
 ///   : InheritedServer(sockets, responder: responder, drain: drain, logger: logger)
 /// ```
 ///
-/// `Application` can listen only on an address. `InheritedServer` answers requests of HTTP/1 in the same way. It takes
-/// ownership of the sockets.
+/// `Application` can listen only on an address. `InheritedServer` answers HTTP/1 requests in the same way as
+/// `Application`. It takes ownership of the descriptors.
 ///
-/// When the drain begins, the server stops reading from its sockets. Further connections wait in the sockets for the
-/// next process. Accepted connections are served until the process ends. The server closes a connection after a response
-/// with the header `Connection: close`, also if the client ignores this header. The server does not shut a socket down,
-/// because the socket also belongs to the process that passed it. At a graceful shutdown, the server closes its
-/// descriptors and idle connections.
+/// When the drain begins, the server stops reading from its sockets. New connections wait in the queues of the sockets
+/// for the next process. The server serves accepted connections until the process ends. After a response with the
+/// header `Connection: close`, the server closes the connection, even if the client ignores this header.
+///
+/// The server does not call `shutdown` on a socket, because the socket also belongs to the supervisor. At a graceful
+/// shutdown, the server closes its descriptors and idle connections.
 public struct InheritedServer<Responder: HTTPResponder>: Service
 where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
   private let sockets: [InheritedSocket]
@@ -45,9 +46,9 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
   ///   - responder: Answers the requests.
   ///   - http1: The configuration of HTTP/1.
   ///   - serverName: The value of the header `Server`, or nil to send none.
-  ///   - drain: Tells that the process drains.
+  ///   - drain: The drain of the program, at whose beginning the server stops accepting connections.
   ///   - eventLoopGroup: The event loops of the connections.
-  ///   - onServerRunning: Called with the listening channels, when all sockets accept connections.
+  ///   - onServerRunning: Called with the listening channels when the server listens on all sockets.
   ///   - logger: The logger of the server.
   public init(
     _ sockets: [InheritedSocket], responder: Responder, http1: HTTP1Channel.Configuration = .init(),
@@ -63,7 +64,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     self.onServerRunning = onServerRunning
   }
 
-  /// Serves until the graceful shutdown of the group.
+  /// Serves connections until the graceful shutdown of the service group.
   ///
   /// - Throws: The error of a socket that cannot be used.
   public func run() async throws {
@@ -145,11 +146,12 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     do {
       try await writer.write(response: response.head, body: response.body)
     } catch is HTTPParserError {
-      // After an HTTPParserError, Hummingbird writes a response with the status 400, but this response has begun.
+      // After an HTTPParserError, Hummingbird would write a response of status 400, although this response has begun.
       throw ConnectionClosed.byInvalidRequest
     }
     if response.headers[.connection] == "close" {
-      // The end of the output is sent after the response. An error alone would discard what is not yet sent.
+      // Closing the output first sends the whole response. An error alone would discard the bytes that are not yet
+      // sent.
       try await channel.close(mode: .output)
       throw ConnectionClosed.asAnnounced
     }

@@ -2,13 +2,13 @@ internal import Hummingbird
 
 /// Finds the route of a request without running its handler.
 ///
-/// It has a router with the same routes as the router of the server. A middleware answers all its requests after the
-/// route is found.
+/// The finder has a second router with the routes of the server's router. A middleware of the second router answers
+/// each request when the route is found.
 struct RouteFinder<Context: RequestContext>: Sendable {
   private let responder: RouterResponder<Context>
 
   init(_ router: Router<Context>, options: RouterOptions) {
-    // The routes contain those that the option has generated.
+    // `router.routes` already contains the HEAD routes that the option `autoGenerateHeadEndpoints` has generated.
     let routes = Router(context: Context.self, options: options.subtracting(.autoGenerateHeadEndpoints))
     routes.add(middleware: Stop())
     for route in router.routes {
@@ -19,7 +19,7 @@ struct RouteFinder<Context: RequestContext>: Sendable {
 
   /// Returns the pattern of the route, such as `/cart/{id}`, or nil if no route matches.
   ///
-  /// The router stores the pattern in a part of the context that all copies of the context share.
+  /// The router stores the pattern in a part of the context that all copies share. `context` therefore has the pattern.
   func route(of request: Request, _ context: Context) async -> String? {
     guard (try? await responder.respond(to: request, context: context)) != nil else { return nil }
     return context.endpointPath

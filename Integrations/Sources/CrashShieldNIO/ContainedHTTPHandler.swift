@@ -17,16 +17,16 @@ public import NIOHTTP1
 /// }
 /// ```
 ///
-/// A request that traps is answered with the status 500, and its connection is closed. Requests on other connections go
-/// on. The report of a crash names the operation, the header `X-Request-ID` and the trace of the request. While
-/// containment is off, requests are only registered, and a trap ends the process.
+/// If a request traps, the handler answers with the status 500 and closes the connection. Requests on other connections
+/// continue. The report of a crash names the operation, the header `X-Request-ID` and the trace of the request. While
+/// containment is off, the handler only registers requests, and a trap ends the process.
 ///
-/// Code of a channel handler runs on an event loop. A trap on an event loop cannot be contained, because the connections
-/// of the loop depend on its thread. This handler therefore calls `respond` in a task. `respond` must not move its work
-/// to an event loop.
+/// Code of a channel handler runs on an event loop. A trap on an event loop cannot be contained, because the
+/// connections of the loop depend on its thread. This handler therefore calls `respond` in a task. `respond` must not
+/// move its work to an event loop.
 ///
-/// The handler requires the pipelining assistance of `configureHTTPServerPipeline`, which is on by default. It receives
-/// at most one request at a time.
+/// The handler requires the pipelining assistance of `configureHTTPServerPipeline`, which is on by default. With this
+/// assistance, the handler receives the next request only after the response to the previous one.
 public final class ContainedHTTPHandler: ChannelInboundHandler {
   /// The parts of requests.
   public typealias InboundIn = HTTPServerRequestPart
@@ -48,7 +48,7 @@ public final class ContainedHTTPHandler: ChannelInboundHandler {
   /// Creates a handler for one connection.
   ///
   /// - Parameters:
-  ///   - maximumBodyBytes: A request with a larger body is answered with the status 413.
+  ///   - maximumBodyBytes: The largest body of a request. A request with a larger body is answered with the status 413.
   ///   - operation: Returns what a request does, such as its method and route. Do not use the path, because reports are
   ///     filtered by the operation, and a path may contain personal data.
   ///   - respond: Answers a request. If it throws an error, the answer has the status 500.
@@ -81,13 +81,15 @@ public final class ContainedHTTPHandler: ChannelInboundHandler {
     }
   }
 
-  /// Cancels the answer to a client that has disconnected.
+  /// Cancels the task that answers the request, because the client has disconnected.
   public func channelInactive(context: ChannelHandlerContext) {
     answer?.cancel()
     context.fireChannelInactive()
   }
 
-  /// Closes the connection at a graceful shutdown, after the answer to a request that has begun.
+  /// Closes the connection at a graceful shutdown.
+  ///
+  /// If a request has begun, the handler answers the request first.
   public func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if event is ChannelShouldQuiesceEvent {
       isQuiescing = true
@@ -96,7 +98,7 @@ public final class ContainedHTTPHandler: ChannelInboundHandler {
     context.fireUserInboundEventTriggered(event)
   }
 
-  /// Closes the connection, which has sent invalid data or is broken.
+  /// Closes the connection, because the client sent invalid data or the connection failed.
   public func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
   private func start(_ head: HTTPRequestHead, context: ChannelHandlerContext) {
@@ -133,7 +135,7 @@ private struct Work: Sendable {
   let operation: String
   let respond: ContainedHTTPHandler.Respond
 
-  /// Returns the answer, and whether the connection must be closed.
+  /// Returns the answer, and whether the handler must close the connection.
   func answer() async -> (HTTPAnswer, closes: Bool) {
     let parent = TraceParent(onlyOf: head.headers[TraceParent.headerName])
     do {
@@ -148,6 +150,6 @@ private struct Work: Sendable {
   }
 }
 
-// Only the event loop of the connection calls the handler.
+// The handler is not sendable, because it may only be used on the event loop of its connection.
 @available(*, unavailable)
 extension ContainedHTTPHandler: Sendable {}

@@ -1,13 +1,13 @@
 public import NIOCore
 public import NIOHTTP1
 
-/// The response of a `ContainedHTTPHandler`.
+/// The response to a request of a `ContainedHTTPHandler`.
 ///
-/// The handler adds the headers `Content-Length` and, if it closes the connection, `Connection`.
+/// The handler sets the header `Content-Length`. If it closes the connection, it also sets the header `Connection`.
 public struct HTTPAnswer: Sendable {
   /// The status.
   public var status: HTTPResponseStatus
-  /// Further headers.
+  /// The headers, without `Content-Length` and `Connection`.
   public var headers: HTTPHeaders
   /// The body.
   public var body: ByteBuffer

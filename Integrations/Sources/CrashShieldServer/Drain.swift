@@ -1,8 +1,9 @@
 import Synchronization
 
-/// Tells the parts of a server that the process drains.
+/// Notifies the parts of a server when the process begins to drain.
 ///
-/// `Shield.start` comes before everything else in a program, and the server is created later. A `Drain` connects the two:
+/// A program starts the shield before it creates the server. A `Drain` connects the callback `onDrain` of the shield
+/// with the server:
 ///
 /// ```swift
 /// let drain = Drain()
@@ -22,9 +23,9 @@ public final class Drain: Sendable {
   /// Creates a drain that has not begun.
   public init() {}
 
-  /// Begins the drain, and calls the callbacks in the order of their registration.
+  /// Marks the drain as begun, and calls the callbacks in the order of their registration.
   ///
-  /// Further calls do nothing. Pass this function as `Shield.Configuration.onDrain`.
+  /// Further calls do nothing. Assign this function to `Shield.Configuration.onDrain`.
   @Sendable
   public func begin() {
     let callbacks = state.withLock { state -> [@Sendable () -> Void] in
@@ -37,9 +38,10 @@ public final class Drain: Sendable {
 
   /// Calls `callback` once when the drain begins, or at once if the drain has begun.
   ///
-  /// The callback runs on a thread of the shield and must not block. It stops the acceptance of new connections, for
-  /// example by `setOption(.autoRead, value: false)` of a server channel. It must not call `shutdown` on an inherited
-  /// socket, because the socket also belongs to the process that passed it.
+  /// The callback usually runs on a thread of the shield, and must not block. If the drain has begun, it runs on the
+  /// calling thread. The callback stops the acceptance of new connections, for example by
+  /// `setOption(.autoRead, value: false)` of a server channel. The callback must not call `shutdown` on an inherited
+  /// socket, because the socket also belongs to the supervisor.
   public func onBegin(_ callback: @escaping @Sendable () -> Void) {
     let hasBegun = state.withLock { state in
       guard case .waiting(let callbacks) = state else { return true }

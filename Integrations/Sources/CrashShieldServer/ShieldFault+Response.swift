@@ -1,7 +1,7 @@
 package import CrashShield
 
 extension ShieldFault {
-  /// The text of the response to a request that a trap has ended, or nil for a fault of another kind.
+  /// The text of the response after a trap; nil if this fault is not the result of a trap.
   package var responseText: String? {
     switch self {
     case .trapped: "The request trapped."

@@ -1,6 +1,6 @@
 /// The IDs of a `traceparent` header of W3C Trace Context.
 ///
-/// The initializer is strict, because the header comes from a client and the IDs go into reports.
+/// The initializers are strict, because the header is untrusted input and reports contain the IDs.
 public struct TraceParent: Sendable, Equatable {
   /// The name of the header, in lower case.
   public static let headerName = "traceparent"
@@ -10,9 +10,9 @@ public struct TraceParent: Sendable, Equatable {
   /// The ID of the client's span, of 16 hexadecimal digits.
   public let spanID: String
 
-  /// Parses the value of the header, and fails unless the value is valid.
+  /// Parses the value of the header; fails if the value is invalid.
   ///
-  /// A later version than 00 may have further fields, which are ignored.
+  /// A version later than 00 may have further fields, which are ignored.
   public init?(_ header: String) {
     let bytes = header.utf8
     guard bytes.count >= Self.length else { return nil }
@@ -35,17 +35,19 @@ public struct TraceParent: Sendable, Equatable {
     guard spanID.utf8.contains(where: { $0 != UInt8(ascii: "0") }) else { return nil }
   }
 
-  /// Parses the values of all headers with this name, and fails unless there is exactly one.
+  /// Parses the only header with this name; fails if the request has none, or more than one.
+  ///
+  /// `headers` are the values of all headers with this name.
   public init?(onlyOf headers: some Sequence<String>) {
     var headers = headers.makeIterator()
     guard let header = headers.next(), headers.next() == nil else { return nil }
     self.init(header)
   }
 
-  /// The length of version 00: two digits of the version, the two IDs and two digits of flags.
+  /// The number of bytes of version 00: two digits of the version, the two IDs, two digits of flags, and three dashes.
   private static let length = 55
 
-  /// The specification allows only lower case.
+  /// W3C Trace Context allows only digits in lower case.
   private static func isHexDigit(_ byte: UInt8) -> Bool {
     UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || UInt8(ascii: "a")...UInt8(ascii: "f") ~= byte
   }

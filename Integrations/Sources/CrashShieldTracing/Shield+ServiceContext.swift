@@ -33,7 +33,7 @@ extension Shield {
   ///   - tags: Further facts, such as the customer.
   ///   - work: The code of the request.
   /// - Returns: The result of `work`.
-  /// - Throws: The error of `work`, or `ShieldFault` as `Shield.withContainedRequest` does.
+  /// - Throws: The error of `work`, or a `ShieldFault` after a trap.
   public static func withContainedRequest<Value: Sendable>(
     _ operation: String, id: String? = nil, in context: ServiceContext, tags: [String: String] = [:],
     _ work: @escaping @Sendable () async throws -> Value

@@ -5,11 +5,11 @@ public import Instrumentation
 ///
 /// ```swift
 /// InstrumentationSystem.bootstrap(TraceContextInstrument())
-/// InstrumentationSystem.bootstrap(MultiplexInstrument([tracer, TraceContextInstrument()]))     // beside a tracer
+/// InstrumentationSystem.bootstrap(MultiplexInstrument([tracer, TraceContextInstrument()]))     // with a tracer
 /// ```
 ///
-/// `Shield.withRequest(_:id:in:tags:_:)` then registers requests with these IDs. The instrument creates no spans, and
-/// `inject` therefore does nothing: a tracer adds the header to outgoing requests.
+/// `Shield.withRequest(_:id:in:tags:isolation:_:)` then registers requests with these IDs. The instrument creates no
+/// spans. `inject` therefore does nothing; a tracer adds the header to outgoing requests.
 public struct TraceContextInstrument: Instrument {
   /// Creates the instrument.
   public init() {}
@@ -23,7 +23,7 @@ public struct TraceContextInstrument: Instrument {
     context.traceParent = parent
   }
 
-  /// Does nothing.
+  /// Does nothing, because the instrument creates no spans.
   public func inject<Carrier, Inject>(
     _ context: InstrumentationContext, into carrier: inout Carrier, using injector: Inject
   ) where Inject: Injector, Inject.Carrier == Carrier {}
@@ -35,7 +35,7 @@ private enum TraceParentKey: InstrumentationContextKey {
 }
 
 extension InstrumentationContext {
-  /// The IDs of the client's `traceparent` header, or nil if there was no valid header.
+  /// The IDs of the client's `traceparent` header, or nil if the client sent no valid header.
   public var traceParent: TraceParent? {
     get { self[TraceParentKey.self] }
     set { self[TraceParentKey.self] = newValue }

@@ -8,7 +8,7 @@
 
 /// A listening socket that a supervisor opened for this process.
 ///
-/// A supervisor such as systemd or `crashctl serve` holds the socket and starts the server again when it ends. The
+/// A supervisor, such as systemd or `crashctl serve`, holds the socket, and restarts the server after a crash. The
 /// kernel then queues new connections instead of refusing them. The supervisor passes its sockets by the protocol of
 /// sd_listen_fds(3), in the environment variables `LISTEN_PID`, `LISTEN_FDS` and `LISTEN_FDNAMES`.
 ///
@@ -20,30 +20,31 @@
 /// }
 /// ```
 ///
-/// To stop accepting, stop reading from the socket or close the descriptor. Do not call `shutdown` on the descriptor,
-/// because that call also affects the supervisor and the next server.
+/// To stop accepting connections, stop reading from the socket, or close the descriptor. Do not call `shutdown` on the
+/// descriptor, because `shutdown` also affects the supervisor and the next process of the server.
 public struct InheritedSocket: Sendable, Equatable {
   private static let first: Int32 = 3
   private static let limit: Int32 = 1_024
 
   /// The number of the descriptor.
   ///
-  /// Like an opened file, the descriptor has one owner, which closes it.
+  /// The program that calls `all()` owns the descriptor, and closes it.
   public let descriptor: Int32
   /// The name from systemd's `FileDescriptorName=` or from `crashctl serve --listen NAME=ADDRESS`.
   ///
   /// A socket without a name has the name `unknown`.
   public let name: String
 
-  /// Returns the sockets that were passed to this process, in the order of the supervisor.
+  /// Returns the sockets that a supervisor passed to this process, in the order of the supervisor.
   ///
-  /// The array is empty if no supervisor passed sockets. It contains only listening sockets. Sets close-on-exec for each
-  /// of them, so that children do not inherit it. Does not change the environment: `LISTEN_PID` tells a child that the
-  /// sockets are not for the child. Call this function before other threads change the environment.
+  /// The array contains only listening sockets, and is empty if no supervisor passed sockets. The function sets
+  /// close-on-exec for each socket, so that children do not inherit the sockets. The function does not change the
+  /// environment: a child reads from `LISTEN_PID` that the sockets are for another process. Call this function before
+  /// other threads change the environment.
   ///
-  /// The array is also empty in a set-user-ID or set-group-ID program, because the environment then belongs to another
-  /// user. The same applies after `seteuid` and `setegid`, so call this function first. File capabilities, such as that
-  /// for ports below 1024, make no difference.
+  /// The array is also empty in a set-user-ID or set-group-ID program, because the environment then comes from another
+  /// user. After `seteuid` or `setegid` the array is empty for the same reason, so call this function first. File
+  /// capabilities, such as the capability for ports below 1024, make no difference.
   public static func all() -> [InheritedSocket] {
     guard getuid() == geteuid(), getgid() == getegid() else { return [] }
     let sockets = parse(
@@ -53,7 +54,7 @@ public struct InheritedSocket: Sendable, Equatable {
 
   /// Returns whether the descriptor is a listening socket.
   ///
-  /// With a wrong `LISTEN_FDS`, a descriptor may be one that this process opened.
+  /// If `LISTEN_FDS` is wrong, this process may have opened the descriptor itself.
   private static func isListening(_ descriptor: Int32) -> Bool {
     var answer: Int32 = 0
     var size = socklen_t(MemoryLayout<Int32>.size)
@@ -61,7 +62,7 @@ public struct InheritedSocket: Sendable, Equatable {
     return unsafe getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &answer, &size) == 0 && answer != 0
   }
 
-  /// Parses the values of the variables, which are nil if a variable is not set.
+  /// Parses the values of the environment variables; nil stands for a variable that is not set.
   static func parse(pid: String?, count: String?, names: String?, own: Int32) -> [InheritedSocket] {
     guard pid.flatMap({ Int32($0) }) == own, let count = count.flatMap({ Int32($0) }), (1...limit).contains(count)
     else { return [] }

@@ -1,24 +1,25 @@
 internal import CShim
 internal import Synchronization
 
-/// The parts of `Shield.withContainedRequest` that are not compiled into the program.
+/// The functions of `Shield.withContainedRequest` that stay in the library; the rest is inlined into the program.
 @usableFromInline
 enum ContainedRequest: Sendable {
   @usableFromInline static var isOn: Bool { cs_shim_containment_is_on() }
 
-  /// Announces that the calling task suspends or ends right after the next job that it enqueues.
+  /// Sets whether the calling task suspends or ends right after the next job that it enqueues.
   ///
-  /// The thread of the pool then runs that job next, and does not wake another thread for it.
+  /// If true, the current thread of the pool runs that job next, and does not wake another thread for the job.
   @usableFromInline
   static func runsNext(_ isSo: Bool) { cs_shim_pool_runs_next(isSo) }
 
-  /// The pool, which the tasks of contained requests prefer; nil if Swift's own threads run them.
+  /// The pool, which is the preferred executor of contained requests; nil if the program has no pool.
   @usableFromInline
   static var executor: (any TaskExecutor)? { cs_shim_pool_is_on() ? PoolExecutor.shared : nil }
 
   /// Makes the request contained, and returns whether this was possible.
   ///
-  /// If not, a trap of the work ends the process as usual. `continuation` is that of the caller, as a number.
+  /// If this was not possible, a trap of the work ends the process as usual. `continuation` is the address of the
+  /// caller's continuation.
   @usableFromInline
   static func arm(_ request: UInt64, _ continuation: UInt) -> Bool {
     cs_shim_contained_request_arm(request, UInt64(continuation))
@@ -33,7 +34,7 @@ enum ContainedRequest: Sendable {
 
   /// Ends the request, and returns whether the calling task must resume the caller.
   ///
-  /// Otherwise, the shield has resumed the caller because the process ends.
+  /// If the result is false, the shield has already resumed the caller with a `ShieldFault`.
   @usableFromInline
   static func finish(_ request: UInt64, isArmed: Bool, hasFailed: Bool) -> Bool {
     if isArmed && !cs_shim_contained_request_finish(request) { return false }
@@ -55,9 +56,10 @@ private final class PoolExecutor: TaskExecutor {
   }
 }
 
-/// The task of a contained request, for the cancellation of the caller.
+/// Cancels the task of a contained request when the caller's task is cancelled.
 ///
-/// The value is the address of the task; 0: the task does not exist yet; 1: the caller was cancelled.
+/// The value is the address of the request's task. 0 means that the task does not exist yet. 1 means that the caller
+/// was cancelled.
 @usableFromInline
 struct ContainedTask: ~Copyable, Sendable {
   private let task = Atomic<UInt>(0)
@@ -69,7 +71,7 @@ struct ContainedTask: ~Copyable, Sendable {
   /// Stores the task, and cancels it if the caller is cancelled already.
   @usableFromInline
   func set(_ started: Task<Void, Never>) {
-    // Invariant: a task is a single reference, so that its bits are an address.
+    // Invariant: a `Task` value is a single reference, whose bits are an address.
     let address = unsafe UInt(bitPattern: unsafeBitCast(started, to: UnsafeRawPointer.self))
     if task.compareExchange(expected: 0, desired: address, ordering: .acquiringAndReleasing).exchanged { return }
     started.cancel()

@@ -21,19 +21,19 @@ enum IsolatedThread {
     }
   }
 
-  /// Runs the work on a new thread, and waits for its end.
+  /// Runs the work on a new thread, and waits until the work has ended or trapped.
   static func run(_ work: @escaping @Sendable () -> Void) -> cs_shim_contained_end {
     let job = unsafe Unmanaged.passRetained(Job(work))
     let end = unsafe cs_shim_contained_run({ unsafe Job.run($0) }, job.toOpaque())
-    // Because the thread could not start, it has not consumed the reference to the job.
+    // A thread that could not start has not consumed the reference to the job.
     if end == .CS_SHIM_CONTAINED_NO_THREAD { unsafe job.release() }
     return end
   }
 
   #if os(Linux)
-    /// Runs the work on a new thread, and calls `ended` from a second thread that waits for the first.
+    /// Runs the work on a new thread, and calls `ended` from a second thread, which waits for the first one.
     ///
-    /// The second thread is necessary because the handler of a trap can wake a thread, but cannot resume a task.
+    /// The second thread is necessary, because the signal handler can wake a thread, but cannot resume a task.
     static func start(
       _ work: @escaping @Sendable () -> Void, _ ended: @escaping @Sendable (cs_shim_contained_end) -> Void
     ) {

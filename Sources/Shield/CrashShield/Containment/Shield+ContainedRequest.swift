@@ -1,5 +1,5 @@
 extension Shield {
-  /// Runs the work of a request in a task of its own, where a Swift trap ends the request instead of the process.
+  /// Runs the work of a request in a separate task, where a Swift trap ends the request instead of the process.
   ///
   /// ```swift
   /// do {
@@ -9,22 +9,25 @@ extension Shield {
   /// }
   /// ```
   ///
-  /// `Configuration.containment` chooses what a trap ends. If containment is off, not available or has no free entry, or
-  /// if the shield is not started, the function runs the work in the caller's task, as `withRequest` does.
-  /// `Shield.status.containmentObstacle` gives the reason why containment is not available.
+  /// `Configuration.containment` chooses what a trap ends. In these cases, the function runs the work in the caller's
+  /// task, as `withRequest` does: containment is off or not available, the table of requests is full, or the shield is
+  /// not started. `Shield.status.containmentObstacle` gives the reason why containment is not available.
   ///
-  /// The request is registered as by `withRequest`, with the same limits. The work inherits the priority and the
-  /// task-local values of the caller, and runs on the global executor. Cancelling the caller's task cancels the work.
+  /// The function registers the request as `withRequest` does, with the same limits. The work inherits the priority and
+  /// the task-local values of the caller, and runs on the global executor. Cancelling the caller's task cancels the
+  /// work.
   ///
   /// **After a trap**, the caller continues at once with `ShieldFault.trapped`. The task that trapped never continues:
-  /// its objects stay allocated, its locks stay locked, and its continuations are not resumed. Its child tasks are
-  /// cancelled and run on. A trap in a child task of the work, in a task group or in `Task {}` also ends the request. A
-  /// trap in `Task.detached`, in a block of Dispatch or on another thread does not belong to a request: it drains the
-  /// process. So does a trap while the thread holds something that other threads may need, such as an actor. The article
-  /// <doc:ContainedRequests> has the list, and the cases in which not to use this function.
+  /// its objects stay allocated, its locks stay locked, and its continuations are not resumed. The child tasks of this
+  /// task are cancelled, but continue to run. A trap in a child task of the work, in a task group or in `Task {}` also
+  /// ends the request.
   ///
-  /// May be called from any task, also from an actor. The call costs about a microsecond, and two changes of the task.
-  /// It allocates the task of the work.
+  /// In two cases a trap drains the process: the trap does not belong to a request (`Task.detached`, a block of
+  /// Dispatch, another thread), or the thread holds a resource that other threads may need, such as an actor. The
+  /// article <doc:ContainedRequests> lists all cases, and says when not to use this function.
+  ///
+  /// This function may be called from any task, also from an actor. A call costs about a microsecond and two switches
+  /// between tasks. Each call allocates a task for the work.
   ///
   /// - Parameters:
   ///   - operation: What the request does, such as its method and route.
@@ -33,10 +36,11 @@ extension Shield {
   ///   - spanID: The span ID of W3C Trace Context, of 16 hexadecimal digits. Any other string is ignored.
   ///   - tags: Further facts, such as the customer.
   ///   - isolation: The caller's actor.
-  ///   - work: The code of the request. It must not use anything of the caller's that a task may not share, because it
-  ///     can run on after this function has returned.
+  ///   - work: The code of the request. The work may still run after this function has returned. Therefore it must not
+  ///     use memory of the caller that ends with the call.
   /// - Returns: The result of the work.
-  /// - Throws: The error of the work; `ShieldFault.trapped`; `ShieldFault.ended` if the process ends before the work.
+  /// - Throws: The error of the work. `ShieldFault.trapped` after a trap. `ShieldFault.ended` if the process ends
+  ///   before the work has finished.
   @inlinable
   public static func withContainedRequest<Value: Sendable>(
     _ operation: String, id: String? = nil, traceID: String? = nil, spanID: String? = nil,
@@ -64,12 +68,12 @@ extension Shield {
       } onCancel: {
         state.cancel()
       }
-      // The reference keeps the task alive for the cancellation handler.
+      // This reference retains the task until the cancellation handler has returned.
       withExtendedLifetime(running) {}
       return value
     } catch {
-      // The cancellation calls handlers of the work, which may wait forever for a lock of the trapped thread. Another
-      // task cancels the work, so that the caller does not wait.
+      // Cancelling the work calls its cancellation handlers, which may wait forever for a lock of the trapped thread. A
+      // detached task cancels the work, so that the caller does not wait.
       if let running, (error as? ShieldFault) == .trapped { Task.detached { running.cancel() } }
       throw error
     }
@@ -77,7 +81,7 @@ extension Shield {
 }
 
 extension RequestContext {
-  /// Runs the work of a request that has no entry in the caller's task.
+  /// Runs the work in the caller's task, because the request has no entry in the ring.
   @inlinable
   static func runInPlace<Value>(
     _ request: UInt64, isolation: isolated (any Actor)? = #isolation, _ work: @Sendable () async throws -> Value
@@ -102,7 +106,7 @@ extension ContainedRequest {
     // one of them resumes the caller.
     let isArmed = unsafe arm(request, unsafeBitCast(continuation, to: UInt.self))
     runsNext(true)
-    // A preferred executor saves `Task.yield` the way over Dispatch.
+    // With the pool as the preferred executor, `Task.yield` enqueues on the pool, and not on a thread of Dispatch.
     let task = Task(executorPreference: executor) {
       let result: Result<Value, any Error>
       do {

@@ -5,28 +5,30 @@ internal import Synchronization
 extension Shield {
   /// What a Swift trap in a contained request ends: the process, or only the request.
   ///
-  /// The mode applies to requests that `Shield.withContainedRequest` runs. A trap anywhere else ends the process as
-  /// usual. The modes `drain` and `contain` need a server that answers the request with an error when
-  /// `withContainedRequest` throws. The article <doc:ContainedRequests> states what containment cannot promise.
+  /// The mode applies to requests that `Shield.withContainedRequest` runs. In the modes `drain` and `contain`, a trap
+  /// outside of these requests drains the process. When `withContainedRequest` throws, the server must answer the
+  /// request with an error. The article <doc:ContainedRequests> states what containment cannot promise.
   public enum Containment: Sendable, Equatable {
     /// A trap ends the process at once. This mode is the default, and has no cost.
     case off
     /// A trap ends the process after the other requests in flight have finished.
     ///
-    /// The trapped request throws `ShieldFault.trapped`, and `Configuration.onDrain` is called, so that the server
-    /// accepts no new connections. The process then ends with the signal of the trap. It ends after `grace` at the
-    /// latest, and also if no request has ended and no job of the pool has begun for the duration `stall`.
+    /// The trapped request throws `ShieldFault.trapped`. The shield calls `Configuration.onDrain`, in which the server
+    /// must stop accepting connections. The process then ends by the signal of the trap. The drain takes at most the
+    /// time `grace`. It also ends if, for the time `stall`, no request has ended and no job of the pool has begun.
     ///
-    /// With `pool`, Swift tasks run on threads of the shield, as with `contain`, and up to eight threads can trap in the
-    /// same drain. The default is true, because contained requests are not slower on the pool than on Dispatch. If the
-    /// pool is not available, the mode works without it. Without the pool, the other tasks of the program run as
-    /// before, but a trapped thread is not replaced: the drain survives one trap less than there are processors.
+    /// If `pool` is true, Swift tasks run on threads of the shield, as with `contain`. Up to eight threads can then
+    /// trap in the same drain. The default is true, because contained requests are not slower on the pool than on
+    /// Dispatch.
+    ///
+    /// If `pool` is false or the pool is not available, Swift tasks run on threads of Dispatch. No thread then replaces
+    /// a trapped thread, so the number of traps in a drain is limited to the number of processors minus one.
     case drain(grace: Duration = .seconds(10), stall: Duration = .seconds(3), pool: Bool = true)
     /// A trap ends its request, and the process continues until `budget` traps have happened. The next trap then drains
     /// the process.
     ///
-    /// `budget` is 1 to 200, and also limits the traps that `Shield.isolated` contains, which is 16 in the other modes.
-    /// Each trap costs one thread with its stack and objects forever.
+    /// `budget` is 1 to 200. It also limits the traps that `Shield.isolated` contains; in the other modes this limit is
+    /// 16. Each trap keeps one thread with its stack and objects until the process ends.
     ///
     /// Swift tasks run on threads of the shield, one for each processor, instead of the threads of Dispatch. The main
     /// actor and custom executors keep their threads. `docs/measurements/containment.md` has the cost.
@@ -35,14 +37,14 @@ extension Shield {
 
   /// Whether the process drains: it has trapped, finishes the requests in flight, and then ends.
   ///
-  /// A server that reads true should close each connection after its response (`Connection: close`). May be called from
-  /// any thread, and takes a nanosecond.
+  /// If true, a server should close each connection after its response (`Connection: close`). This property may be read
+  /// from any thread. Reading it takes a nanosecond.
   public static var isDraining: Bool { cs_shim_containment_is_draining() }
 
-  /// The function that `drain` calls at the beginning of a drain.
+  /// The program's `Configuration.onDrain`, which the C code calls at the beginning of a drain.
   private static let drainFunction = Mutex<(@Sendable () -> Void)?>(nil)
 
-  /// Starts containment as configured.
+  /// Starts containment in the given mode.
   ///
   /// Precondition: the shield is started.
   static func startContainment(_ containment: Containment, onDrain: (@Sendable () -> Void)?) {
@@ -55,14 +57,15 @@ extension Shield {
       unsafe waiting.resume(throwing: isTrap ? ShieldFault.trapped : ShieldFault.ended)
     }
     c.drain = { Shield.drainFunction.withLock { $0 }?() }
-    // Invariant: the C function copies the structure. A reason remains available as `cs_shim_containment_obstacle()`.
+    // Invariant: the C function copies the structure. If containment does not work, `cs_shim_containment_obstacle()`
+    // still returns the reason later.
     _ = unsafe cs_shim_containment_start(&c)
     if case .contain(let budget, _, _) = containment { maximumContainedFaults = budget }
   }
 }
 
 extension Shield.Containment {
-  /// The largest budget: each trap keeps a thread forever.
+  /// The largest budget, which limits the threads that traps keep.
   private static let largestBudget = 200
 
   /// The mode that `CRASHSHIELD_CONTAINMENT` sets, or else this mode.

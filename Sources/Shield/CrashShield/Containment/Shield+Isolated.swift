@@ -9,15 +9,15 @@ public enum ShieldFault: Error, Sendable, Equatable {
   case leaked
   /// The requested value does not exist: it is out of range, has another type, or is unavailable in this state.
   case refused(String)
-  /// Isolated work or a contained request trapped: its thread never ends, and nothing releases the objects and locks
-  /// that the work holds.
+  /// Isolated work or a contained request trapped. Its thread never ends, and the objects and locks of the work are
+  /// never released.
   case trapped
-  /// The process ends after a trap, and the contained request has not finished in time.
+  /// The process ends after a trap, and the contained request had not finished when the drain ended.
   case ended
 }
 
 extension Shield {
-  /// Runs work on a thread of its own, where a Swift trap ends the work but not the process.
+  /// Runs work on a separate thread, where a Swift trap ends the work but not the process.
   ///
   /// ```swift
   /// do {
@@ -36,7 +36,7 @@ extension Shield {
   ///
   /// Each trap is an incident with its message and its stack (`crashctl incidents`). In these cases a fault ends the
   /// process, with the usual signal and crash report:
-  /// - 16 traps have been contained already, or as many as the budget of `Containment.contain`.
+  /// - The process has already contained 16 traps, or as many traps as the budget of `Containment.contain`.
   /// - The fault is not a trap (`ud2`) but a bad access, an abort or another signal.
   /// - Dispatch, the C library or the loader is on the stack of the work. One of their locks may be held, or a global
   ///   variable may be half initialized.
@@ -54,10 +54,10 @@ extension Shield {
   /// - For a contained trap, the shield does not call a SIGILL handler that the program installed before the shield.
   /// - `exit()` works while threads that trapped exist. The callbacks of `exit()` (`atexit`, C++ destructors) must not
   ///   wait for locks or objects that these threads hold.
-  /// - Synchronous work runs on a thread without a task: it has no task-local values, and `Task.isCancelled` is always
-  ///   false. It has only the caller's request, which `withRequest` registered.
-  /// - A request that begins inside the work never ends after a trap, and all later reports list it as in flight. Call
-  ///   `isolated` inside `withRequest`, and not `withRequest` inside `isolated`.
+  /// - Synchronous work runs on a thread without a task. The work has no task-local values, and `Task.isCancelled` is
+  ///   always false. However, the work has the request that the caller registered by `withRequest`.
+  /// - If a request begins inside the work and the work traps, the request never ends. All later reports list this
+  ///   request as in flight. Call `isolated` inside `withRequest`, and not `withRequest` inside `isolated`.
   ///
   /// The calling thread waits until the work has ended. Precondition: the caller is not on a thread of Swift's
   /// concurrency. Async code must call the asynchronous `isolated` instead. Creating the thread costs fifty to a
@@ -73,7 +73,7 @@ extension Shield {
       after: IsolatedThread.run { RequestContext.carry(request) { outcome.set(Result(catching: work)) } })
   }
 
-  /// Runs asynchronous work on a thread of its own, where a Swift trap ends the work but not the process.
+  /// Runs asynchronous work on a separate thread, where a Swift trap ends the work but not the process.
   ///
   /// The limits of the synchronous function apply. The work and its child tasks share the thread. **Calls to actors are
   /// not isolated**: the code of an actor that the work calls runs on the actor's own executor. A trap in the actor's
@@ -85,7 +85,7 @@ extension Shield {
   /// The other tasks are cancelled, and run on Swift's own threads, where their next trap ends the process. The results
   /// of the other tasks are lost. The work's cancellation handlers run after the caller has resumed.
   ///
-  /// Cancelling the caller's task cancels the work; the caller still waits for it.
+  /// Cancelling the caller's task cancels the work. The caller still waits until the work has ended.
   ///
   /// - Returns: The result of the work.
   /// - Throws: The error of the work; `ShieldFault.trapped`; `ShieldFault.refused` if no thread can be created.
@@ -96,7 +96,7 @@ extension Shield {
       let outcome = Outcome<Value>()
       let executor = IsolatedExecutor()
       let task = Task(executorPreference: executor) {
-        // If the thread could not start, do not run the work, because a trap in it would end the process.
+        // If the thread could not start, do not run the work, because a trap of the work would end the process.
         guard !executor.isAbandoned else { return }
         cs_shim_contained_task_begins()
         do {
@@ -111,8 +111,8 @@ extension Shield {
           IsolatedThread.start({ executor.run() }) { end in
             executor.abandon()
             continuation.resume(returning: end)
-            // Cancel the work last: cancelling calls the work's own handlers, which may wait forever for locks of the
-            // trapped thread.
+            // Cancel the work last, because cancelling calls the work's cancellation handlers. These handlers may wait
+            // forever for locks of the trapped thread.
             if end == .CS_SHIM_CONTAINED_TRAPPED { task.cancel() }
           }
         }
@@ -157,14 +157,14 @@ private final class Outcome<Value: Sendable>: Sendable {
 
 /// A reference to the isolated work that a task belongs to.
 ///
-/// The reference is a task-local value because an actor that the task calls may run on another thread than the isolated
-/// work.
+/// The reference is a task-local value, because code of an actor that the task calls may run on another thread than the
+/// isolated work.
 @safe
 package final class IsolatedWork: @unchecked Sendable {
   /// Child tasks of the work inherit this value.
   @TaskLocal static var current: IsolatedWork?
 
-  // Sendable: the C side counts references atomically.
+  // Sendable: the C code counts references atomically.
   private let kept: UnsafeMutableRawPointer?
 
   /// Retains the work that runs on this thread.
@@ -172,7 +172,9 @@ package final class IsolatedWork: @unchecked Sendable {
 
   deinit { unsafe cs_shim_contained_release(kept) }
 
-  /// Suspends containment on this thread: until the returned value is released, a trap of the work ends the process.
+  /// Suspends containment on this thread until the returned value is released.
+  ///
+  /// Until then, a trap of the work ends the process.
   package static func hold() -> UnsafeMutableRawPointer? {
     let work = current
     return unsafe cs_shim_contained_hold(work?.kept)

@@ -2,9 +2,9 @@ internal import CShim
 
 /// Registers requests in the ring for `Shield.withRequest`.
 ///
-/// A handle identifies a request while the request runs. The handle 0 means that there is no request. A task that runs
-/// longer than its request has a handle that does not identify any request. The members are `@usableFromInline`, because
-/// `Shield.withRequest` is compiled into the program.
+/// A handle identifies a request while the request runs. The handle 0 means that there is no request. If a task runs
+/// longer than its request, its handle no longer identifies a request. The members are `@usableFromInline`, because
+/// `Shield.withRequest` is inlined into the program.
 @usableFromInline
 enum RequestContext: Sendable {
   /// The handle of the current request.
@@ -52,18 +52,19 @@ enum RequestContext: Sendable {
   @usableFromInline
   static func check(_ request: UInt64) { cs_shim_request_check(key, request) }
 
-  /// Sets the request of this thread, for code outside of tasks, and returns the previous one.
+  /// Sets the request of this thread, for code outside of tasks, and returns the previous request of the thread.
   @usableFromInline
   static func enter(_ request: UInt64) -> UInt64 { cs_shim_request_enter(request) }
 
   /// Runs `work` with a request on this thread, which has no task.
   ///
-  /// `TaskLocal.withValue` is unsuitable here. In a debug build, its frame in Swift's concurrency library is on the
-  /// stack of the work, and prevents the containment of a trap.
+  /// This function does not use `TaskLocal.withValue`. In a debug build, `withValue` adds a frame of Swift's
+  /// concurrency library to the stack of the work, and this frame prevents the containment of a trap.
   static func carry(_ request: UInt64, _ work: () -> Void) {
     guard request != 0 else { return work() }
     let outer = enter(request)
-    // The key is the object `handle`, which exists until the process ends. Its values have the type UInt64.
+    // The key is the object `handle`, which exists until the process ends. The values of this task-local have the type
+    // UInt64.
     let isBound = unsafe cs_shim_request_bind(key, request, unsafeBitCast(UInt64.self, to: UnsafeRawPointer.self))
     work()
     if isBound { cs_shim_request_unbind() }
@@ -75,7 +76,7 @@ enum RequestContext: Sendable {
 
   /// Calls `body` with the bytes of a string, or with no bytes if the string is nil.
   ///
-  /// On Linux, every string stores its bytes in one piece. Reading these bytes in place saves the retain and the release
+  /// On Linux, each string stores its bytes contiguously. Reading these bytes in place saves the retain and the release
   /// of a copy.
   @inline(__always)
   private static func withText<Result>(_ text: String?, _ body: (cs_shim_text) -> Result) -> Result {

@@ -1,4 +1,4 @@
-// The registration of requests. A report then names the request that crashed and the other requests in flight.
+// Registers requests, so that a report names the request that crashed and the other requests in flight.
 extension Shield {
   /// Runs `body` as a request, which the report names if `body` crashes.
   ///
@@ -6,25 +6,26 @@ extension Shield {
   /// let response = Shield.withRequest("GET /cart/:id", id: requestID) { render(cart) }
   /// ```
   ///
-  /// The report of a crash shows the request of each crashed thread, and all requests that were in flight. It also shows
-  /// the request in which each breadcrumb was recorded. The call only registers the request. A crash of `body` still
-  /// ends the process.
+  /// The report of a crash shows the request of each crashed thread, and all requests that were in flight. The report
+  /// also shows the request in which each breadcrumb was recorded. This function only registers the request: a crash of
+  /// `body` still ends the process.
   ///
-  /// The crash handler finds the request in `body`, in tasks that `body` creates (child tasks, task groups, `async let`,
-  /// `Task {}`), and in the actors that these tasks call. It does not find a request in `Task.detached`, in blocks of
-  /// Dispatch on other threads, and on threads that `body` creates. A task that runs longer than its request has no
-  /// request. In a nested call, the report names the inner request. The work of `Shield.isolated` has the request of its
-  /// caller. Call `isolated` inside `withRequest`, because a request that begins inside isolated work never ends after a
-  /// trap.
+  /// The crash handler finds the request in `body`, in tasks that `body` creates (child tasks, task groups, `async
+  /// let`, `Task {}`), and in the actors that these tasks call. The handler does not find the request in
+  /// `Task.detached`, in blocks of Dispatch on other threads, and on threads that `body` creates. A task that runs
+  /// longer than its request has no request. In a nested call, the report names the inner request.
+  ///
+  /// The work of `Shield.isolated` has the request of its caller. Call `isolated` inside `withRequest`, and not
+  /// `withRequest` inside `isolated`: if isolated work traps, a request that began inside this work never ends.
   ///
   /// At most 4,096 requests are registered at the same time. Further requests also run, but the report has only their
-  /// number. The operation can have 96 bytes of UTF-8, and the ID 64 bytes. Longer strings are cut. All tags together
-  /// can have 256 bytes, where each key and each value takes one more byte. A tag that does not fit is dropped. Do not
-  /// put secrets into a request.
+  /// number. The operation can have 96 bytes of UTF-8, and the ID 64 bytes. Longer strings are truncated. All tags
+  /// together can have 256 bytes, where each key and each value takes one more byte. A tag that does not fit is
+  /// dropped. Do not put secrets into a request.
   ///
-  /// This function may be called from any thread. Before the start of the shield, it only calls `body`. It does not take
-  /// a lock. It costs about a hundred nanoseconds, and a third more with the IDs of a trace. In a task, it does not
-  /// allocate heap memory. Outside of tasks, the Swift runtime allocates the task-local value.
+  /// This function may be called from any thread. If the shield is not started, this function only calls `body`. It
+  /// does not take a lock. A call costs about a hundred nanoseconds, and a third more with the IDs of a trace. In a
+  /// task, the call does not allocate heap memory. Outside of tasks, the Swift runtime allocates the task-local value.
   ///
   /// - Parameters:
   ///   - operation: What the request does, such as its method and route. Use the route instead of the path, because
@@ -82,7 +83,8 @@ extension Shield {
     let request = RequestContext.begin(operation, id: id, traceID: traceID, spanID: spanID, tags: tags)
     guard request != 0 else { return try await body() }
     let result = await RequestContext.handle.withValue(request) { () async -> Result<Value, Failure> in
-      // The use of `isolation` isolates this closure to the caller's actor, so that it starts on the same thread.
+      // The use of `isolation` isolates this closure to the caller's actor, so that the closure starts on the same
+      // thread.
       _ = isolation
       RequestContext.check(request)
       do throws(Failure) { return .success(try await body()) } catch { return .failure(error) }
