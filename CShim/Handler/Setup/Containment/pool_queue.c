@@ -16,8 +16,12 @@
 
 // The layout of swift::Job, which cs_pool_runtime_check() checks. The runtime reserves the first word for the queue
 // that contains the job.
-#define NEXT_OF(job)  (*(void **)(void *)((char *)(job) + 16))
-#define FLAGS_OF(job) (*(const uint32_t *)(const void *)((const char *)(job) + 32))
+typedef struct __attribute__((may_alias)) job_head {
+  void *object[2];
+  void *next;
+  void *reserved;
+  uint32_t flags;
+} job_head;
 
 // The lists of jobs by priority, from the highest to the lowest. A job of a lower list waits while a higher list has
 // jobs. Every 61st job comes from the lowest list that has one, so that no job waits forever.
@@ -70,9 +74,13 @@ static void futex(const uint32_t *word, int operation, uint32_t value) {
   syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
 }
 
+static job_head *head_of(void *job) {
+  return job;
+}
+
 // The numbers are those of Swift's TaskPriority. 0 means that the job has no priority, and runs like the default.
-static uint32_t list_of(const void *job) {
-  const uint32_t priority = FLAGS_OF(job) >> 8 & 0xff;
+static uint32_t list_of(void *job) {
+  const uint32_t priority = head_of(job)->flags >> 8 & 0xff;
   if (priority >= 0x19) return 0;                  // user-initiated and above
   if (priority >= 0x15 || priority == 0) return 1; // default
   return priority >= 0x11 ? 2 : 3;                 // utility; background
@@ -97,10 +105,10 @@ static void wake(cs_seat *seat) {
 
 static void push(void *job) {
   const uint32_t list = list_of(job);
-  NEXT_OF(job) = NULL;
+  head_of(job)->next = NULL;
   pthread_mutex_lock(&lock);
   if (lists[list].tail != NULL) {
-    NEXT_OF(lists[list].tail) = job;
+    head_of(lists[list].tail)->next = job;
   } else {
     lists[list].head = job;
   }
@@ -118,7 +126,7 @@ static void *pop(bool lowest_first) {
     const uint32_t list = lowest_first ? LIST_COUNT - 1 - step : step;
     void *job = lists[list].head;
     if (job == NULL) continue;
-    lists[list].head = NEXT_OF(job);
+    lists[list].head = head_of(job)->next;
     if (lists[list].head == NULL) lists[list].tail = NULL;
     __atomic_store_n(&waiting, waiting - 1, __ATOMIC_RELAXED);
     return job;
