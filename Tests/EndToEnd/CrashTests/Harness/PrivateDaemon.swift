@@ -132,14 +132,15 @@ final class PrivateDaemon: Sendable {
 
   /// Waits until the reports of a process are stored, and returns the one of the process with these last arguments.
   ///
-  /// The tests start so many processes that another process may have had the same pid.
+  /// The tests start so many processes that another process may have had the same pid. crashd does not know the arguments
+  /// of a process of another user.
   func report(of pid: pid_t, arguments: [String]) async throws -> CrashReport? {
     let client = client
     return try await blocking {
       _ = try client.settled(pid)
       return try client.list(ListQuery(filter: ReportFilter(pid: Int(pid))))
         .map { try client.report(id: $0.id).report }
-        .first { $0.process.commandLine?.hasSuffix(arguments.joined(separator: " ")) == true }
+        .first { $0.process.commandLine.map { $0.hasSuffix(arguments.joined(separator: " ")) } ?? true }
     }
   }
 
