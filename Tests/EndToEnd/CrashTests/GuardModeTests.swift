@@ -74,6 +74,7 @@ struct GuardModeTests {
     #expect(told == "\(report.id) true \(report.sentence)")
     second.process.signal(SIGKILL)
     try await second.process.wait()
+    try await daemon.stop()
   }
 
   @Test("crashctl doctor shows the result of a process's last guard self-test")
