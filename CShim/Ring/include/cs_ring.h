@@ -1,6 +1,6 @@
-// The layout of the ring: a sealed memfd that the program's process writes and crashd reads. Only this file defines the
-// layout. docs/ring-format.md explains the states. A change of an assertion in cs_ring.c requires a new
-// CS_RING_VERSION.
+// The layout of the ring: a sealed memfd that the program's process writes and crashd reads. Only this file and the
+// headers cs_ring_limits.h, cs_ring_incident.h and cs_ring_containment.h define the layout. docs/ring-format.md
+// explains the states. A change of an assertion in cs_ring.c requires a new CS_RING_VERSION.
 #ifndef CS_RING_H
 #define CS_RING_H
 
@@ -8,71 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cs_ring_containment.h"
+#include "cs_ring_incident.h"
+#include "cs_ring_limits.h"
 #include "cs_signal_safe.h"
-
-// The characters "CSRING" and two zero bytes: the first eight bytes of each ring.
-#define CS_RING_MAGIC   UINT64_C(0x0000474e49525343)
-#define CS_RING_VERSION 6u
-
-// crashd also reads version 5 (docs/decisions/0136-requests-in-flight.md). A ring of version 5 ends after `threads`.
-// The breadcrumbs of this ring have no field `request`, and their field `text` is 8 bytes longer.
-#define CS_RING_EARLIER_VERSION                5u
-#define CS_RING_EARLIER_BYTES                  9998336
-#define CS_RING_EARLIER_BREADCRUMB_LIMIT_BYTES 232
-
-// The limits of all tables and strings in the ring.
-#define CS_RING_IMAGE_LIMIT                512
-#define CS_RING_ANNOTATION_LIMIT           64
-#define CS_RING_BREADCRUMB_LIMIT           128
-#define CS_RING_SLOT_LIMIT                 64
-#define CS_RING_FRAME_LIMIT                256
-#define CS_RING_THREAD_LIMIT               1024
-#define CS_RING_REQUEST_LIMIT              4096 // in flight
-#define CS_RING_HANDLER_LIMIT              8
-#define CS_RING_THREAD_FRAME_LIMIT         150 // with this limit, the entry of a thread fills one page
-#define CS_RING_INCIDENT_LIMIT             256
-#define CS_RING_INCIDENT_FRAME_LIMIT       16
-#define CS_RING_CLASS_LIMIT                512
-#define CS_RING_SUBJECT_LIMIT_BYTES        128
-#define CS_RING_PATH_LIMIT_BYTES           320
-#define CS_RING_BUILD_ID_LIMIT_BYTES       32
-#define CS_RING_NAME_LIMIT_BYTES           64
-#define CS_RING_KEY_LIMIT_BYTES            64
-#define CS_RING_VALUE_LIMIT_BYTES          440
-#define CS_RING_BREADCRUMB_LIMIT_BYTES     224
-#define CS_RING_CATEGORY_LIMIT_BYTES       64 // maximum size of a breadcrumb's category
-#define CS_RING_MESSAGE_LIMIT_BYTES        2048
-#define CS_RING_ABORT_LIMIT_BYTES          1024
-#define CS_RING_EXCEPTION_LIMIT_BYTES      256
-#define CS_RING_EXCEPTION_TEXT_LIMIT_BYTES 512
-#define CS_RING_TASK_NAME_LIMIT_BYTES      64
-#define CS_RING_MEMORY_LIMIT               17 // one memory range for each register
-#define CS_RING_MEMORY_LIMIT_BYTES         128
-#define CS_RING_THREAD_NAME_LIMIT_BYTES    16
-#define CS_RING_INSTRUCTION_LIMIT_BYTES    16
-#define CS_RING_STACK_LIMIT_BYTES          65536
-#define CS_RING_REGISTER_LIMIT             34
-#define CS_RING_NO_IMAGE                   0xffffu
-#define CS_RING_OPERATION_LIMIT_BYTES      96
-#define CS_RING_REQUEST_ID_LIMIT_BYTES     64
-#define CS_RING_REQUEST_TAG_LIMIT_BYTES    256
-#define CS_RING_RECORD_PADDING_BYTES       2820 // padding before the stack, which begins at the offset 16 KiB of a slot
-
-// The state of a slot is in the lowest two bits of cs_ring_slot.state. The higher bits contain the generation of the
-// slot.
-#define CS_RING_STATE_FREE      0u
-#define CS_RING_STATE_WRITING   1u
-#define CS_RING_STATE_COMMITTED 2u
-#define CS_RING_STATE_ASKED     3u // only in cs_ring_thread: the thread has not begun to answer the sweep
-#define CS_RING_STATE_PENDING   3u // only in cs_ring_slot: complete, but the record may still be withdrawn
-#define CS_RING_STATE_MASK      3u
-
-// The state of a request, in the low byte of cs_ring_request.state. The bits above this byte contain the generation.
-#define CS_RING_REQUEST_FREE    0u
-#define CS_RING_REQUEST_CLAIMED 1u // being written
-#define CS_RING_REQUEST_RUNNING 2u
-#define CS_RING_REQUEST_TRAPPED 3u // a trap ended the request; the entry stays until the process ends
-#define CS_RING_REQUEST_MASK    0xffu
 
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_architecture : uint32_t {
   CS_RING_ARCHITECTURE_X86_64 = 1,
@@ -154,142 +93,6 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_sweep : uint32_t 
   CS_RING_SWEEP_DONE = 2,
   CS_RING_SWEEP_BLIND = 3, // the sweep has ended, but could not list the threads
 } cs_ring_sweep;
-
-// The component of the shield that recorded an incident.
-typedef enum __attribute__((enum_extensibility(open))) cs_ring_incident_source : uint32_t {
-  CS_RING_INCIDENT_QUARANTINE = 1, // a use-after-free of a quarantined object
-  CS_RING_INCIDENT_GUARD = 2,      // a fault that a guard detected
-  CS_RING_INCIDENT_PAGES = 3,      // an invalid access to the guard page slot of an object
-  CS_RING_INCIDENT_CONTAINED = 4,  // contained work ended by a trap
-} cs_ring_incident_source;
-
-// The access kind of a use-after-free. The access kind is in cs_ring_incident.kind if the source is the quarantine.
-typedef enum __attribute__((enum_extensibility(open))) cs_ring_dangling : uint32_t {
-  CS_RING_DANGLING_CALL = 1,         // a call of a virtual method
-  CS_RING_DANGLING_ASYNC_CALL = 2,   // a call of a virtual async method
-  CS_RING_DANGLING_OVER_RELEASE = 3, // a release of an object that had no references any more
-  CS_RING_DANGLING_DRIFT = 4,        // after the last release, the object got `amount` more retains than releases
-  CS_RING_DANGLING_WRITE = 5,        // a field of the object was written
-  CS_RING_DANGLING_HANDLE = 6,       // the handle of a C callback was used after its object was deallocated
-  // At a crash, a register contained the address of an object that had left the quarantine. The mode is CS_MODE_CRASH,
-  // and `amount` is the sequence number of the crash record. This does not prove a use-after-free, because the address
-  // may have been allocated again.
-  CS_RING_DANGLING_FREED = 7,
-  // At a crash, a register contained the address of an object in quarantine. The mode is the policy of the object's
-  // class, and `amount` is the sequence number of the crash record. This suggests an access that no stub detects: a
-  // direct call, or an access to a field.
-  CS_RING_DANGLING_HELD = 8,
-} cs_ring_dangling;
-
-// The kind of an invalid access to a guard page slot. The kind is in cs_ring_incident.kind if the source is the guard
-// pages. `amount` is the offset of the access from the start of the object.
-typedef enum __attribute__((enum_extensibility(open))) cs_ring_pages : uint32_t {
-  CS_RING_PAGES_READ = 1,         // a read after the object was freed
-  CS_RING_PAGES_WRITE = 2,        // a write after the object was freed
-  CS_RING_PAGES_DOUBLE_FREE = 3,  // the object was freed again
-  CS_RING_PAGES_INVALID_FREE = 4, // the freed address is inside an object or was never allocated
-  CS_RING_PAGES_OVERFLOW = 5,     // an access past the end of the object
-  CS_RING_PAGES_UNDERFLOW = 6,    // an access before the start of the object
-  CS_RING_PAGES_TRAMPLED = 7,     // bytes next to the object were overwritten; detected when it was freed
-} cs_ring_pages;
-
-// The kind of a contained trap. The kind is in cs_ring_incident.kind if the source is contained work. The incident's
-// subject is the runtime error message.
-typedef enum __attribute__((enum_extensibility(open))) cs_ring_contained : uint32_t {
-  CS_RING_CONTAINED_TRAP = 1,    // in isolated work; each trap has its own key, so each trap has its own entry
-  CS_RING_CONTAINED_REQUEST = 2, // in a contained request; `amount` is the number of the request
-} cs_ring_contained;
-
-// The way in which an incident is handled. Each component of the shield supports only some of the modes. The quarantine
-// supports ABSORB, ZERO and DIAGNOSE. Guard pages support ABSORB and CRASH. Guards support OFF, OBSERVE and ABSORB. The
-// ring stores the numbers of this type. With OFF, no incident is recorded in the ring. Control messages use other
-// numbers (cs_control_guard).
-typedef enum __attribute__((enum_extensibility(open))) cs_mode : uint32_t {
-  CS_MODE_ABSORB = 0,   // the program continues, with the object intact or with the guard's fallback value
-  CS_MODE_ZERO = 1,     // the deinit has run and the fields are empty; virtual calls return zero
-  CS_MODE_DIAGNOSE = 2, // the deinit has run, and the fields contain a poison with the record's number
-  CS_MODE_OBSERVE = 3,  // the incident is recorded, and the program continues as without the shield
-  CS_MODE_CRASH = 4,    // the incident ends the process; `method` is the faulting address of the crash
-  CS_MODE_OFF = 5,      // the program continues as without the shield, and nothing is recorded
-} cs_mode;
-
-// What the process does at a trap outside of isolated work (header.containment_mode).
-typedef enum __attribute__((enum_extensibility(open))) cs_ring_containment : uint32_t {
-  CS_RING_CONTAINMENT_OFF = 0,     // the process ends at once
-  CS_RING_CONTAINMENT_DRAIN = 1,   // the process ends after the other requests
-  CS_RING_CONTAINMENT_CONTAIN = 2, // the process continues, up to header.containment_budget traps
-} cs_ring_containment;
-
-// The reason why containment does not work in the process, although its mode is not OFF.
-typedef enum __attribute__((enum_extensibility(open))) cs_ring_obstacle : uint32_t {
-  CS_RING_OBSTACLE_NONE = 0,
-  CS_RING_OBSTACLE_IMAGES = 1,   // the images of the C library are not found
-  CS_RING_OBSTACLE_RUNTIME = 2,  // functions of the Swift runtime are not found
-  CS_RING_OBSTACLE_LOOKUP = 3,   // the handler cannot find the request of a task
-  CS_RING_OBSTACLE_RUNNER = 4,   // the function that runs tasks is not found
-  CS_RING_OBSTACLE_EXECUTOR = 5, // the handler cannot find the serial executor of a thread
-  CS_RING_OBSTACLE_THREADS = 6,  // the threads of containment cannot be created
-  CS_RING_OBSTACLE_HOOK = 7,     // other code has replaced the global executor
-  CS_RING_OBSTACLE_VERSION = 8,  // the pool is not verified with this version of the Swift runtime
-  CS_RING_OBSTACLE_CORES = 9,    // a drain without the pool needs two processors
-} cs_ring_obstacle;
-
-// The way in which a drain ended.
-typedef enum __attribute__((enum_extensibility(open))) cs_ring_drain_end : uint32_t {
-  CS_RING_DRAIN_NONE = 0, // there was no drain, or it is under way
-  CS_RING_DRAIN_DONE = 1, // all requests in flight have ended
-  CS_RING_DRAIN_DEADLINE = 2,
-  CS_RING_DRAIN_STALL = 3,
-  CS_RING_DRAIN_CRASH = 4, // another crash, or a trap for which no thread was left
-  CS_RING_DRAIN_EXIT = 5,  // the program called exit()
-  CS_RING_DRAIN_WAITS = 6, // the requests in flight wait for a lock that a stopped thread holds
-} cs_ring_drain_end;
-
-// What the handler did at a trap.
-typedef enum __attribute__((enum_extensibility(open))) cs_ring_verdict : uint16_t {
-  CS_RING_VERDICT_NONE = 0, // not a trap, or containment is off
-  CS_RING_VERDICT_CONTAIN = 1,
-  CS_RING_VERDICT_DRAIN = 2,
-  CS_RING_VERDICT_DIE = 3, // the process ended at once
-} cs_ring_verdict;
-
-// The reason for a verdict other than CONTAIN.
-typedef enum __attribute__((enum_extensibility(open))) cs_ring_verdict_reason : uint16_t {
-  CS_RING_VERDICT_REASON_NONE = 0,
-  CS_RING_VERDICT_REASON_BUDGET = 1,       // the budget is used up, or the mode is DRAIN
-  CS_RING_VERDICT_REASON_DEEP = 2,         // the stack has too many frames
-  CS_RING_VERDICT_REASON_UNKNOWN = 3,      // the stack contains unknown frames
-  CS_RING_VERDICT_REASON_LIBC = 4,         // the stack contains the C library or the loader
-  CS_RING_VERDICT_REASON_DISPATCH = 5,     // the stack contains Dispatch
-  CS_RING_VERDICT_REASON_GLOBAL = 6,       // the thread initializes a lazy global
-  CS_RING_VERDICT_REASON_CONCURRENCY = 7,  // Swift's concurrency library calls the program
-  CS_RING_VERDICT_REASON_ACTOR = 8,        // the task runs on an actor
-  CS_RING_VERDICT_REASON_STREAM = 9,       // the thread holds the lock of stdin, stdout or stderr
-  CS_RING_VERDICT_REASON_TASK = 10,        // the thread runs no task
-  CS_RING_VERDICT_REASON_REQUEST = 11,     // the task has no contained request
-  CS_RING_VERDICT_REASON_NOT_TRAP = 12,    // the signal is not from a trap instruction
-  CS_RING_VERDICT_REASON_FOREIGN = 13,     // the trap is not in code of Swift
-  CS_RING_VERDICT_REASON_CHILD = 14,       // the process is a forked child
-  CS_RING_VERDICT_REASON_SENT = 15,        // a process sent the signal
-  CS_RING_VERDICT_REASON_SHIELD = 16,      // the thread holds a lock of the shield
-  CS_RING_VERDICT_REASON_CORRUPT = 17,     // there was a crash or a message of the heap before
-  CS_RING_VERDICT_REASON_REPLACED = 18,    // other code has replaced the shield's handler
-  CS_RING_VERDICT_REASON_RUNTIME = 19,     // the trap is in the Swift runtime
-  CS_RING_VERDICT_REASON_FULL = 20,        // the ring has no free entry for the incident
-  CS_RING_VERDICT_REASON_REPEATED = 21,    // the same instruction has trapped too often
-  CS_RING_VERDICT_REASON_WAITS = 22,       // another thread waits for a lock that the stopped thread holds
-  CS_RING_VERDICT_REASON_DRAINING = 23,    // the process was draining already
-  CS_RING_VERDICT_REASON_UNAVAILABLE = 24, // containment does not work in the process (header.containment_obstacle)
-  CS_RING_VERDICT_REASON_LOOP = 25,        // the thread is an event loop
-} cs_ring_verdict_reason;
-
-// The bits of cs_ring_incident.flags.
-#define CS_RING_INCIDENT_RECORD   1u // the address, the number, the age and the stack of the last release are known
-#define CS_RING_INCIDENT_EXPLORER 2u // the object was in the explorer, the part of the quarantine that evicts at random
-#define CS_RING_INCIDENT_EXACT    4u // use[0] is the address of an instruction, not a return address
-// The incident is a trap. `detail.trap` is valid, and `address` contains the flags register. TRAP is never set together
-// with RECORD.
-#define CS_RING_INCIDENT_TRAP 8u
 
 // The action that is installed for a crash signal.
 typedef enum __attribute__((enum_extensibility(open))) cs_ring_handler_state : uint32_t {
@@ -559,76 +362,6 @@ typedef struct cs_ring_thread {
   cs_ring_thread_record record;
   uint8_t reserved1[32];
 } cs_ring_thread;
-
-// The stacks of an object's last release and of its allocation: return addresses, beginning with the innermost one.
-typedef struct cs_ring_object_stacks {
-  uint64_t free[CS_RING_INCIDENT_FRAME_LIMIT];
-  uint64_t origin[CS_RING_INCIDENT_FRAME_LIMIT];
-} cs_ring_object_stacks;
-
-// The data of a trap in contained work. A trap has no object.
-typedef struct cs_ring_trap {
-  uint64_t registers[CS_RING_INCIDENT_FRAME_LIMIT]; // general registers by DWARF number, without the pc; as many as fit
-  uint64_t frames[CS_RING_INCIDENT_FRAME_LIMIT];    // the frames that follow the frames in `use`
-} cs_ring_trap;
-
-typedef union cs_ring_incident_detail {
-  cs_ring_object_stacks object;
-  cs_ring_trap trap; // valid with CS_RING_INCIDENT_TRAP
-} cs_ring_incident_detail;
-
-// An incident. Incidents with the same source, kind, subject and access stack share one entry. The other fields
-// describe the first of these incidents and are written once. Only the atomic fields `count` and `last_ns` change
-// later.
-typedef struct cs_ring_incident {
-  uint64_t key;      // 0: the entry was never used
-  uint64_t sequence; // 1: the entry is complete
-  uint64_t count;
-  uint64_t first_ns; // CLOCK_REALTIME
-  uint64_t last_ns;
-  uint64_t address; // the address of the object
-  uint64_t method;  // the called method, or the address of the access to a guard page slot; 0: none
-  uint64_t age_ns;  // the time between the last release of the object and this access
-  int64_t amount;
-  uint32_t source; // cs_ring_incident_source
-  uint32_t kind;   // an enum that depends on the source, such as cs_ring_dangling
-  uint32_t mode;   // cs_mode
-  uint32_t flags;
-  uint32_t id;   // the number of the release record; the poison contains it
-  uint32_t word; // index of the called method's word in the vtable
-  int32_t use_tid;
-  int32_t free_tid;
-  uint32_t use_count;
-  uint32_t free_count; // number of elements in detail.object.free or detail.trap.registers
-  uint32_t subject_bytes;
-  uint32_t origin_count;                        // number of elements in detail.object.origin or detail.trap.frames
-  uint8_t subject[CS_RING_SUBJECT_LIMIT_BYTES]; // the name of the class, or the message of the guard
-  // The access stack: return addresses, beginning with the innermost one. The entry of an async caller is the address
-  // at which the caller resumes, plus 1. This address is the first instruction of a function.
-  uint64_t use[CS_RING_INCIDENT_FRAME_LIMIT];
-  cs_ring_incident_detail detail;
-  int32_t origin_tid;
-  uint32_t object_bytes; // the object's size; 0: unknown
-} cs_ring_incident;
-
-// A class that is or was protected. The counters are atomic.
-typedef struct cs_ring_class {
-  uint64_t admitted;
-  uint64_t evicted; // number of evicted objects, each of which left a freed-object record
-  uint64_t hits;
-  uint64_t skipped_budget;
-  uint64_t skipped_busy;
-  uint64_t skipped_unowned;
-  uint64_t skipped_isolated;
-  uint32_t policy; // cs_mode
-  uint32_t limit;
-  uint32_t is_listed;
-  uint32_t instance_bytes;
-  uint32_t name_bytes;
-  uint32_t reserved;
-  uint8_t name[CS_RING_SUBJECT_LIMIT_BYTES];
-  uint8_t reserved2[48];
-} cs_ring_class;
 
 typedef struct cs_ring {
   cs_ring_header header;
