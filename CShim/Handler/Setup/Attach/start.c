@@ -17,6 +17,7 @@
 #include "../setup.h"
 
 #include "../../Signal/Containment/containment.h"
+#include "../../Signal/Containment/drain.h"
 #include "../../Signal/Deliver/deliver.h"
 #include "../../Signal/Dispatch/crasher.h"
 #include "../../Signal/FirstChance/chance.h"
@@ -103,6 +104,7 @@ static void forget_former_process(void) {
   cs_crasher_forget_all();
   cs_chance_forget_all();
   cs_sweep_forget();
+  cs_drain_forget();
   cs_requests_forget();
 }
 

@@ -60,6 +60,11 @@ static bool was_used(void) SIGNAL_SAFE {
   return __atomic_load_n(&is_used, __ATOMIC_RELAXED) != 0;
 }
 
+// The number of entries to search for a call of this thread. A thread always sees that it took an entry itself.
+static uint32_t probe_count(void) SIGNAL_SAFE {
+  return was_used() ? CHANCE_PROBES : 0;
+}
+
 void cs_chance_forget_all(void) SIGNAL_SAFE {
   for (uint32_t index = 0; was_used() && index < CHANCE_LIMIT; index++)
     __atomic_store_n(&chances[index].state, CHANCE_FREE, __ATOMIC_RELAXED);
@@ -124,7 +129,7 @@ static bool is_pending_of(const cs_chance *entry, uint32_t state, int tid) SIGNA
 }
 
 void cs_chance_withdraw_left(int tid, const ucontext_t *context) SIGNAL_SAFE {
-  for (uint32_t probe = 0; probe < CHANCE_PROBES; probe++) {
+  for (uint32_t probe = 0; probe < probe_count(); probe++) {
     cs_chance *entry = entry_at(tid, probe);
     const uint32_t seen = state_of(entry);
     if (!is_pending_of(entry, seen, tid)) continue;
@@ -134,7 +139,7 @@ void cs_chance_withdraw_left(int tid, const ucontext_t *context) SIGNAL_SAFE {
 }
 
 cs_chance *cs_chance_returned(int tid) SIGNAL_SAFE {
-  for (uint32_t probe = 0; probe < CHANCE_PROBES; probe++) {
+  for (uint32_t probe = 0; probe < probe_count(); probe++) {
     cs_chance *entry = entry_at(tid, probe);
     if (is_in_state(entry, CHANCE_RETURNED) && entry->tid == tid) return entry;
   }
@@ -162,7 +167,7 @@ cs_chance *cs_chance_take(int tid, cs_chance *own) SIGNAL_SAFE {
 }
 
 cs_chance *cs_chance_settle(int tid, uint64_t frame) SIGNAL_SAFE {
-  for (uint32_t probe = 0; probe < CHANCE_PROBES; probe++) {
+  for (uint32_t probe = 0; probe < probe_count(); probe++) {
     cs_chance *entry = entry_at(tid, probe);
     const uint32_t seen = state_of(entry);
     if ((seen & CHANCE_MASK) != CHANCE_RUNNING || entry->tid != tid || entry->frame != frame) continue;
@@ -172,7 +177,7 @@ cs_chance *cs_chance_settle(int tid, uint64_t frame) SIGNAL_SAFE {
 }
 
 void cs_chance_commit(int tid) SIGNAL_SAFE {
-  for (uint32_t probe = 0; probe < CHANCE_PROBES; probe++) {
+  for (uint32_t probe = 0; probe < probe_count(); probe++) {
     const cs_chance *entry = entry_at(tid, probe);
     if (is_pending_of(entry, state_of(entry), tid)) cs_pending_commit(&entry->pending);
   }
