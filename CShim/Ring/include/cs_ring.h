@@ -172,8 +172,8 @@ typedef struct cs_ring_header {
   uint32_t containment_budget;
   uint32_t containment_count; // contained traps of requests, without those of isolated work
   uint32_t drain_end;         // cs_ring_drain_end
-  uint32_t drain_finished;    // requests that ended during the drain
-  uint32_t drain_lost;        // requests that had not ended when the drain ended, without those that trapped
+  uint32_t drain_finished;    // requests that ended during the drain on threads that did not park
+  uint32_t drain_lost;        // requests in flight at the end of the drain, or on threads that waited for a parked one
   uint64_t drain_begin_ns;    // CLOCK_REALTIME; 0: there was no drain
   uint64_t drain_end_ns;
   uint64_t drain_sequence; // the sequence number of the crash record that began the drain, plus 1; 0: none

@@ -63,11 +63,11 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_verdict_reason : 
   CS_RING_VERDICT_REASON_CHILD = 14,       // the process is a forked child
   CS_RING_VERDICT_REASON_SENT = 15,        // a process sent the signal
   CS_RING_VERDICT_REASON_SHIELD = 16,      // the thread holds a lock of the shield
-  CS_RING_VERDICT_REASON_CORRUPT = 17,     // there was a crash or a message of the heap before
+  CS_RING_VERDICT_REASON_CORRUPT = 17,     // a crash or a failed heap check of the C library came before
   CS_RING_VERDICT_REASON_REPLACED = 18,    // other code has replaced the shield's handler
   CS_RING_VERDICT_REASON_RUNTIME = 19,     // the trap is in the Swift runtime
   CS_RING_VERDICT_REASON_FULL = 20,        // the ring has no free entry for the incident
-  CS_RING_VERDICT_REASON_REPEATED = 21,    // the same instruction has trapped too often
+  CS_RING_VERDICT_REASON_REPEATED = 21,    // the same code has trapped too often
   CS_RING_VERDICT_REASON_WAITS = 22,       // another thread waits for a lock that the stopped thread holds
   CS_RING_VERDICT_REASON_DRAINING = 23,    // the process was draining already
   CS_RING_VERDICT_REASON_UNAVAILABLE = 24, // containment does not work in the process (header.containment_obstacle)

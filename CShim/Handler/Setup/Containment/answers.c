@@ -1,6 +1,6 @@
 // The thread of the answers does what may need a lock of the program: it gives the seats of parked threads to other
 // threads, resumes the callers of requests, and searches for threads that wait for the lock of a parked thread. If it
-// blocks, the ender still ends the process.
+// blocks, the ender (ender.c) still ends the process.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
@@ -27,8 +27,9 @@
 // The stack size leaves space for the program's executors and callbacks. Unused pages of the stack need no memory.
 #define STACK_BYTES (UINT64_C(256) * 1024)
 
-// How often the thread searches for waiters: most of them appear soon after a trap. A search reads a file in /proc for
-// each thread, which takes about 12 µs.
+// The pauses between two searches for waiters (waiter.h), by the time since the last thread parked. The first pauses
+// are short, because most waiters appear soon after a trap. A search reads a file in /proc for each thread, which takes
+// about 12 µs for each.
 #define SOON_NS       (300 * MS)
 #define SOON_LOOK_NS  (10 * MS)
 #define LATER_NS      (10000 * MS)
@@ -51,8 +52,8 @@ static bool is_cut[CS_PARK_LIMIT];
 static bool is_empty[CS_PARK_LIMIT]; // whether the seat of the thread is empty
 static cs_task_list task_list;
 
-// The program's executors and callbacks may crash. While they run, the crash signals are unblocked that the thread that
-// started the shield had not blocked.
+// Unblocks the crash signals while the program's executors and callbacks run, because this code may crash. A signal
+// that was blocked on the thread that started the shield stays blocked.
 static void open_signals(const cs_own_thread *thread, sigset_t *ret_before) {
   const int crash_signals[CS_CRASH_SIGNAL_COUNT] = CS_CRASH_SIGNALS;
   sigset_t open;
@@ -80,14 +81,15 @@ static void drain_run(void) {
 }
 
 // Gives the seat of a parked thread to another thread. If no thread can be created, the process drains, and the next
-// look tries again.
+// call of handle_parks() tries again.
 static void fill_seat(uint32_t index) {
   cs_park *park = cs_park_at(index);
   is_empty[index] = park->seat != NULL && !cs_seat_replace(park->seat);
   if (is_empty[index]) cs_drain_begin_by(park, CS_RING_VERDICT_REASON_UNAVAILABLE);
 }
 
-// Takes up to 50 ms for each loop. The callers are therefore answered before.
+// Cuts the connections of the event loops that have parked since the last call. Each loop takes up to 50 ms, so the
+// callers of requests are answered before this call.
 static void cut_loops(void) {
   for (uint32_t index = 0; index < cs_park_count(); index++) {
     const cs_park *park = cs_park_at(index);
@@ -105,8 +107,8 @@ static bool handle_parks(void) {
     cs_park *park = cs_park_at(index);
     if (park != NULL && is_handled[index] && is_empty[index]) fill_seat(index);
     if (park == NULL || is_handled[index]) continue;
-    // The thread begins its drain after it has parked, and then wakes this thread again. A caller that has its answer
-    // must find that the process drains.
+    // The parked thread announces itself before it begins the drain, and then wakes this thread again. The caller is
+    // answered only after the drain has begun, so that a caller with an answer finds that the process drains.
     if (park->verdict == CS_RING_VERDICT_DRAIN && cs_drain_phase_now() == CS_DRAIN_NONE) continue;
     is_handled[index] = has_new = true;
     fill_seat(index);
@@ -127,8 +129,8 @@ static void answer_all(void) {
   cs_drain_note_told();
 }
 
-// Returns whether a search finds two free descriptors. Without one, the list of threads would take the descriptor that
-// is reserved for a crash.
+// Returns whether the two descriptors that a search opens are free. Without a free descriptor, the list of threads
+// would use the descriptor that is reserved for a crash.
 static bool has_descriptors(void) {
   const int first = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const int second = first < 0 ? -1 : fcntl(first, F_DUPFD_CLOEXEC, 0);
@@ -137,7 +139,8 @@ static bool has_descriptors(void) {
   return second >= 0;
 }
 
-// The thread parks when it receives the signal, and then counts as news.
+// Sends a signal to each thread that waits for a parked thread. The thread that receives the signal parks, and wakes
+// this thread.
 static void look_for_waiters(void) {
   if (!has_descriptors()) return;
   cs_task_list_open(&task_list);

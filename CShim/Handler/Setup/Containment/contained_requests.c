@@ -29,8 +29,8 @@ bool cs_shim_contained_request_finish(cs_shim_request handle) {
                                      state_of(handle, CS_CONTAINED_FREE), false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-// Changes the number of holds, unless the entry belongs to another request: a task may hold a lock longer than its
-// request runs.
+// Changes the number of the shield's locks that a request holds. Does nothing if the entry belongs to another request,
+// because a task may hold a lock longer than its request runs.
 static void change_holds(cs_shim_request handle, int difference) {
   uint64_t *word = &cs_contained_requests[cs_request_index(handle)].holds;
   uint64_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);
@@ -40,8 +40,8 @@ static void change_holds(cs_shim_request handle, int difference) {
   }
 }
 
-// A hold of a contained request is its handle, moved by one bit, with the lowest bit set. A hold of isolated work is an
-// address, whose lowest bit is not set.
+// Returns the handle of the contained request, shifted left by one bit, with the lowest bit set. A hold of isolated
+// work is an address, whose lowest bit is not set.
 void *cs_contained_request_hold(void) {
   if (!cs_shim_containment_is_on()) return NULL;
   const uint64_t handle = cs_contained_request_here();

@@ -21,8 +21,8 @@
 #include "answers.h"
 #include "pool.h"
 
-// With the pool, other threads take the seats of parked threads. The limit of a drain is then not the number of
-// processors.
+// The number of parked workers that a drain allows with the pool (cs_containment.capacity). The number of processors
+// does not limit such a drain, because other threads take the seats of the parked threads.
 #define POOL_CAPACITY 8
 
 // How long exit() waits for the end of a drain, and then for the end of the process. Both take a fraction of a second,
@@ -114,7 +114,8 @@ static int note_swift_image(struct dl_phdr_info *information, size_t size, void 
   return 0;
 }
 
-// A program that ends by exit() while it drains ends by the signal of the trap all the same.
+// Waits for the end of the process if the program calls exit() during a drain: the process still ends by the signal of
+// the trap.
 static void at_exit(void) {
   if (cs_containment_mode() == CS_RING_CONTAINMENT_OFF || cs_getpid() != cs_process.pid) return;
   if (cs_drain_phase_now() == CS_DRAIN_NONE) return;
@@ -148,7 +149,7 @@ static void start(const cs_shim_containment *wanted) {
   }
   const char *pool = start_pool(wanted);
   settings->has_pool = pool == NULL && (wanted->has_pool || wanted->mode == CS_SHIM_CONTAINMENT_CONTAIN);
-  // A drain also works without the pool.
+  // Only CONTAIN needs the pool. A drain also works without it.
   if (pool != NULL && wanted->mode == CS_SHIM_CONTAINMENT_CONTAIN) note(CS_RING_OBSTACLE_HOOK, pool);
   settings->capacity = settings->has_pool ? POOL_CAPACITY : processor_count() - 1;
   if (settings->capacity == 0) cs_containment_refuse(CS_RING_OBSTACLE_CORES);

@@ -20,9 +20,10 @@
 #include "../../Signal/Kernel/system_call.h"
 #include "../../Signal/Threads/task_list.h"
 
-// If the loop's descriptor was not noted, it is the only one at which no other thread waits. Each loop that still runs
-// must be seen at its own descriptor within this time. Otherwise, no connection is cut. The time is short, because the
-// thread of the answers does nothing else meanwhile.
+// If the program did not note the descriptor of the parked loop, the search excludes the epoll descriptors at which
+// another thread waits. A running loop is at its descriptor only at times, so the search repeats, at most for this
+// time, until one descriptor with connections is left. If more are left, no connection is cut. The limit is short,
+// because the thread of the answers does nothing else during the search.
 #define LOOK_LIMIT_NS UINT64_C(50000000)
 #define LOOK_SLEEP_NS 1000000
 
@@ -50,8 +51,8 @@ static bool is_epoll(int descriptor) {
   return readlink(path, target, sizeof target - 1) > 0 && strstr(target, "[eventpoll]") != NULL;
 }
 
-// Returns whether the descriptor is a connection with this inode. The program may have closed a descriptor, and reused
-// its number. A socket that listens does not count, because it may belong to other processes, too.
+// Returns whether the descriptor is a connection with this inode. The program may have closed the descriptor in the
+// meantime, and reused its number. Returns false for a listening socket, because other processes may share this socket.
 static bool is_connection(int descriptor, unsigned long long inode) {
   struct stat status;
   int listens = 0;
@@ -60,9 +61,9 @@ static bool is_connection(int descriptor, unsigned long long inode) {
   return getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens == 0;
 }
 
-// Returns the number of connections in the list of an epoll descriptor, and shuts them down if `cuts` is true. Each of
-// them has a line "tfd: NUMBER … ino:NUMBER …". An epoll descriptor that was inherited at an exec lists descriptors of
-// another process.
+// Returns the number of connections in the list of an epoll descriptor, and shuts them down if `cuts` is true. The list
+// has a line "tfd: NUMBER … ino:NUMBER …" for each descriptor. The inode is compared, because an epoll descriptor that
+// was inherited at an exec lists descriptors of another process.
 static int count_connections(int epoll, bool cuts) {
   char path[32], line[256];
   int count = 0;
@@ -82,7 +83,7 @@ static int count_connections(int epoll, bool cuts) {
   return count;
 }
 
-// Returns the number of epoll descriptors with connections at which no thread was seen, and one of them.
+// Returns the number of epoll descriptors with connections at which no thread has waited, and stores one of them.
 static int count_candidates(int *ret_descriptor) {
   int count = 0;
   for (int descriptor = 0; descriptor < DESCRIPTOR_LIMIT; descriptor++) {

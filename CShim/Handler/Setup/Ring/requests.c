@@ -39,8 +39,8 @@ void cs_requests_forget(void) {
     __atomic_store_n(&cs_request_words[index].used, 0, __ATOMIC_RELAXED);
 }
 
-// Claims the first free entry of a word. The loop is lock-free, because an exchange fails only if the exchange of
-// another thread succeeded.
+// Claims the first free entry whose bit is in this word. The loop is lock-free, because an exchange fails only if the
+// exchange of another thread succeeded.
 static bool take_in(uint32_t word, uint32_t *ret_index) {
   uint64_t used = __atomic_load_n(&cs_request_words[word].used, __ATOMIC_RELAXED);
   while (used != UINT64_MAX) {

@@ -1,5 +1,5 @@
 // The contained requests, which Shield.withContainedRequest runs. An entry of this table belongs to the entry of the
-// ring with the same index. The table is in private memory, because the process takes decisions by it.
+// ring with the same index. The table is in private memory, because the process bases decisions on the table.
 //
 //   free ──arm──▶ armed ──finish──▶ free
 //                   └──trap, or the end of a drain──▶ trapped: the shield answers the caller
@@ -24,7 +24,8 @@ typedef struct cs_contained_request {
   uint64_t holds;        // atomic: cs_contained_holds() with the number of the shield's locks that the request holds
 } cs_contained_request;
 
-// Returns the word of `count` holds: the generation of the request is above them.
+// Returns the value of the field `holds` for `count` locks: the count is in the low half, and the generation of the
+// request is in the high half.
 static inline uint64_t cs_contained_holds(uint64_t handle, uint32_t count) SIGNAL_SAFE {
   return handle >> CS_REQUEST_INDEX_BITS << 32 | count;
 }
@@ -51,8 +52,8 @@ uint64_t cs_contained_request_here(void) SIGNAL_SAFE;
 // contained request.
 bool cs_contained_request_trap(uint64_t handle, bool is_waiter) SIGNAL_SAFE;
 
-// Marks the request of this entry as trapped if its caller still waits. Returns whether this is so, and the
-// continuation of the caller.
+// Marks the request of this entry as trapped if its caller still waits. Returns whether the caller waits, and stores
+// the continuation of the caller.
 bool cs_contained_request_take(uint32_t index, uint64_t *ret_continuation) SIGNAL_SAFE;
 
 // Return the continuation and the number of a contained request.

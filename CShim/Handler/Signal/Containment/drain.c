@@ -10,7 +10,7 @@
 #include "../Dispatch/trusted.h"
 #include "cs_ring_access.h"
 
-// The number of attempts to wait for a phase, each of which a wake-up may end early.
+// The maximum number of futex calls in one wait for a phase. A wake-up may end each call early.
 #define AWAIT_TRIES 1000
 
 cs_containment cs_containment_now;
@@ -18,7 +18,7 @@ cs_containment cs_containment_now;
 static uint32_t phase;         // atomic, a futex: cs_drain_phase
 static uint32_t news;          // atomic, a futex: changes whenever the ender must look at the state
 static uint32_t end_reason;    // atomic: cs_ring_drain_end
-static uint32_t first;         // atomic: 1 + the index of the thread that trapped first
+static uint32_t first;         // atomic: 1 + the index of the parked thread whose trap ends the process; 0: no drain
 static uint32_t had_crash;     // atomic
 static uint32_t is_published;  // atomic: whether the ring shows the end of the drain
 static uint64_t ended_before;  // the number of requests that had ended at the begin of the drain

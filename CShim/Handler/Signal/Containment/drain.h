@@ -8,7 +8,7 @@
 // |        | parked thread                                                  | requests in flight go on              |
 // | TELLS  | no request is left, or the drain must end (cs_ring_drain_end)  | all callers that still wait are       |
 // |        |                                                                | answered                              |
-// | TOLD   | they are answered                                              | their answers leave the process       |
+// | TOLD   | all callers have been answered                                 | the answers leave the process         |
 // | ENDS   | 100 ms have passed after TELLS, or no caller was waiting       | the thread that trapped leaves the    |
 // |        |                                                                | handler; its trap ends the process    |
 // clang-format on
@@ -33,7 +33,7 @@ typedef struct cs_containment {
   uint32_t mode;        // atomic: cs_ring_containment; OFF before the start, and in a forked child
   uint32_t can_contain; // atomic: whether the process has all that CONTAIN needs
   uint32_t budget;
-  uint32_t capacity; // how many workers may trap during a drain; one more ends the drain
+  uint32_t capacity; // the number of parked workers (park.h) that a drain allows; one more ends the drain
   uint64_t grace_ns;
   uint64_t stall_ns; // 0: a drain never ends by a stall
   bool has_pool;
@@ -52,23 +52,26 @@ cs_drain_phase cs_drain_phase_now(void) SIGNAL_SAFE;
 // Sleeps until the phase is at least `phase`, but not longer than `at_most_ns`.
 void cs_drain_await(cs_drain_phase phase, uint64_t at_most_ns) SIGNAL_SAFE;
 
-// Begins a drain, which the trap of this parked thread will end. Returns false if a drain has begun already.
+// Begins a drain, at whose end the trap of this parked thread ends the process. Returns false if a drain has begun
+// already.
 bool cs_drain_begin(const cs_park *park) SIGNAL_SAFE;
 
-// Begins a drain at a trap that was contained, for a reason that was found later. The thread writes a crash record.
+// Begins a drain after the trap of this thread was contained, because `reason` was found later. The thread then writes
+// a crash record.
 void cs_drain_begin_by(cs_park *park, cs_ring_verdict_reason reason) SIGNAL_SAFE;
 
 // Stores the number of a crash record in the ring if the record belongs to the trap that began the drain.
 void cs_drain_note_record(const cs_park *park, uint64_t ticket) SIGNAL_SAFE;
 
-// Counts requests that ended during the drain because their thread trapped, or because it waits for a parked thread.
+// Counts requests that ended during the drain because their thread trapped, or because their thread waits for a parked
+// thread (`is_waiter`).
 void cs_drain_note_trapped(uint32_t requests, bool is_waiter) SIGNAL_SAFE;
 
 // Requests that the drain ends. Returns false if there is no drain, or if it already ends for another reason.
 bool cs_drain_end(cs_ring_drain_end end) SIGNAL_SAFE;
 
-// For a crash that is not drained. If there is a drain, the crash ends it. After a fault, or abort(), later traps are
-// not contained.
+// Notes a crash that does not drain the process. If the process is draining, the crash ends the drain. After a fault or
+// abort() (`is_fault`), later traps end the process at once.
 void cs_drain_note_crash(bool is_fault) SIGNAL_SAFE;
 bool cs_drain_had_crash(void) SIGNAL_SAFE;
 
@@ -76,7 +79,7 @@ bool cs_drain_had_crash(void) SIGNAL_SAFE;
 uint64_t cs_requests_ended(void) SIGNAL_SAFE;
 uint32_t cs_requests_in_flight(void) SIGNAL_SAFE;
 
-// For the thread of the answers: it has answered all callers.
+// The thread of the answers calls this function when it has answered all callers.
 void cs_drain_note_told(void) SIGNAL_SAFE;
 
 // For the ender: cs_drain_news() changes whenever the ender must look at the state. cs_drain_reason() returns why the

@@ -14,14 +14,15 @@
 
 #define MS UINT64_C(1000000)
 
-// How often the ender looks at the requests during a drain.
+// The interval at which the ender checks the requests during a drain.
 #define LOOK_NS (10 * MS)
 // The drain is done if no request was in flight for this time. A connection that was just accepted has no request yet.
 #define QUIET_NS (50 * MS)
-// On a machine under load, an event loop may not have read the request of a connection after this time. A thread that
-// waits for a processor therefore prolongs the drain, up to this time after the last request.
+// On a machine under load, an event loop may need longer than QUIET_NS to read the request of a connection. While a
+// thread waits for a processor, the drain therefore continues, at most for this time after the last request.
 #define STARVED_NS (1000 * MS)
-// The time in which the answers of the callers leave the process.
+// The time from the phase TELLS to the end of the process, in which the callers are answered and their responses leave
+// the process.
 #define TELL_NS        (100 * MS)
 #define WRITE_SLEEP_NS 1000000
 // If the thread of the answers has not handled a parked thread for this time, it is blocked, and the process drains.
@@ -36,7 +37,7 @@ typedef struct progress {
   uint64_t flight_ns; // the last time at which a request was in flight
   uint64_t busy_ns;   // the last time at which a request was in flight or could begin
   uint64_t count;
-  uint32_t quiet_looks; // the looks since busy_ns
+  uint32_t quiet_looks; // the number of calls of look() since busy_ns
 } progress;
 
 static uint64_t now_ns(void) SIGNAL_SAFE {
@@ -54,7 +55,7 @@ static cs_ring_drain_end end_by_capacity(void) SIGNAL_SAFE {
   bool has_waiter = false;
   for (uint32_t index = 0; index < cs_park_count(); index++) {
     const cs_park *park = cs_park_at(index);
-    // With the pool, other threads have taken the seats of those that parked before the drain.
+    // A trap is contained only on the pool, where another thread takes the seat of the parked thread.
     if (park == NULL || (park != began && park->verdict == CS_RING_VERDICT_CONTAIN)) continue;
     // With the pool, a thread that waits for a lock is replaced, and only its request is lost.
     if (cs_containment_now.has_pool && park->is_waiter) continue;
@@ -65,7 +66,7 @@ static cs_ring_drain_end end_by_capacity(void) SIGNAL_SAFE {
   return has_waiter ? CS_RING_DRAIN_WAITS : CS_RING_DRAIN_CRASH;
 }
 
-static cs_task_list list; // of the threads; only the ender uses it
+static cs_task_list list; // the threads of the process; only the ender uses the list
 
 // Returns whether a thread other than this one runs or waits for a processor.
 static bool has_runnable(void) SIGNAL_SAFE {
@@ -127,7 +128,7 @@ static void tell(void) SIGNAL_SAFE {
   if (waits && time_ns < end_ns) cs_drain_await(CS_DRAIN_ENDS, end_ns - time_ns);
 }
 
-// A thread that writes its crash record must not be interrupted by the end of the process.
+// Waits until no thread writes a crash record, because the end of the process would interrupt the record.
 static void await_records(void) SIGNAL_SAFE {
   const uint64_t end_ns = now_ns() + cs_containment_now.record_ns;
   while (!cs_watch_is_empty() && now_ns() < end_ns)
@@ -175,7 +176,7 @@ static void await_drain(void) SIGNAL_SAFE {
 void cs_ender_run(void) SIGNAL_SAFE {
   await_drain();
   watch_drain();
-  // A crash ends the process itself.
+  // After another crash, the crashing thread ends the process, and does not wait for answers.
   if (cs_drain_reason() != CS_RING_DRAIN_CRASH || !cs_drain_had_crash()) tell();
   await_records();
   cs_drain_publish();

@@ -13,11 +13,12 @@
 #include "drain.h"
 #include "loops.h"
 
-// A place that has trapped this often begins a drain, even if the budget is larger.
+// If the same code has trapped this often, or half as often as the budget allows if that is more, its next trap drains
+// the process.
 #define REPEATED_LIMIT 4
 
-// The least and the largest number of frames that identify the place of a trap. With a static standard library, its
-// frames cannot be distinguished from those of the program.
+// The minimum and the maximum number of frames that identify the code of a trap (place_of()). The minimum is above 1,
+// because the frames of a static standard library cannot be distinguished from the program's frames.
 #define PLACE_LEAST 4
 #define PLACE_LIMIT 8
 
@@ -93,8 +94,8 @@ static cs_ring_verdict_reason reason_of(const cs_ring_frame *frame, bool is_firs
   return is_swift(frame->pc - !is_first) ? CS_RING_VERDICT_REASON_NONE : CS_RING_VERDICT_REASON_FOREIGN;
 }
 
-// Returns a number for the place of the trap. The trap instruction of most failures is in the standard library, so the
-// place consists of the innermost frames up to one outside of Swift's own libraries.
+// Returns a number that identifies the code that trapped. The trap instruction of most failures is in the standard
+// library, so the number depends on the innermost frames, up to a frame outside of Swift's own libraries.
 static uint64_t place_of(const cs_ring_frame *frames, uint32_t known) SIGNAL_SAFE {
   uint64_t place = 0;
   for (uint32_t index = 0; index < known && index < PLACE_LIMIT; index++) {
@@ -105,8 +106,8 @@ static uint64_t place_of(const cs_ring_frame *frames, uint32_t known) SIGNAL_SAF
   return place;
 }
 
-// Returns why the stack does not allow to park the thread, or NONE. `ret_own` is the number of frames of the program,
-// and `ret_count` the number of all frames in the list.
+// Returns why a trap with this stack must not be contained, or NONE. `ret_own` is the number of frames above the
+// functions that run the task, and `ret_count` is the number of all frames in the list.
 static cs_ring_verdict_reason look_at_stack(cs_park *park, uint32_t *ret_own, uint32_t *ret_count) SIGNAL_SAFE {
   bool is_deep = false;
   const uint32_t known = cs_contained_list(&park->scratch, &park->registers, park->frames, ret_count, &is_deep);
@@ -118,7 +119,8 @@ static cs_ring_verdict_reason look_at_stack(cs_park *park, uint32_t *ret_own, ui
     *ret_own = index;
     if (way_count > 0 && frame->function_start == cs_judge_here.way[0]) {
       if (is_way(frame, known - index, way_count)) return CS_RING_VERDICT_REASON_NONE;
-      // The functions of Swift's threads lead to Dispatch, and other functions to code that runs a task by itself.
+      // The outer frames are not those of the pool: the task runs on a thread of Dispatch, or in an executor of the
+      // program.
       return cs_containment_now.has_pool ? CS_RING_VERDICT_REASON_CONCURRENCY : CS_RING_VERDICT_REASON_NONE;
     }
     const cs_ring_verdict_reason reason = reason_of(frame, index == 0);
@@ -189,14 +191,14 @@ static void judge(cs_park *park, cs_judgement *judgement) SIGNAL_SAFE {
   }
 }
 
-// Marks the request and shows the thread to the thread of the answers.
+// Marks the request as trapped, and makes the parked thread visible to the thread of the answers.
 static void settle(cs_park *park, const cs_judgement *judgement) SIGNAL_SAFE {
   park->verdict = judgement->verdict;
   park->reason = judgement->reason;
   park->must_answer = cs_contained_request_trap(park->handle, false);
   if (park->seat != NULL) cs_seat_park(park->seat);
   cs_park_tell(park);
-  // The drain begins only now, because the ender must find the place of the thread.
+  // The drain begins only now, because the ender must find the thread in the table of parked threads.
   if (judgement->verdict == CS_RING_VERDICT_DRAIN) cs_drain_begin(park);
 }
 
@@ -205,7 +207,8 @@ cs_judgement cs_judge(int tid, int signal, const siginfo_t *information, ucontex
   if (cs_containment_mode() == CS_RING_CONTAINMENT_OFF) return judgement;
   judgement.verdict = CS_RING_VERDICT_DIE;
   cs_park *const refused = cs_park_before_stay(tid);
-  // A signal that was sent may also interrupt the thread while it judges. Its place then stays taken.
+  // The entry is in the state REFUSED after a fault. A sent signal may also interrupt the thread in the state JUDGING.
+  // In this case, the entry stays in use.
   if (refused != NULL && cs_park_is_refused(refused)) cs_park_give_back(refused);
   judgement.reason = refused != NULL ? CS_RING_VERDICT_REASON_UNKNOWN : reason_to_die(signal, information, context);
   if (judgement.reason != CS_RING_VERDICT_REASON_NONE) return judgement;

@@ -64,8 +64,8 @@ typedef struct cs_judgement {
   cs_park *park; // of the thread, for the verdicts CONTAIN and DRAIN
 } cs_judgement;
 
-// Judges a signal of a thread that was not inside our handler. For the verdicts CONTAIN and DRAIN, the thread has a
-// place among the parked threads, its request is marked, and the caller of the request is answered.
+// Judges a signal of a thread that was not inside our handler. For the verdicts CONTAIN and DRAIN, the function puts
+// the thread into the table of parked threads, marks its request as trapped, and lets the caller be answered.
 cs_judgement cs_judge(int tid, int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
 // Handles a fault of a thread that judges its trap: the thread returns to the trap, which then is a crash. Returns

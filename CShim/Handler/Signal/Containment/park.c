@@ -10,7 +10,7 @@
 #include "../Kernel/system_call.h"
 
 static cs_park parks[CS_PARK_LIMIT];
-static uint32_t count; // atomic: the number of places that were ever taken
+static uint32_t count; // atomic: the number of entries up to the last one that was ever used
 static uint32_t news;  // atomic, a futex
 
 static void wake(const uint32_t *word) SIGNAL_SAFE {
@@ -131,7 +131,7 @@ cs_park_command cs_park_stay(cs_park *park, cs_park_command command) SIGNAL_SAFE
 
 void cs_park_order(cs_park *park, cs_park_command command) SIGNAL_SAFE {
   uint32_t seen = __atomic_load_n(&park->command, __ATOMIC_RELAXED);
-  // The commands only grow: LEAVE stays.
+  // A command is never replaced by a smaller one, so LEAVE is final.
   for (int attempt = 0; attempt < CS_PARK_LIMIT && seen < (uint32_t)command; attempt++) {
     if (__atomic_compare_exchange_n(&park->command, &seen, command, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) break;
   }

@@ -1,12 +1,12 @@
-// The threads that stay in the handler after a trap (parked threads). Each has a place in a table, which is never
-// released after the thread has parked.
+// The threads that stay in the handler after a trap (parked threads). Each has an entry in a table. A parked thread
+// keeps its entry until the thread leaves the handler to end the process.
 //
 // | state   | the thread                                                                              |
 // |---------|-----------------------------------------------------------------------------------------|
-// | FREE    | no thread has the place                                                                 |
-// | JUDGING | judges its trap; a fault in between makes the trap a crash                              |
-// | REFUSED | returns to the trap after such a fault; the place becomes free at the next signal       |
-// | STAYS   | parks, or writes a crash record before it parks; the thread of the answers may see it   |
+// | FREE    | no thread has the entry                                                                 |
+// | JUDGING | judges its trap; a fault during this time makes the trap a crash                        |
+// | REFUSED | returns to the trap after a fault during JUDGING; the next signal frees the entry       |
+// | STAYS   | parks, or writes a crash record before it parks; other threads may read the entry       |
 #ifndef CS_PARK_H
 #define CS_PARK_H
 
@@ -43,10 +43,10 @@ typedef struct cs_park {
   cs_ring_verdict verdict;
   cs_ring_verdict_reason reason;
   bool is_waiter; // the thread did not trap, but waits for a lock of a parked thread
-  bool is_worker; // the thread runs a task, or has a seat of the pool: fewer threads are left for tasks
+  bool is_worker; // the thread runs a task, or has a seat of the pool, so one thread less is left for tasks
   bool is_loop;   // the thread is an event loop
   bool must_answer;
-  uint32_t is_answered; // atomic: whether the thread of the answers has handled the place
+  uint32_t is_answered; // atomic: whether the thread of the answers has handled this entry
   uint64_t told_ns;     // CLOCK_MONOTONIC at cs_park_tell()
   uint64_t pc;
   uint64_t place;               // identifies the code that trapped
@@ -60,7 +60,7 @@ typedef struct cs_park {
   cs_ring_frame frames[CS_CONTAINED_FRAME_LIMIT + CS_CONTAINED_ASYNC_LIMIT];
 } cs_park;
 
-// Takes a place for the calling thread. Returns NULL if the table is full.
+// Claims an entry for the calling thread. Returns NULL if the table is full.
 cs_park *cs_park_take(int tid) SIGNAL_SAFE;
 void cs_park_give_back(cs_park *park) SIGNAL_SAFE;
 
@@ -68,31 +68,31 @@ void cs_park_give_back(cs_park *park) SIGNAL_SAFE;
 bool cs_park_refuse(cs_park *park) SIGNAL_SAFE;
 bool cs_park_is_refused(const cs_park *park) SIGNAL_SAFE;
 
-// Returns the place of a thread in one of the states JUDGING and REFUSED, or NULL.
+// Returns the entry of a thread in the state JUDGING or REFUSED, or NULL.
 cs_park *cs_park_before_stay(int tid) SIGNAL_SAFE;
 
-// Returns the place with an index below cs_park_count(), or NULL if no thread has parked there.
+// Returns the entry with an index below cs_park_count(), or NULL if the entry is not in the state STAYS.
 cs_park *cs_park_at(uint32_t index) SIGNAL_SAFE;
 uint32_t cs_park_index(const cs_park *park) SIGNAL_SAFE;
 uint32_t cs_park_count(void) SIGNAL_SAFE;
 
-// Returns the place of a thread that is parked or will park, or NULL.
+// Returns the entry of a thread in the state STAYS, or NULL.
 cs_park *cs_park_of(int tid) SIGNAL_SAFE;
 
-// Returns how many threads have parked after a trap at `place`.
+// Returns how many threads have parked after a trap whose code has the number `place`.
 uint32_t cs_park_traps_at(uint64_t place) SIGNAL_SAFE;
 
-// Shows the place to the thread of the answers.
+// Makes the entry visible to the other threads (STAYS), and wakes the thread of the answers.
 void cs_park_tell(cs_park *park) SIGNAL_SAFE;
 
-// Stays in the handler until there is another command than `command`. Returns this command. All signals are blocked
-// after that.
+// Blocks all signals of the thread, and waits until its command is no longer `command`. Returns the new command. The
+// signals stay blocked.
 cs_park_command cs_park_stay(cs_park *park, cs_park_command command) SIGNAL_SAFE;
 
 void cs_park_order(cs_park *park, cs_park_command command) SIGNAL_SAFE;
 
-// Changes whenever a thread parks. The thread of the answers waits for a change, at most `at_most`, or without a limit
-// if it is NULL.
+// cs_park_news() returns a number that changes whenever a thread parks or a drain proceeds. cs_park_news_await() waits
+// until the number is not `seen`, for at most `at_most`, or without a limit if `at_most` is NULL.
 uint32_t cs_park_news(void) SIGNAL_SAFE;
 void cs_park_news_add(void) SIGNAL_SAFE;
 void cs_park_news_await(uint32_t seen, const struct timespec *at_most) SIGNAL_SAFE;

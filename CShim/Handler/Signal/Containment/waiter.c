@@ -22,7 +22,8 @@
 // threads, and those of the pool, block most other signals.
 static char mark;
 
-// The address belongs to another thread, and its page may be unmapped at any time. The kernel therefore reads it.
+// Reads 32 bits of memory that another thread uses. The page may be unmapped at any time, so the kernel reads the
+// memory.
 static bool read_half(uint64_t address, uint32_t *ret_value) SIGNAL_SAFE {
   const struct iovec local = {ret_value, sizeof *ret_value};
   const struct iovec remote = {(void *)(uintptr_t)address, sizeof *ret_value};
@@ -36,7 +37,7 @@ int cs_waiter_owner(uint64_t word, uint64_t operation, uint64_t value, uint64_t 
   const bool has_priority = kind == FUTEX_LOCK_PI || kind == FUTEX_LOCK_PI2;
   const bool is_mutex = kind == FUTEX_WAIT && (uint32_t)value == MUTEX_CONTENDED;
   uint32_t lock = 0, owner = 0;
-  // A wait with a time limit ends by itself.
+  // Waits with a time limit are ignored, because they end by themselves.
   if (time_limit != 0 || (!has_priority && !is_mutex) || !read_half(word, &lock)) return 0;
   if (has_priority) return (int)(lock & FUTEX_TID_MASK);
   return lock == MUTEX_CONTENDED && read_half(word + MUTEX_OWNER_OFFSET, &owner) ? (int)(owner & FUTEX_TID_MASK) : 0;
@@ -54,8 +55,8 @@ static bool is_ours(int signal, const siginfo_t *information) SIGNAL_SAFE {
          information->si_value.sival_ptr == &mark;
 }
 
-// Returns the place of the thread for which the interrupted code waits, or NULL. The code may have stopped to wait
-// since the signal was sent, if its wait has a time limit.
+// Returns the entry of the parked thread for which the interrupted code waits, or NULL. The code may wait for another
+// lock or no lock any more, because the search read the system call and the owner of the lock at different times.
 static cs_park *owner_here(const ucontext_t *context) SIGNAL_SAFE {
   uint64_t arguments[CS_CALL_ARGUMENT_COUNT];
   if (!cs_context_shows_call(context, SYS_futex, arguments)) return NULL;
@@ -75,7 +76,7 @@ static void stay(int tid, cs_park *owner, ucontext_t *context) SIGNAL_SAFE {
   park->is_loop = cs_loop_is_here();
   park->verdict = CS_RING_VERDICT_DRAIN;
   park->reason = CS_RING_VERDICT_REASON_WAITS;
-  // If the owner's trap was contained, the process must end now. The owner then writes a crash record.
+  // If the owner's trap was contained, the process drains from now on, and the owner writes a crash record.
   if (!owner->is_waiter) cs_drain_begin_by(owner, CS_RING_VERDICT_REASON_WAITS);
   park->must_answer = cs_contained_request_trap(park->handle, true);
   if (park->seat != NULL) cs_seat_park(park->seat);

@@ -30,7 +30,7 @@
 // | A thread faults while it answers a sweep.        | It waits at most 5 s until the process ends, and gets no      |
 // |                                                  | record of its own.                                            |
 // | Contained work traps.                            | Only its thread stops forever (containment.c).                |
-// | A Swift trap, with containment                   | The thread stops forever, or until the process has finished   |
+// | Swift code traps while containment is on.        | The thread stops forever, or until the process has finished   |
 // |                                                  | its requests (judge.h, drain.h).                              |
 // | A thread accesses a freed guard page slot.       | Under the policy absorb, this is not a crash, also not in a   |
 // |                                                  | forked child.                                                 |
@@ -126,7 +126,7 @@ static void stay_for_drain(cs_park *park, const siginfo_t *information) SIGNAL_S
   while (command != CS_PARK_LEAVE)
     command = cs_park_stay(park, command);
   cs_watch_enter(information);
-  // The ring now shows how the drain ended. A spool file is written again.
+  // The ring now contains the end of the drain, so crashd is notified and a spool file is written again.
   cs_deliver();
   cs_deliver_copy();
   cs_park_give_back(park);
@@ -208,7 +208,8 @@ static void crash(int tid, siginfo_t *information, ucontext_t *context, uint64_t
     note_judgement(&crasher->slot->record, judgement);
     cs_capture(crasher, cause.information, context, entry_ns);
   }
-  // A thread that parks must not keep connections open that the program closes.
+  // A thread that parks keeps the descriptor table of the process. A table of its own would keep connections open that
+  // the program closes.
   if (!drains) cs_capture_take_descriptors(signal, information, crasher);
   cs_replaced_handlers_note();
   cs_inject_here(CS_INJECT_DELIVERY);
@@ -259,7 +260,7 @@ cs_signal_call cs_handle(int signal, siginfo_t *information, void *context, cons
   if (is_settled(signal, information, context, tid)) return none;
   cs_judgement judgement = cs_judge(tid, signal, information, context);
   if (judgement.verdict == CS_RING_VERDICT_CONTAIN) {
-    // The thread leaves only if the process must end because of this trap.
+    // This call returns only if the process must drain because of this trap.
     cs_park_stay(judgement.park, CS_PARK_WAIT);
     judgement.verdict = CS_RING_VERDICT_DRAIN;
     judgement.reason = judgement.park->reason;

@@ -60,7 +60,8 @@ static bool was_used(void) SIGNAL_SAFE {
   return __atomic_load_n(&is_used, __ATOMIC_RELAXED) != 0;
 }
 
-// The number of entries to search for a call of this thread. A thread always sees that it took an entry itself.
+// Returns the number of entries to search for a call of this thread. A thread with an entry has set `is_used` itself,
+// so the relaxed load of was_used() suffices.
 static uint32_t probe_count(void) SIGNAL_SAFE {
   return was_used() ? CHANCE_PROBES : 0;
 }
