@@ -100,7 +100,7 @@ targets += house(
     .target(
       name: "CrashShieldGuards", dependencies: ["CrashShield", "CShim", "CShimGuards", "CShimQuarantine", "CShimRing"]),
     .target(name: "CrashShieldFoundation", dependencies: ["CrashShield", "CrashShieldGuards", "CShimGuards"]),
-    // Depends on nothing, because a server may use it without the shield.
+    // This target has no dependencies, because a server may use it without the shield.
     .target(name: "CrashShieldSockets"),
     // Importing it replaces range subscripts, operators and preconditions in that file; CrashShieldPlain has the plain
     // ones.
@@ -194,7 +194,7 @@ targets += house(
       name: "shim-host", dependencies: ["CShim", "CShimRing"], path: "Tests/Hosts/ShimHost", cSettings: c),
     .executableTarget(
       name: "guard-host", dependencies: ["CrashShield", "CrashShieldGuards"], path: "Tests/Hosts/GuardHost"),
-    // Faults that Swift cannot express, and the supervisor that prints what became of the program.
+    // Faults that Swift cannot express, and the supervisor that prints how the program ended.
     .target(
       name: "CContainmentFaults", dependencies: ["CShimRing"], path: "Tests/Hosts/ContainmentHost/Faults",
       cSettings: c),

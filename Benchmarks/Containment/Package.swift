@@ -1,6 +1,6 @@
 // swift-tools-version: 6.2
-// Measures the throughput of a Hummingbird server in each mode of containment. A separate package, so that dependents of
-// the library do not build Hummingbird.
+// Measures the throughput of a Hummingbird server in each mode of containment. This is a separate package, so that
+// packages that depend on the library do not build Hummingbird.
 import PackageDescription
 
 let package = Package(
@@ -17,7 +17,7 @@ let package = Package(
         .product(name: "Hummingbird", package: "hummingbird"),
       ],
       path: "Server"),
-    // The load: requests in a closed loop, for each server in turn.
+    // Sends requests in a closed loop to one server after the other.
     .executableTarget(name: "containment-load", path: "Load", cSettings: [.define("_GNU_SOURCE")]),
   ]
 )

@@ -3,11 +3,11 @@
 
 Usage: model.py [--hold NS] [--local NS]
 
-Each seat runs jobs in a closed loop: it takes a job, runs it, and adds the job that follows. Both steps need the lock of a queue, which
-serves the seats in the order of their requests. `hold` is the time with a lock that another processor had before, which includes the
-transfer of the cache lines. `local` is the time with the lock of the seat's own queue. An idle seat steals half of a random queue. A row
-has the part of the processor time that runs jobs, for each structure. It is a model: it does not contain memory bandwidth, wake-ups and
-the event loops.
+A seat is the place of one thread in the pool. Each seat runs jobs in a closed loop: it takes a job, runs it, and adds the next job. Taking
+and adding need the lock of a queue, which serves the seats in the order of their requests. `hold` is the time for which a seat holds a lock
+that another processor held before. This time includes the transfer of the cache lines. `local` is the time for which a seat holds the lock
+of its own queue. An idle seat steals half of the jobs of a random queue. Each row has the share of the processor time that runs jobs, for
+both structures. The model ignores memory bandwidth, wake-ups and the event loops.
 """
 
 import argparse

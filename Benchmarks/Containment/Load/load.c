@@ -1,5 +1,5 @@
-// Sends requests to several servers in turn, each for a short time, and counts the responses. The servers take turns in
-// the opposite order in each second round, so that the load of the machine affects them alike.
+// Sends requests to one server after the other, each for a short time, and counts the responses. Every second round
+// uses the reverse order of servers, so that changes in the load of the machine affect all servers alike.
 //
 // Usage: containment-load ROUNDS MILLISECONDS CONNECTIONS PATH PORT...
 // Prints one line for each round, with the number of responses and the CPU time of this program in ns, for each port.
@@ -73,7 +73,7 @@ static void check_response(int socket) {
   }
 }
 
-// Keeps one request in flight on each connection until the time is over, and waits for the last responses.
+// Keeps one request in flight on each connection for `duration_ns`, and then waits for the last responses.
 static void run(server *of, int count, uint64_t duration_ns) {
   const uint64_t cpu_before = clock_ns(CLOCK_PROCESS_CPUTIME_ID), end = clock_ns(CLOCK_MONOTONIC) + duration_ns;
   int waiting = count;

@@ -5,7 +5,7 @@ import Hummingbird
 import Logging
 import NIOPosix
 
-/// What the server does with each request.
+/// The way in which the server runs each request.
 enum Mode: String {
   case plain, context, drain, pool, contain
   case drainPool = "drain-pool"
@@ -27,7 +27,7 @@ struct MeasuredResponder<Inner: HTTPResponder>: HTTPResponder {
   let inner: Inner
 
   func respond(to request: Request, context: Inner.Context) async throws -> Response {
-    // Only one task at a time uses the context: this one waits for the contained one.
+    // Only one task at a time uses the context, because this task waits for the contained task.
     nonisolated(unsafe) let context = context
     switch mode {
     case .plain, .pool:
@@ -54,7 +54,7 @@ if mode != .plain {
 }
 
 let router = Router()
-// A handler that only computes, and one that waits as for a database.
+// `fast` only computes. `io` waits, as a handler does for a database.
 router.get("fast") { _, _ in "ok" }
 router.get("io") { _, _ in
   try await Task.sleep(for: .milliseconds(20))

@@ -1,5 +1,5 @@
 // swift-tools-version: 6.2
-// A server whose requests trap on request. load.py runs it.
+// A server with paths whose requests trap. load.py runs this server.
 import PackageDescription
 
 let package = Package(

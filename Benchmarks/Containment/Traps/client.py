@@ -1,4 +1,4 @@
-"""A load client on the loopback interface. Counts what clients of a server see."""
+"""A load client on the loopback interface. Counts the statuses and connection errors that a server's clients get."""
 
 import asyncio
 import collections
@@ -62,7 +62,8 @@ class Load:
                 stream[1].close()
                 stream = None
             if status == "refused":
-                # A server that is gone would be asked ten thousand times a second.
+                # Without this pause, the client would try to connect ten thousand times a second after the server's
+                # end.
                 await asyncio.sleep(0.01)
             elif self.pause > 0:
                 await asyncio.sleep(random.random() * 2 * self.pause)

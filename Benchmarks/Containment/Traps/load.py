@@ -2,14 +2,15 @@
 """load.py SERVER [--long] [--serve CRASHCTL]: counts what a trap costs the clients of a server.
 
 1. contain(20): 200 connections, 20 traps of 10 kinds at random times. Each trap must be answered by 500, each other
-   request by 200, no connection may be refused or reset, and the process must live. Then the 21st trap beside 50
-   requests of 200 ms: all 50 must be answered, and the process must end by SIGILL.
-2. The same server without containment: the requests that one trap loses.
-3. drain with a listening socket that a supervisor holds: a trap every half a second. Each trap must be answered by 500,
-   each other request by 200, and no connection may be refused.
+   request by 200, no connection may be refused or reset, and the process must continue. Then the 21st trap follows
+   while 50 requests of 200 ms are in flight: all 50 must be answered, and the process must end by SIGILL.
+2. The same server without containment: the script counts the requests that one trap loses.
+3. drain with a listening socket that a supervisor holds, and a trap every half a second. Each trap must be answered by
+   500, each other request by 200, and no connection may be refused.
 
-The last line has the figures. `--long` repeats the first part ten times for 20 s, and traps for 60 s in the third.
-The server must be an optimized build: in a debug build, several kinds trap in the same function, and a place that traps
+The last line of the output has the figures. Without `--long`, the first and the third part take 5 s each. `--long`
+repeats the first part ten times for 20 s each, and runs the third part for 60 s.
+The server must be an optimized build: in a debug build, several kinds trap in the same function, and code that traps
 more than ten times drains the process.
 Without `--serve`, this script is the supervisor. With it, `CRASHCTL serve` is.
 """
@@ -31,12 +32,12 @@ KINDS = ["index", "unwrap", "overflow", "message", "later", "group", "child", "d
 BUDGET = 20
 CONNECTIONS = 200
 IN_FLIGHT = 50
-# A limit for events that always happen. Only a server that hangs reaches it.
+# The longest wait for a response or for the end of the server. Only a server that hangs reaches this limit.
 PATIENCE_S = 120
 
 
 def environment():
-    # There is no crashd here, and the rings of the crashes are not needed.
+    # The server needs no crashd and no spool, because this script does not read crash reports.
     return {**os.environ, "SWIFT_BACKTRACE": "enable=no", "CRASHSHIELD_SOCKET": "/nonexistent/attach",
             "CRASHSHIELD_SPOOL": "/nonexistent/spool"}
 
@@ -78,7 +79,7 @@ async def contain(server, seconds, failures):
     last, slow, status, drained = None, collections.Counter(), process.poll(), 0.0
     if is_alive:
         slow_tasks = [asyncio.create_task(request(port, "/slow")) for _ in range(IN_FLIGHT)]
-        # The requests begin within this time, and last longer.
+        # After this time, all slow requests have begun, and none has ended.
         await asyncio.sleep(0.1)
         begin = time.monotonic()
         last = await request(port, "/trap/index")
@@ -142,7 +143,7 @@ class Serve:
         self.process = subprocess.Popen(
             ["sh", "-c", 'ulimit -c 0; exec "$@"', "sh", crashctl, "serve", "--listen", "127.0.0.1:0", "--",
              server, mode], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        # The server prints the port of the socket.
+        # The server inherits the standard output of crashctl, and prints the port of the socket.
         self.port = int(self.process.stdout.readline())
 
     async def stop(self):

@@ -1,5 +1,5 @@
 // swift-tools-version: 6.2
-// A Hummingbird server whose requests trap on request. ../Traps/load.py runs it.
+// A Hummingbird server with paths whose requests trap. ../Traps/load.py runs this server.
 import PackageDescription
 
 let package = Package(

@@ -146,7 +146,7 @@ static void answer(int number) {
   sem_post(&answered);
 }
 
-// Returns the microseconds until all threads have run a signal handler that does nothing else than to answer.
+// Returns the microseconds until all threads have run a signal handler that only answers.
 static uint64_t signal_all_us(unsigned count) {
   const struct sigaction action = {.sa_handler = answer, .sa_flags = SA_RESTART};
   if (sem_init(&answered, 0, 0) != 0 || sigaction(SIGPROF, &action, NULL) != 0) exit(9);

@@ -1,5 +1,6 @@
 // swift-tools-version: 6.2
-// Counts what a request costs. A separate package, so that dependents of the library do not build it.
+// Measures the cost of a request. This is a separate package, so that packages that depend on the library do not build
+// the benchmark.
 import PackageDescription
 
 let package = Package(

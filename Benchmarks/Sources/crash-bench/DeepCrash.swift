@@ -8,8 +8,8 @@ import Glibc
 enum DeepCrash {
   /// The number of nested calls.
   static let depth = 36
-  /// The time from the fault to the commit must be shorter, by this factor, than the time in which swift-backtrace prints
-  /// the same crash.
+  /// The minimum ratio of two times: the time in which swift-backtrace prints this crash, and the time from the fault
+  /// to the commit of the record.
   static let leastRatio = 1000.0
 
   // The variable that each function writes after its call, to prevent tail calls. Only one thread uses this variable.

@@ -6,7 +6,7 @@ internal import Dispatch
   internal import Darwin
 #endif
 
-/// Requests that wait until a line on standard input has their ID.
+/// Requests, each of which waits until a line on standard input is its ID.
 public actor Orders {
   private var waiting: [String: CheckedContinuation<Void, Never>] = [:]
 
@@ -31,7 +31,7 @@ public actor Orders {
   private func release(_ id: String) { waiting.removeValue(forKey: id)?.resume() }
 }
 
-/// Returns an article, or traps if there is none with this index.
+/// Returns the article with this index, or traps if the index is out of range.
 @inline(never)
 public func article(_ index: Int) -> String {
   let articles = ["a", "b", "c"]
@@ -41,6 +41,6 @@ public func article(_ index: Int) -> String {
 /// Writes a line to standard output without a buffer, because `print` buffers its output to a pipe.
 public func writeLine(_ line: String) {
   let line = line + "\n"
-  // The string is valid as a buffer during the call.
+  // Swift passes the string as a C string, which is valid during the call.
   _ = unsafe write(STDOUT_FILENO, line, line.utf8.count)
 }

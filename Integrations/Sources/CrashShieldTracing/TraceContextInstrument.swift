@@ -14,7 +14,7 @@ public struct TraceContextInstrument: Instrument {
   /// Creates the instrument.
   public init() {}
 
-  /// Sets the trace parent of `context`, if the carrier has a valid header.
+  /// Sets `traceParent` of `context`, if the carrier has a valid `traceparent` header.
   public func extract<Carrier, Extract>(
     _ carrier: Carrier, into context: inout InstrumentationContext, using extractor: Extract
   ) where Extract: Extractor, Extract.Carrier == Carrier {

@@ -44,7 +44,7 @@ public final class Connection: Sendable {
     try send(text: "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n")
   }
 
-  /// Sends a text as it is, such as a part of a request.
+  /// Sends a string without changes, such as a part of a request.
   ///
   /// - Throws: `Failure`.
   public func send(text: String) throws {
@@ -111,7 +111,7 @@ public final class Connection: Sendable {
       // The buffer is valid during the call.
       let count = unsafe recv(descriptor, &byte, 1, 0)
       if count < 0 && errno == EINTR { continue }
-      // A connection of a process that ended may be reset.
+      // The kernel may reset a connection when its process ends.
       if count == 0 || (count < 0 && errno == ECONNRESET) { return nil }
       guard count == 1 else { throw Failure("receive") }
       return byte
@@ -128,7 +128,7 @@ extension Substring {
 /// A socket that listens on a port of loopback.
 public struct ListeningSocket: ~Copyable, Sendable {
   let descriptor: Int32
-  /// The port.
+  /// The port on which the socket listens.
   public let port: UInt16
 
   /// Listens on a port that the kernel chooses.

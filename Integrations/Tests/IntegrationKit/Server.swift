@@ -4,7 +4,7 @@ import Glibc
 
 /// An example server in a process of its own.
 ///
-/// All functions block. Tests call them by `onThread`.
+/// All functions block, so tests call them on a separate thread (`onThread`).
 public final class Server: Sendable {
   /// The pid of the server, or of `crashctl run`.
   private let pid: pid_t
@@ -65,7 +65,7 @@ public final class Server: Sendable {
   }
 
   deinit {
-    // The server is the leader of a process group. Without a server the call fails.
+    // The server is the leader of a process group. If the server has ended, the call has no effect.
     kill(-pid, SIGKILL)
     waitpid(pid, nil, 0)
     close(input)

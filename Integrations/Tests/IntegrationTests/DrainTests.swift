@@ -28,7 +28,7 @@ struct DrainTests {
     let server = Waiter { if !beginsEarlier { drain.begin() } }
     let group = ServiceGroup(
       configuration: .init(services: [.init(service: server), DrainService(drain).configuration], logger: logger))
-    // Without a graceful shutdown the server would never return.
+    // Without a graceful shutdown, the group would never return.
     try await group.run()
     let isShutDown = server.isShutDown.load(ordering: .relaxed)
     #expect(isShutDown)

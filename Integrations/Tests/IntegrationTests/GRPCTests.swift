@@ -5,7 +5,7 @@ import Glibc
 import IntegrationKit
 import Testing
 
-/// The server on grpc-swift-2.
+/// Tests the example server of grpc-swift-2.
 @Suite(.serialized)
 struct GRPCTests {
   @Test("without containment a trap ends the process, and the report has the method, the ID and the trace")

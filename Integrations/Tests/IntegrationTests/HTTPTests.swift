@@ -3,11 +3,11 @@ import Glibc
 import IntegrationKit
 import Testing
 
-/// The servers on Hummingbird and on NIO, in the same situations.
+/// Tests the Hummingbird server and the NIO server in the same situations.
 @Suite(.serialized)
 struct HTTPTests {
   static let servers = ["hummingbird-server", "nio-server"]
-  /// The route of a request that traps.
+  /// The operation of a request that traps, by the name of the server.
   private static let route = ["hummingbird-server": "GET /articles/{index}", "nio-server": "GET /articles/{argument}"]
 
   @Test(

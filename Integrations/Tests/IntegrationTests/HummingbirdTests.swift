@@ -2,7 +2,7 @@ import Glibc
 import IntegrationKit
 import Testing
 
-/// What only the Hummingbird server has.
+/// Tests the features that only the Hummingbird server has.
 @Suite(.serialized)
 struct HummingbirdTests {
   @Test("a trap in a streamed body closes the connection, and the process serves on")
@@ -25,7 +25,7 @@ struct HummingbirdTests {
       try upload.send(text: "POST /uploads HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nhalf")
       let failure = try upload.reply()
       #expect(failure.status == 500 && failure.headers["connection"] == "close" && failure.isComplete)
-      // The client never sends the rest, and the server does not wait for it.
+      // The client never sends the rest of the upload. The server closes the connection without waiting for the rest.
       try upload.waitUntilClosed()
       #expect(try Connection(to: server.port).get("/").status == 200)
     }

@@ -129,10 +129,10 @@ public struct Limits: Sendable, Equatable {
   public var preliminaryReportsPerUser = 8
   /// Frames of one preliminary report.
   public var preliminaryFrames = 4_096
-  /// Bytes of the requests in flight of crashes that wait for their symbols; above the limit, crashd reads the requests
-  /// after the wait.
+  /// Bytes that the requests in flight take for crashes that wait for their symbols; above the limit, crashd reads the
+  /// requests of a crash after the wait.
   public var waitingRequestBytes = 64 << 20
-  /// Bytes of these requests of one user.
+  /// The part of `waitingRequestBytes` that the crashes of one user may take.
   public var waitingRequestBytesPerUser = 8 << 20
   /// Stored reports for whose late symbols crashd waits, in order to rebuild the reports.
   public var lateReports = 256

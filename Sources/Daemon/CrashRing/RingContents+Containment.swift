@@ -15,13 +15,13 @@ extension RingContents {
     public var drain: Drain?
   }
 
-  /// The end of the requests that were in flight at a trap.
+  /// The drain of the process: how the requests that were in flight at a trap ended.
   public struct Drain: Sendable, Equatable {
     /// What ended the drain; nil if it is under way.
     public var end: CrashReport.Containment.End?
-    /// The number of requests that ended during the drain.
+    /// The number of requests that ended during the drain, without those of threads that parked.
     public var finished: UInt32 = 0
-    /// The number of requests that had not ended when the drain ended.
+    /// The number of requests that had not ended when the drain ended, or whose thread waited for a parked thread.
     public var lost: UInt32 = 0
     /// The time at which the drain began, in nanoseconds since 1970.
     public var begin_ns: UInt64

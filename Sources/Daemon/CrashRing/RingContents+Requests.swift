@@ -35,7 +35,7 @@ extension RingContents {
     public var finished: UInt64 = 0
     /// The requests that ended by an error.
     public var failed: UInt64 = 0
-    /// The requests that found no free entry.
+    /// The requests that found no free entry in the table.
     public var overflow: UInt64 = 0
     /// Whether the handler cannot find the request of a task in this process.
     public var isLookupRefused = false

@@ -49,7 +49,7 @@ enum RingLayout {
   private static let incidents = offset(of: \cs_ring.incidents)
   private static let classes = offset(of: \cs_ring.classes)
   private static let slots = offset(of: \cs_ring.slots)
-  // The arrays of threads and requests are the last fields of the ring. Swift does not import arrays of this size, so
+  // The arrays `threads` and `requests` are the last fields of the ring. Swift does not import arrays of their size, so
   // the offsets are computed from the end of the ring.
   private static let threads = requests - threadLimit * MemoryLayout<cs_ring_thread>.size
   private static let requests = RingVersion.current.bytes - requestLimit * MemoryLayout<cs_ring_request>.size

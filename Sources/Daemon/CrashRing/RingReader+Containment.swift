@@ -8,9 +8,9 @@ extension RingReader {
     containment(unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0))
   }
 
-  /// Returns nil if containment is off, or for an earlier version of the ring.
+  /// Returns what containment does in the process; nil if it is off, or for an earlier version of the ring.
   ///
-  /// A value that this version of crashd does not define becomes its number.
+  /// A value that this version of crashd does not define is represented by its number.
   func containment(_ header: PrivateCopy<cs_ring_header>) -> RingContents.Containment? {
     guard version == .current else { return nil }
     let mode = header[\.containment_mode]

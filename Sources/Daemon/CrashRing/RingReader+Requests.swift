@@ -24,7 +24,8 @@ extension RingReader {
 
   /// Reads only the requests with the given numbers.
   ///
-  /// The process announces the incident of a trap before it marks the request as trapped, so the request may still run.
+  /// The requests may be running or trapped. When a trap is contained, the process announces the incident before it
+  /// marks the request as trapped.
   public func requests(numbered numbers: Set<UInt64>) -> [RingContents.Request] {
     guard version == .current, !numbers.isEmpty else { return [] }
     var found: [RingContents.Request] = []

@@ -2,8 +2,8 @@ internal import CShimRing
 
 /// A version of the ring that crashd reads.
 ///
-/// The versions have the same offsets. The current version has the requests at its end, and the number of a request at
-/// the end of each breadcrumb.
+/// Fields that exist in both versions have the same offsets. Only the current version has the table of requests, at the
+/// end of the ring, and the number of a request, at the end of each breadcrumb.
 public enum RingVersion: CaseIterable, Sendable {
   case current
   /// The ring of a library that registers no requests.

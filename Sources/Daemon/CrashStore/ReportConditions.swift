@@ -13,7 +13,7 @@ struct ReportConditions {
   private var conditions: [String] = []
   /// The conditions on the rows of the filter's first tag; empty if the filter has no tags.
   private var tagConditions: [String] = []
-  /// The table of the first tag.
+  /// The table that contains the first tag of the filter.
   private var tagTable = ReportRow.tagTable
   private var values: [String: (any DatabaseValueConvertible)?] = [:]
 
@@ -102,7 +102,7 @@ extension ReportFilter {
 }
 
 extension ReportFilter.Tag {
-  /// The table with the tag.
+  /// The table that contains the tag.
   var table: String { isOfRequest ? ReportRow.requestTable : ReportRow.tagTable }
 }
 

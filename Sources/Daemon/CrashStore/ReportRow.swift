@@ -32,7 +32,7 @@ struct ReportRow: PersistableRecord {
 
   /// The fields of a summary that are stored as tags in `report_tags`.
   private static let tags = CrashReport.WellKnown.allCases.map(\.rawValue)
-  /// The fields of a summary that are stored as fields of the request.
+  /// The fields of a summary that are stored in `report_requests`.
   private static let requestFields = ["route", "traceID"]
 
   /// The columns that `TypedRow<ReportSummary>` reads.
@@ -43,7 +43,7 @@ struct ReportRow: PersistableRecord {
     + tags.map { ", (\(tag($0, of: "reports.seq"))) AS \($0)" }.joined()
     + requestFields.map { ", (\(tag($0, of: "reports.seq", in: requestTable))) AS \($0)" }.joined()
 
-  /// The tables of the annotations, and of the fields of requests, with the same columns.
+  /// The names of the tables for annotations and for the fields of requests, which have the same columns.
   static let (tagTable, requestTable) = ("report_tags", "report_requests")
 
   /// Returns the SQL for the value of a tag of a report.

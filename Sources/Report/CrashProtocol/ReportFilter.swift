@@ -29,7 +29,7 @@ public struct ReportFilter: Codable, Sendable, Hashable {
   public var tags: [String]?
   /// The operation of the request in which the first thread crashed.
   public var route: String?
-  /// The trace id of that request, in 32 hexadecimal digits.
+  /// The trace id of the request in which the first thread crashed, in 32 hexadecimal digits.
   public var traceID: String?
   /// The earliest time of the crash, as RFC 3339.
   public var since: String?
@@ -61,10 +61,10 @@ extension ReportFilter {
       case part
       /// The report's tag with the same name as the field must equal the string in the filter.
       case tag
-      /// The value of the request's field with the field's name must be equal.
+      /// The field of the report's request with the same name must equal the string in the filter.
       case request
 
-      /// Whether the store looks the text up in a table of its own.
+      /// Whether the store looks the string up in another table than `reports`.
       package var isLookup: Bool { self == .tag || self == .request }
     }
 
@@ -108,7 +108,7 @@ extension ReportFilter {
     ) { $0.requestFields["traceID"] },
   ]
 
-  /// Whether a text is a trace id as reports contain it.
+  /// Whether a string is a trace id in the form that reports use.
   @Sendable package static func isTraceID(_ text: String) -> Bool {
     text.utf8.count == 32 && text.utf8.allSatisfy("0123456789abcdef".utf8.contains)
   }

@@ -50,7 +50,7 @@ extension Shield {
     /// What a Swift trap in a contained request ends: `CRASHSHIELD_CONTAINMENT` (`off`, `drain`, `contain:N`); else this
     /// value; else the process (`off`).
     ///
-    /// A variable that changes the mode keeps the durations of this value.
+    /// If the variable changes the mode, the durations of this value still apply.
     public var containment = Containment.off
     /// Called once when a drain begins: the server must stop accepting connections, and start its orderly shutdown.
     ///

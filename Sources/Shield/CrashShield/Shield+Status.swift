@@ -31,7 +31,7 @@ extension Shield {
     public var containmentObstacle: String?
   }
 
-  /// The action for a crash signal whose shield handler was replaced: what happens when the signal arrives.
+  /// What happens when a crash signal arrives for which the shield's handler was replaced.
   public enum ReplacedHandler: Sendable, Equatable {
     /// A handler runs; `image` is the path of the image that contains it, if known.
     case handler(image: String?)

@@ -39,7 +39,7 @@ public struct InheritedSocket: Sendable, Equatable {
   ///
   /// The array contains only listening sockets, and is empty if no supervisor passed sockets. The function sets
   /// close-on-exec for each socket, so that children do not inherit the sockets. The function does not change the
-  /// environment: a child reads from `LISTEN_PID` that the sockets are for another process. Call this function before
+  /// environment. A child can ignore the variables, because `LISTEN_PID` is not its pid. Call this function before
   /// other threads change the environment.
   ///
   /// The array is also empty in a set-user-ID or set-group-ID program, because the environment then comes from another

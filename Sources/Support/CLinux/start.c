@@ -96,7 +96,7 @@ int cs_process_start(const char *file, char *const arguments[], char *const envi
   if (pipe2(failure, O_CLOEXEC) != 0) {
     return errno;
   }
-  // The sockets of the child must not replace the write end, so its number is above theirs.
+  // The sockets of the child must not replace the write end of the pipe, so the write end gets a number above theirs.
   const int writer = fcntl(failure[1], F_DUPFD_CLOEXEC, FIRST_SOCKET + options->socket_count);
   const int writer_error = errno;
   close(failure[1]);

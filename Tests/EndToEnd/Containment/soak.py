@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""soak.py HOST [--long]: contains many traps, and traps at bad moments, with containment-host.
+"""soak.py HOST [--long]: tests many contained traps, and traps at difficult times, with containment-host.
 
-1. Requests and contained traps over restarts of the budget: each trap must be answered and reported once, no
-   descriptor may leak, and the memory may grow by the parked threads only.
+1. Runs with many requests and with fewer traps than the budget: each trap must be answered and reported once, no
+   descriptor may leak, and the memory may grow only by that of the parked threads.
 2. Traps while the shield starts, while the process exits, and while it drains: no run may hang.
-3. Requests of random durations beside periodic jobs, in a drain: the drain must not end before the requests.
+3. A drain with requests of random durations and with periodic jobs: the drain must not end before the requests.
 
-The last line has the figures. `--long` runs 1,000,000 requests, 1,000 traps, 100 runs and 10,000 requests of 0 to 2 s.
+The last line of the output has the figures. With `--long`, the first part runs 1,000,000 requests and 1,000 traps, the
+second part 100 runs, and the third part 10,000 requests of 0 to 2 s in each mode.
 """
 
 import argparse
@@ -18,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-# What a parked thread may cost: its stack, the objects of its request, and its part of an arena of malloc.
+# The memory that a parked thread may take: its stack, the objects of its request, and its part of a malloc arena.
 LIMIT_KIB = 300
 ILLEGAL = f"signal {int(signal.SIGILL)}"
 
@@ -26,7 +27,8 @@ ILLEGAL = f"signal {int(signal.SIGILL)}"
 def run(host, way, mode, *options):
     """Runs containment-host once, and returns what it printed."""
     with tempfile.TemporaryDirectory() as folder:
-        # glibc makes an arena for each of the first threads, and a parked thread keeps its arena.
+        # The number of malloc arenas is limited, because glibc creates an arena for each of the first threads, and a
+        # parked thread keeps its arena.
         places = {"CRASHSHIELD_SOCKET": f"{folder}/attach", "CRASHSHIELD_SPOOL": f"{folder}/spool",
                   "SWIFT_BACKTRACE": "enable=no", "MALLOC_ARENA_MAX": "2"}
         output = subprocess.run(["sh", "-c", 'ulimit -c 0; exec "$@"', "sh", host, way, mode, *map(str, options)],
@@ -59,7 +61,7 @@ def contain(host, is_long, failures):
 
 
 def moments(host, is_long, failures):
-    """Traps in bad moments, in each mode."""
+    """Tests traps while the shield starts, while the process exits, and while it drains, in each mode."""
     ways = [["--moment", "start", "--requests", 4, "--traps", 2], ["--moment", "exit", "--requests", 4, "--traps", 2],
             ["--traps", 6], ["--traps", 6, "--exits", 1]]
     wanted = [(options, mode) for options in ways for mode in ("drain", "drain-pool", "contain")]

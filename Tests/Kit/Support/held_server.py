@@ -3,7 +3,7 @@
 serve    answers one connection after the other with the server's pid; "die N" ends the server by signal N
 signals  prints the name of each signal; SIGTERM then ends the server with status 9
 orphan   leaves a process without a parent, which prints its pid and its new parent; then does as `signals`
-load     connects without a pause until the server died DEATHS times, and prints what became of the connections
+load     connects without a pause until the server died DEATHS times, and prints the results of the connections
 """
 
 import collections
@@ -58,7 +58,7 @@ def orphan():
 
 
 def exchange(port, message):
-    """What became of one connection: the answer of the server, or the name of the error."""
+    """Returns the result of one connection: the answer of the server, or the name of the error."""
     try:
         with socket.create_connection(("127.0.0.1", port)) as connection:
             connection.sendall(message)
@@ -83,7 +83,7 @@ def load(port, deaths, clients):
     fatal = [signal.SIGILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGTRAP, signal.SIGKILL]
     ends = collections.Counter()
     for index in range(deaths):
-        # A death counts only after the server has answered at least once since the last one.
+        # The next death is requested only after the restarted server has answered a connection.
         exchange(port, b"hello")
         answer = exchange(port, b"die %d" % fatal[index % len(fatal)])
         ends["answered" if answer.isdigit() else "lost"] += 1

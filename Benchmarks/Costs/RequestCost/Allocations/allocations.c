@@ -1,4 +1,4 @@
-// Stands in front of glibc's malloc.
+// Replaces the allocation functions of glibc by functions that count their calls.
 #include "allocations.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 // request-cost WAY COUNT: makes COUNT calls, each in its own request. WAY is `plain` (no request), `synchronous`,
-// `asynchronous` or `trace` (asynchronous, with the IDs of a trace). All calls are in a task. Prints the nanoseconds of
-// processor time and the allocations of a call. The allocations are rounded up. scripts/measure/requests runs this program.
+// `asynchronous` or `trace` (asynchronous, with the IDs of a trace). One task makes all calls. Prints the nanoseconds
+// of processor time and the number of allocations for each call, rounded up. scripts/measure/requests runs this
+// program.
 import Allocations
 import CrashShield
 import Glibc
@@ -44,9 +45,10 @@ func processorTime_ns() -> UInt64 {
   return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
-/// Measures calls on one thread, because no call suspends.
+/// Measures the calls, which all run on one thread, because no call suspends.
 func measure(_ way: Way, _ count: Int) async -> (time_ns: UInt64, allocations: UInt) {
-  // The first request checks the lookup, and the first allocation of a task makes its slab.
+  // These calls are not measured: the first request of a process checks that the handler finds requests, and the first
+  // task-local value of a task allocates memory for the next ones.
   _ = await run(way, 10)
   let (allocations, start_ns) = (allocation_count(), processorTime_ns())
   _ = await run(way, count)

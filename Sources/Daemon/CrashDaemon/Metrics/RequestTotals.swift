@@ -31,7 +31,7 @@ struct RequestTotals: Sendable {
     var lost = 0
     /// The requests whose trap was contained; these are also in `failed`.
     var contained = 0
-    /// The processes that drained, by the end of their drain.
+    /// The number of processes that drained, by the event that ended the drain.
     var drains: [String: Int] = [:]
 
     init() {}
@@ -111,14 +111,15 @@ struct RequestTotals: Sendable {
   /// The processes of further users are not counted.
   static let users = 256
 
-  /// The builds of each account, by the order of the last end of a process.
+  /// The builds of each account.
   ///
-  /// The label `other` is one of the builds.
+  /// A build moves to the end of the list when one of its processes ends, so the first build has ended first. The label
+  /// `other` is one of the builds.
   private var builds: [UInt32: [Build]] = [:]
 
   /// Begins to count the requests of a process.
   ///
-  /// - Returns: The arguments of later calls; nil if the process is not counted, because there are too many users.
+  /// - Returns: The process, for the call of `end`; nil if there are too many users, so that it is not counted.
   mutating func attach(
     _ key: Key, of account: UInt32, before: RingContents.RequestCounts, containedBefore: UInt32 = 0
   ) -> Member? {

@@ -25,7 +25,7 @@ extension CrashAnalysis {
     // report.
     report.group = CrashReport.Group(key: "", title: "")
     report.otherGroups = nil
-    // Preliminary reports are in memory, and the list can be long.
+    // Preliminary reports stay in memory, so the list of requests, which can be long, is removed.
     report.inFlight?.requests = []
     // If the store cannot be read, no preliminary report is listed.
     guard let new = try? store.unstored([report]), !new.isEmpty else { return }

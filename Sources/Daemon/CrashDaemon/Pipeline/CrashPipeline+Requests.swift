@@ -6,7 +6,7 @@ import Synchronization
 extension CrashPipeline {
   /// Begins to count the requests of a process.
   ///
-  /// Processes with more privileges than their user are not counted, because their numbers are not for that user.
+  /// Processes with more privileges than their user are not counted, because this user must not read their numbers.
   func countRequests(of process: AttachedProcess) {
     guard !process.facts.isRestricted else { return }
     let (key, account) = (RequestTotals.Key(process.facts), limits.account(of: process.facts.peer.uid))
@@ -17,9 +17,9 @@ extension CrashPipeline {
     }
   }
 
-  /// Returns the numbers of requests by build, of the processes that a client may read.
+  /// Returns the numbers of requests by build, for the processes that a client may read.
   ///
-  /// The requests of a process are counted from its attach on.
+  /// Requests that began before crashd attached their process are not counted.
   func requests(for visibility: Visibility) -> [(key: RequestTotals.Key, counts: RequestTotals.Counts)] {
     let isVisible = { (key: RequestTotals.Key) in visibility == .all || visibility == .user(key.uid) }
     // Ordering: both are copied in one critical section, so that no process is counted twice or not at all.

@@ -36,7 +36,7 @@ final class WaitingRequests: Sendable {
 }
 
 extension RingContents.Requests {
-  /// The memory of the running and the trapped requests, estimated from above.
+  /// An upper bound of the memory that the running and the trapped requests take.
   var memoryBytes: Int {
     (running + trapped).reduce(0) { sum, request in
       let texts = [request.operation, request.id, request.traceID, request.spanID].reduce(0) { $0 + Self.bytes(of: $1) }
@@ -46,9 +46,9 @@ extension RingContents.Requests {
     }
   }
 
-  /// A dictionary has its own header, and at most three places for each pair.
+  /// A dictionary has its own header, and memory for at most three pairs for each pair that it contains.
   private static let (dictionaryBytes, tagBytes) = (96, 3 * MemoryLayout<(String, String)>.stride)
 
-  /// A longer string than 15 bytes is stored outside of the value, with a header and a size that is rounded up.
+  /// A string of more than 15 bytes is stored outside of the value, with a header and a size that is rounded up.
   private static func bytes(of text: String) -> Int { text.utf8.count <= 15 ? 0 : text.utf8.count + 64 }
 }

@@ -16,7 +16,7 @@ struct SizedReport {
   init(_ report: CrashReport, raw: [UInt8], limitBytes: Int) throws {
     self.report = report
     self.raw = raw
-    // The report continues an earlier report, from which the requests in flight were dropped.
+    // The requests in flight come from an earlier report of this crash, which dropped them because of its size.
     if let inFlight = report.inFlight, inFlight.requests.isEmpty, inFlight.total > 0 {
       self.report.losses["requestsTooLarge"] = inFlight.total
     }

@@ -6,7 +6,10 @@ extension StoreSchema {
     migrator.registerMigration("v16") { database in try database.execute(sql: reportRequests) }
   }
 
-  /// A table like `report_tags`, whose keys the program chooses, so that a tag never matches a filter of requests.
+  /// Creates the table of the request fields, with the columns of `report_tags`.
+  ///
+  /// A table of its own ensures that a tag never matches a filter of requests, because the program chooses the keys of
+  /// its tags.
   private static let reportRequests = """
     -- key is 'route' or 'traceID'.
     CREATE TABLE report_requests (

@@ -50,7 +50,7 @@ public struct ReportSummary: Codable, Sendable, Equatable {
   public var user: String?
   /// The operation of the request in which the first thread crashed.
   public var route: String?
-  /// The trace id of that request.
+  /// The trace id of the request in which the first thread crashed.
   public var traceID: String?
 
   /// Creates the summary of a report.

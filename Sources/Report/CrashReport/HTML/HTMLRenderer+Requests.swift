@@ -1,10 +1,10 @@
 extension HTMLRenderer {
-  /// Returns the request of a thread, or nothing if it has none.
+  /// Returns a paragraph with the request of a thread; empty if the thread has no request.
   func request(_ request: CrashReport.Request?) -> HTMLText {
     request.map { "\n<p class=\"signal\">in request \($0.text)</p>" } ?? ""
   }
 
-  /// Returns how containment reacted to the crash, or nothing if it was off.
+  /// Returns a paragraph that describes how containment reacted to the crash; empty if containment was off.
   func containment(_ report: CrashReport) -> HTMLText {
     report.containmentText.map { "\n<p class=\"signal\">\($0)</p>" } ?? ""
   }

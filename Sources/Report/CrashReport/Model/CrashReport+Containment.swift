@@ -14,7 +14,7 @@ extension CrashReport {
     public var budget: Int
     /// The number of traps of requests that the process contained.
     public var contained: Int
-    /// How the requests in flight ended after the crash, or nil if the process did not drain.
+    /// The drain that followed the crash, or nil if the process did not drain.
     public var drain: Drain?
 
     /// Creates a value from its parts.
@@ -26,15 +26,19 @@ extension CrashReport {
       (self.budget, self.contained, self.drain) = (budget, contained, drain)
     }
 
-    /// The end of the requests that were in flight at the crash.
+    /// A drain: how the requests that were in flight at the crash ended.
     public struct Drain: Codable, Sendable, Equatable {
       /// What ended the drain.
       ///
       /// Nil if crashd read the ring before the drain ended. A later reading adds the value.
       public var endedBy: End?
       /// The number of requests that ended during the drain.
+      ///
+      /// Requests whose thread trapped or waited for a lock of a stopped thread are not included.
       public var finished: Int
       /// The number of requests that had not ended when the drain ended.
+      ///
+      /// Requests whose thread waited for a lock of a stopped thread are included.
       public var lost: Int
       /// The time from the beginning to the end of the drain, in nanoseconds.
       ///

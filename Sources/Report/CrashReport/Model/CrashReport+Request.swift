@@ -14,9 +14,9 @@ extension CrashReport {
     public var spanID: String?
     /// The time at which the request began, RFC 3339 in UTC.
     public var startTime: String
-    /// The running time of the request at the time of the report, in nanoseconds.
+    /// The running time of the request at the time of the crash, in nanoseconds.
     ///
-    /// It is 0 if the request began later, or if the clock was set back.
+    /// The value is 0 if the request began after the crash, or if the clock was set back.
     public var age_ns: Int
     /// The program's tags of the request, or nil if there are none.
     public var tags: [String: String]?
@@ -38,14 +38,14 @@ extension CrashReport {
   public struct InFlight: Codable, Sendable, Equatable {
     /// The number of requests in the process's table.
     public var total: Int
-    /// The number of requests that found no free entry in the table since the process started.
+    /// The number of requests since the process started that ran without an entry, because the table was full.
     ///
-    /// They ran without an entry, and are not in `requests`.
+    /// These requests are not in `requests`.
     public var overflow: Int
     /// The requests in the table, oldest first.
     ///
-    /// The list is empty in a preliminary report, and if the report would otherwise exceed its size limit. `total` is
-    /// then greater than 0.
+    /// The list is empty in a preliminary report, and in a report that would otherwise exceed its size limit. In both
+    /// cases, `total` is the number of requests that are missing.
     public var requests: [Request]
 
     /// Creates a list from its parts.
@@ -66,10 +66,9 @@ extension CrashReport {
     ///
     /// These requests are lost when the process ends.
     public var lost: Int
-    /// True if the shield cannot find the request of a thread, because the layout of this Swift runtime is unknown to
-    /// it.
+    /// True if the shield cannot find the request of a thread, otherwise nil.
     ///
-    /// Otherwise nil.
+    /// The shield then does not support the way in which this Swift runtime stores task-local values.
     public var isLookupRefused: Bool?
 
     /// Creates counts from their parts.

@@ -1,6 +1,6 @@
 // The request of the crash, and the requests in flight.
 extension TextRenderer {
-  /// The number of requests in flight that are shown.
+  /// The maximum number of requests in flight that the text shows.
   static let requestLimit = 10
 
   /// Returns the lines of a thread's request.
@@ -17,7 +17,7 @@ extension TextRenderer {
     CrashReport.span(nanoseconds: UInt64(clamping: request.age_ns))
   }
 
-  /// Returns the oldest requests in flight with their ages, and the number of the other ones.
+  /// Returns the oldest requests in flight with their ages, and the number of requests that are not shown.
   func requestsSection(_ report: CrashReport) -> [String] {
     guard let inFlight = report.inFlight else { return [] }
     let shown = inFlight.requests.prefix(Self.requestLimit)

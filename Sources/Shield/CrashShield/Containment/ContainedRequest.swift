@@ -1,14 +1,15 @@
 internal import CShim
 internal import Synchronization
 
-/// The functions of `Shield.withContainedRequest` that stay in the library; the rest is inlined into the program.
+/// The parts of `Shield.withContainedRequest` that are not inlined into the program.
 @usableFromInline
 enum ContainedRequest: Sendable {
   @usableFromInline static var isOn: Bool { cs_shim_containment_is_on() }
 
   /// Sets whether the calling task suspends or ends right after the next job that it enqueues.
   ///
-  /// If true, the current thread of the pool runs that job next, and does not wake another thread for the job.
+  /// If `isSo` is true, the current thread of the pool runs that job next, and does not wake another thread for the
+  /// job.
   @usableFromInline
   static func runsNext(_ isSo: Bool) { cs_shim_pool_runs_next(isSo) }
 

@@ -84,7 +84,7 @@ public struct Doctor: Sendable {
     }
   }
 
-  /// Reports what a trap does in a process, and why containment does not work in it.
+  /// Reports what a trap does in the process, and, if containment does not work there, the reason.
   static func containment(of process: ProcessSummary) -> Finding {
     guard let containment = process.containment else {
       return Finding(.note, "containment", "off: a Swift trap ends the process at once")

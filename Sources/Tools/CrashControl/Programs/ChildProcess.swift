@@ -47,7 +47,7 @@ struct ChildProcess {
     var standardError: Int32?
     /// Whether the child is isolated from the terminal's signals, and the kernel kills the child when crashctl ends.
     var isServant = false
-    /// Whether the kernel sends SIGTERM to the child when crashctl ends, as for a servant.
+    /// Whether the kernel sends SIGTERM to the child when crashctl ends.
     var endsWithParent = false
     var environment: [String: String]
     var signalMask = SignalSet()

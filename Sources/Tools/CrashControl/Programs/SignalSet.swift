@@ -44,7 +44,9 @@ struct SignalSet {
     }
   }
 
-  /// Waits for a signal of this set, which must be blocked, and returns nil after the time.
+  /// Waits for a signal of this set, and returns nil if none arrives within `limit`.
+  ///
+  /// Precondition: the signals of the set are blocked.
   func next(within limit: Duration) -> (signal: Int32, isSent: Bool)? {
     let end = ContinuousClock.now + limit
     while true {

@@ -3,7 +3,7 @@ internal import LinuxSystem
 /// An address of `serve --listen`: `[NAME=][HOST:]PORT` or `[NAME=]PATH`.
 public struct ListenAddress: Sendable, Equatable {
   enum Place: Equatable {
-    /// A port of all addresses of the machine.
+    /// A port on all addresses of the machine.
     case any(port: UInt16)
     case ipv4(host: String, port: UInt16)
     case ipv6(host: String, port: UInt16)

@@ -40,7 +40,7 @@ struct ListeningSocket {
     }
   }
 
-  /// Opens a port of all IPv6 and IPv4 addresses, or of all IPv4 addresses if this machine has no IPv6.
+  /// Opens a port on all IPv6 and IPv4 addresses, or on all IPv4 addresses if this machine has no IPv6.
   private static func open(anyAddressWithPort port: UInt16) throws(SystemError) -> Descriptor {
     do throws(SystemError) {
       return try open(InternetAddress(ipv6: "::", port: port), "port \(port)", acceptsIPv4: true)

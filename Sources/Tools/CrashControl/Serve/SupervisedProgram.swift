@@ -4,7 +4,9 @@ internal import LinuxSystem
 
 /// The real processes and signals of a supervisor.
 struct SupervisedProgram: SupervisorSystem {
-  /// The longest wait without a limit, which then begins again.
+  /// The duration of one wait for an event if the caller gives no limit.
+  ///
+  /// After this time without an event, the wait begins again.
   private static let longestWait = Duration.seconds(3_600)
 
   private let file: String
@@ -28,8 +30,9 @@ struct SupervisedProgram: SupervisorSystem {
     self.file = file
     self.arguments = arguments
     try Self.openStandardDescriptors()
-    // nohup ignores SIGHUP. A shell without job control ignores SIGINT and SIGQUIT of a command in the background. A
-    // blocked signal would wake the supervisor although it is ignored.
+    // A signal that this process already ignores must stay ignored, but a blocked signal would wake the supervisor. For
+    // example, nohup ignores SIGHUP, and a shell without job control ignores SIGINT and SIGQUIT for a background
+    // command.
     let stops = [SIGHUP, SIGINT, SIGQUIT].filter { !Self.ignores($0) }
     // SIGPIPE is blocked, because a closed standard error must not end the supervisor.
     signals = SignalSet([SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE, SIGCHLD] + stops)
@@ -64,7 +67,8 @@ struct SupervisedProgram: SupervisorSystem {
   ///
   /// A socket or a file would otherwise become the standard error, to which crashctl and the program write messages.
   private static func openStandardDescriptors() throws(SystemError) {
-    // A descriptor with the flag close-on-exec was not inherited: CLinux reserves free numbers before main().
+    // fcntl() returns 0 only for an inherited descriptor. CLinux reserves free numbers before main(), with
+    // close-on-exec.
     for number in STDIN_FILENO...STDERR_FILENO where fcntl(number, F_GETFD) != 0 {
       // Invariant: open reads the path only during the call.
       let nothing = unsafe open("/dev/null", O_RDWR)

@@ -17,7 +17,7 @@ protocol SupervisorSystem {
   func now() -> ContinuousClock.Instant
   func start() throws(ChildProcess.StartError) -> pid_t
   func send(_ signal: Int32, to pid: pid_t)
-  /// Waits for the next event, until the time, if it is not nil.
+  /// Waits for the next event, or until `until` if `until` is not nil.
   func next(until: ContinuousClock.Instant?) -> SupervisorEvent
   func say(_ message: String)
 }
@@ -31,7 +31,7 @@ struct Supervisor<System: SupervisorSystem> {
 
   private let system: System
   private var policy: RestartPolicy
-  /// The signal after which no restart follows.
+  /// The signal that stopped the supervision; nil if none has arrived.
   private var stopSignal: Int32?
 
   init(_ system: System, policy: RestartPolicy) {
@@ -39,9 +39,11 @@ struct Supervisor<System: SupervisorSystem> {
     self.policy = policy
   }
 
-  /// Returns how the last program ended, or the stop signal if it arrived while no program ran.
+  /// Runs the program until no restart follows.
   ///
-  /// - Throws: The error of the first start, or the error of a later start that was the last of too many quick ends.
+  /// Returns how the last process of the program ended, or the stop signal if this signal arrived while no process ran.
+  ///
+  /// - Throws: The error of the first start, or the error of the start after which the policy gave up.
   mutating func run() throws(ChildProcess.StartError) -> ChildProcess.End {
     var life = try start()
     while true {
@@ -68,8 +70,8 @@ struct Supervisor<System: SupervisorSystem> {
 
   /// Starts the program again, after the delay of the policy.
   ///
-  /// Returns nil if the policy gives up, or if a stop signal arrives. A failed start is a quick end, because a missing
-  /// executable, for example, may be one that an update replaces.
+  /// Returns nil if the policy gives up, or if a stop signal arrives. A failed start counts as a quick end and is
+  /// repeated, because an update may replace the executable at this moment.
   private mutating func startAgain(
     because what: String, afterUptime uptime: Duration
   ) throws(ChildProcess.StartError) -> Life? {
@@ -102,7 +104,7 @@ struct Supervisor<System: SupervisorSystem> {
       case .ended, .timeout: continue
       case .signal(let signal, let isSent):
         note(signal, isSent: isSent)
-        // The kernel has sent a signal of the terminal to the program, too.
+        // A signal of the terminal is not forwarded, because the kernel has sent the signal to the program, too.
         if isSent { system.send(signal, to: pid) }
         let what = isSent ? "forwarded to process \(pid)" : "sent by the terminal"
         let rest = stopSignal == signal ? ", no restart follows" : ""
@@ -128,9 +130,10 @@ struct Supervisor<System: SupervisorSystem> {
     }
   }
 
-  /// Notes whether the signal stops the supervision.
+  /// Stores the signal in `stopSignal` if the signal stops the supervision.
   ///
-  /// Servers reload their settings at a SIGHUP that a process sends. The kernel sends a SIGHUP when the terminal closes.
+  /// A SIGHUP that a process sends does not stop the supervision, because servers reload their settings at this signal.
+  /// A SIGHUP of the kernel means that the terminal has closed.
   private mutating func note(_ signal: Int32, isSent: Bool) {
     if [SIGTERM, SIGINT, SIGQUIT].contains(signal) || signal == SIGHUP && !isSent { stopSignal = signal }
   }

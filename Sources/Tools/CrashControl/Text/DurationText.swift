@@ -14,7 +14,9 @@ public enum DurationText: Sendable {
     return .seconds(seconds)
   }
 
-  /// Formats a duration: `250 ms`, `12 s`, or as an age, such as `7m`.
+  /// Formats a duration, such as `250 ms` or `12 s`.
+  ///
+  /// From two minutes on, the format is that of ages, such as `7m`.
   static func text(_ duration: Duration) -> String {
     let milliseconds = Int(duration / .milliseconds(1))
     if milliseconds < 10_000 { return "\(milliseconds) ms" }

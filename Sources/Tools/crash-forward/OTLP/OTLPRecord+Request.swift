@@ -4,8 +4,8 @@ import CrashReport
 extension OTLPRecord {
   /// The attributes of the request in which the first thread crashed.
   ///
-  /// The semantic conventions define `http.request.method` and `http.route`. They apply if the operation is a method
-  /// with a path.
+  /// If the operation is a method with a path, `http.request.method` and `http.route` are set, as the semantic
+  /// conventions of OpenTelemetry define.
   var requestAttributes: [String: JSONValue?] {
     guard let request = report.request else { return [:] }
     var attributes: [String: JSONValue?] = [
@@ -43,7 +43,7 @@ extension OTLPRecord {
     return (String(parts[0]), String(parts[1]))
   }
 
-  /// The methods that the semantic conventions name.
+  /// The methods that the semantic conventions of OpenTelemetry name.
   private static let methods: Set = [
     "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE",
   ]

@@ -57,7 +57,7 @@ struct Serve: ParsableCommand {
   var command: [String] = []
 
   func run() throws {
-    // These checks are not in validate(), because it would hide the error of an unknown option.
+    // These checks are not in validate(), because an error of validate() would hide the error of an unknown option.
     let usage = "crashctl serve --listen PORT -- PROGRAM ARGS…"
     if addresses.isEmpty { throw ValidationError("serve needs an address: \(usage)") }
     if command.isEmpty { throw ValidationError("serve needs a program: \(usage)") }

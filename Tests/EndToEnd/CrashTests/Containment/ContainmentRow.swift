@@ -1,25 +1,25 @@
 import Testing
 
-/// A row of the table of traps: what a trap must end with `contain`.
+/// A row of the table of traps: what a trap must end in the mode `contain`.
 struct ContainmentRow: Sendable, CustomTestStringConvertible {
   /// What a trap ends.
   enum Verdict: String {
-    /// Only its request.
+    /// The trap ends only its request.
     case contain
-    /// The process, after the other requests.
+    /// The trap ends the process after the other requests.
     case drain
-    /// The process, at once.
+    /// The trap ends the process at once.
     case die
   }
 
-  /// The name of the way in containment-host.
+  /// The name of the `Way` in containment-host.
   var way: String
-  /// What traps, for the table in the documentation.
+  /// The description of the code that traps, for the table in the documentation.
   var trap: String
   var verdict: Verdict
-  /// The reason of a verdict other than `contain`, as the ring has it.
+  /// The reason for a verdict other than `contain`, as reports name the reason.
   var reason: String
-  /// Whether half of the other requests need what the trapped request holds.
+  /// Whether half of the other requests need an object or a lock that the trapped request holds.
   var hasDependents = false
   /// Whether the trap ends a known request.
   var isRequestKnown = true

@@ -29,7 +29,8 @@ struct ContainmentTests {
     "a trap ends what the table says, with the status that it has without containment", arguments: ContainmentRow.all)
   func row(_ row: ContainmentRow) async throws {
     let without = try await HostRun.start(row.way, "off", environment: row.environment)
-    // The stall ends the requests that wait for an object whose waiters are not visible.
+    // The shield does not detect waits for some objects, such as semaphores. The stall ends the requests with these
+    // waits.
     let with = try await HostRun.start(row.way, "contain", ["--stall", "1000"], environment: row.environment)
     #expect(without.end.hasPrefix("signal"), "\(without)")
     #expect(with.obstacle == 0, "\(with)")
@@ -48,7 +49,7 @@ struct ContainmentTests {
     #expect(run.end == "exit 0" && run.badTrapped == Self.traps, "\(run)")
     #expect(run.finishedIndependent == Self.requests && run.drains == 0, "\(run)")
     #expect(run.contained == Self.traps && run.incidents == Self.traps && run.crashes == 0, "\(run)")
-    // The pool has as many threads as before.
+    // The pool has as many threads as before the traps.
     #expect(run.capacity > 0 && run.serial == 0, "\(run)")
   }
 
@@ -60,7 +61,7 @@ struct ContainmentTests {
     // A request that waits for a lock of the trapped thread traps as well.
     #expect(run.finishedDependent == 0 && run.endedDependent + run.trappedDependent == dependents, "\(run)")
     #expect(run.drains == 1, "\(run)")
-    // The request of an unknown trap ends with the drain.
+    // If the shield does not know the request of the trap, this request ends only with the drain.
     let hasReturned = row.way == "outlives"
     #expect(run.badTrapped == (row.isRequestKnown ? Self.traps : 0), "\(run)")
     #expect(run.badEnded == (row.isRequestKnown || hasReturned ? 0 : Self.traps), "\(run)")

@@ -3,7 +3,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// How a drain ends, and traps at other moments.
+/// Tests how a drain ends, and traps while the shield starts or the process exits.
 @Suite("Drains of requests")
 struct DrainTests {
   private static let requests = 24
@@ -74,10 +74,12 @@ struct DrainTests {
     // The deadline is far away, so only the waiting threads or the stall can end the drain.
     let run = try await HostRun.start(way, mode, ["--stall", "500", "--grace", "3600000"])
     #expect(run.end == Self.illegal && run.crashes == 1, "\(run)")
-    // The waiting requests of a visible lock are answered, and then no request is in flight.
+    // If the shield detects the threads that wait for the lock, their requests are answered. No request is then in
+    // flight, so the drain may also end with `done`.
     #expect(["stall", "waiter", "done"].contains(run.drainEnd), "\(run)")
     #expect(run.finishedDependent == 0, "\(run)")
-    // With the pool, each request is answered. Without it, a waiting thread can leave no thread for the others.
+    // With the pool, each request is answered. Without the pool, the waiting threads may leave no thread for the other
+    // requests.
     if mode != "drain" {
       #expect(run.endedDependent + run.trappedDependent == Self.requests / 2, "\(run)")
       #expect(run.finishedIndependent == Self.requests / 2, "\(run)")
@@ -92,7 +94,7 @@ struct DrainTests {
 
   @Test("the drain ends at its deadline")
   func deadline() async throws {
-    // The stall is switched off.
+    // `--stall 0` switches the stall rule off.
     let run = try await HostRun.start("actor", "contain", ["--stall", "0", "--grace", "500"])
     #expect(run.end == Self.illegal && run.drainEnd == "deadline", "\(run)")
     #expect(run.finishedIndependent == Self.requests / 2 && run.endedDependent == Self.requests / 2, "\(run)")
@@ -123,7 +125,7 @@ struct DrainTests {
   @Test("a drain does not end while requests of random durations progress", arguments: ["drain", "contain"])
   func progress(mode: String) async throws {
     let options = ["--moment", "before", "--requests", "2000", "--longest", "400", "--stall", "6000", "--budget", "1"]
-    // An actor holds its request's thread, so the first trap drains the process in both modes.
+    // The trap happens on an actor, so it drains the process in both modes.
     let run = try await HostRun.start("actor", mode, options)
     #expect(run.end == Self.illegal && run.drainEnd == "done", "\(run)")
     #expect(run.finishedIndependent == 2_000 && run.endedIndependent == 0, "\(run)")

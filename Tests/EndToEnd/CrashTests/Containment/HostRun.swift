@@ -3,7 +3,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// What became of a run of containment-host, which prints it as one line of JSON.
+/// The result of a run of containment-host, which prints the result as one line of JSON.
 struct HostRun: Decodable {
   var pid: Int
   /// `exit N`, `signal N` or `hung`.
@@ -55,7 +55,7 @@ struct HostRun: Decodable {
     let outputPath = directory.path + "/output"
     let output = try FileDescriptor(
       unsafe open(outputPath, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600), from: "open '\(outputPath)'")
-    // Without an environment of a daemon, there is no daemon.
+    // If the caller passes no daemon's environment, the program runs without a daemon.
     let places = [
       "CRASHSHIELD_SOCKET": directory.path + "/attach", "CRASHSHIELD_SWEEP_MS": "800",
       "CRASHSHIELD_DEADLINE_MS": "60000",

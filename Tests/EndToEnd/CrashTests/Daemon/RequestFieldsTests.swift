@@ -4,7 +4,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// The requests of real processes, from the library to crashctl.
+/// Tests the requests of real processes in reports and in the output of crashctl.
 @Suite(.sharedDaemon, .serialized)
 struct RequestFieldsTests {
   private static let route = "POST /orders/{id}"
@@ -46,7 +46,7 @@ struct RequestFieldsTests {
       #expect(try await ask(pid + options, 0).contains(report.id), "\(options)")
     }
     for options in [["--route", "POST"], ["--trace-id", String(repeating: "0", count: 32)]] {
-      // The status of "no crash matches".
+      // Exit status 1 means that no crash matches.
       #expect(try await !ask(pid + options, 1).contains(report.id), "\(options)")
     }
     let metrics = try await ask(["metrics"], 0)

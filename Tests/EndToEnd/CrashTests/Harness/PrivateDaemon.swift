@@ -130,10 +130,10 @@ final class PrivateDaemon: Sendable {
     }
   }
 
-  /// Waits until the reports of a process are stored, and returns the one of the process with these last arguments.
+  /// Waits until the reports of a process are stored, and returns the report whose last arguments are `arguments`.
   ///
-  /// The tests start so many processes that another process may have had the same pid. crashd does not know the arguments
-  /// of a process of another user.
+  /// The arguments are compared, because the tests start so many processes that a pid may be reused. crashd does not
+  /// know the arguments of a process of another user.
   func report(of pid: pid_t, arguments: [String]) async throws -> CrashReport? {
     let client = client
     return try await blocking {

@@ -1,5 +1,5 @@
-// Calls a function from inside of an allocator. The allocator is jemalloc, which calls functions of the program when it
-// needs memory of the kernel. The test loads jemalloc with LD_PRELOAD.
+// Calls a function from inside of an allocator. The allocator is jemalloc, which calls functions of the program when
+// jemalloc needs memory from the kernel. The test loads jemalloc with LD_PRELOAD.
 #include "host.h"
 
 #include <dlfcn.h>
@@ -16,7 +16,7 @@ struct extent_hooks {
   void *others[8];
 };
 
-#define LARGE_BYTES ((size_t)64 << 20) // so much that no free extent of the arena is large enough
+#define LARGE_BYTES ((size_t)64 << 20) // larger than each free extent of the arena
 
 static ch_body called;
 static extent_hooks *ordinary;

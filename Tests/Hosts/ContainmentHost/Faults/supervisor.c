@@ -1,5 +1,5 @@
-// The supervisor: starts the program in a child process, and prints what became of it. The program may end by a signal
-// at any time, so its counters are in shared memory, and the supervisor keeps the ring mapped.
+// The supervisor: starts the program in a child process, and prints how the program ended. The program may end by a
+// signal at any time, so its counters are in shared memory, and the supervisor keeps the ring mapped.
 #include "host.h"
 
 #include <fcntl.h>
@@ -111,7 +111,7 @@ int ch_supervise(int argc, char **argv) {
   char byte = 0;
   const cs_ring *ring = NULL;
   bool is_hung = !await(wanted, 2);
-  // A program that ends before it waits for the supervisor closes its end.
+  // If the program ends before it waits for the supervisor, its end of the socket closes without a byte.
   if ((wanted[1].revents & POLLIN) && read(ends[0], &byte, 1) == 1) {
     ring = ch_ring_of(pid);
     send(ends[0], &byte, 1, MSG_NOSIGNAL);

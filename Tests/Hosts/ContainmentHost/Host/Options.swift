@@ -11,7 +11,7 @@ struct Options {
     case start
     /// While the process exits.
     case exit
-    /// Again and again, while requests come and go.
+    /// Repeatedly, while requests begin and end.
     case load
     /// Before many requests of random durations.
     case before

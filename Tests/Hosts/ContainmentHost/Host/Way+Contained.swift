@@ -23,7 +23,7 @@ private enum Local {
 }
 
 extension Way {
-  /// Traps that hold nothing which another request needs.
+  /// Traps of threads that hold no object or lock that another request needs.
   static let contained: [Way] = [
     Way("index") { boom() },
     Way("deep") { _ = boom(below: 100) },

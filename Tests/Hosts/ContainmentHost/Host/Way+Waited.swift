@@ -29,7 +29,7 @@ private let shared = Shared()
 private let broken = boom()
 
 extension Way {
-  /// Traps of a thread that holds something which other requests need.
+  /// Traps of a thread that holds an object or a lock that other requests need.
   static let waited: [Way] = [
     Way("mutex", depend: { mutex.withLock { $0 += 1 } }) { _ = mutex.withLock { _ in boom() } },
     Way(

@@ -7,9 +7,7 @@ struct Way: Sendable {
   var name: String
   /// Prepares the process, before the shield starts.
   var prepare: @Sendable () -> Void = {}
-  /// What the requests do that need the same object as the trapped request.
-  ///
-  /// If the value is nil, no request needs an object of the trapped request.
+  /// The code of the other requests that need an object of the trapped request; nil if no other request needs one.
   var depend: (@Sendable () async -> Void)?
   /// Traps.
   var trap: @Sendable () async throws -> Void
@@ -43,5 +41,5 @@ func boom() -> Int {
 @inline(never)
 func boom(below depth: Int) -> Int { depth == 0 ? boom() : boom(below: depth - 1) &* 3 &+ depth }
 
-/// The same for C functions, which call a function without arguments.
+/// A C function pointer that traps, for C functions that take a callback without arguments.
 let boomForC: @convention(c) () -> Void = { boom() }

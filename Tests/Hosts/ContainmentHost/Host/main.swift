@@ -1,5 +1,5 @@
 // containment-host: a program with 24 requests in flight, and one request that traps. A supervisor starts the program
-// in a child process, and prints what became of it as one line of JSON.
+// in a child process, and prints the result as one line of JSON.
 // Usage: containment-host WAY off|drain|drain-pool|contain [--traps N] [--budget N] [--grace MS] [--stall MS]
 // [--requests N] [--exits 0|1] [--moment running|start|exit|load|before] [--longest MS], or containment-host --ways
 import CContainmentFaults

@@ -130,7 +130,7 @@ struct ContainedRequestTests {
       for _ in 0..<1000 { _ = try await contained { 1 } }
       let before = cs_test_heap_bytes()
       for _ in 0..<300_000 { _ = try await contained { 1 } }
-      // A byte for each call would be 300,000 bytes.
+      // A leak of one byte for each call would be 300,000 bytes.
       #expect(cs_test_heap_bytes() < before + 100_000)
       exit(rightStatus)
     }

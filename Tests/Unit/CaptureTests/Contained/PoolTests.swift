@@ -6,7 +6,7 @@ import Glibc
 import Synchronization
 import Testing
 
-/// Tests the threads that run Swift tasks with containment.
+/// Tests the threads that run Swift tasks while containment uses the pool.
 ///
 /// Each test runs in its own process.
 @Suite("The pool of containment", .unlessSanitized)

@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// The requests of the tests, and what has become of them.
+/// The requests of a test, and their results.
 final class Requests: Sendable {
   private let gate = Gate()
   private let counts = Mutex<(waiting: Int, finished: Int, trapped: Int, ended: Int)>((0, 0, 0, 0))
@@ -65,7 +65,7 @@ final class Event: Sendable {
 
 /// Waits until the process ends.
 func stayForever() async {
-  // Invariant: the continuation may be dropped, because the process ends without the task.
+  // Invariant: the continuation may be dropped, because the process ends before the task.
   await unsafe withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
 }
 

@@ -121,7 +121,8 @@ struct DrainTests {
         let requests = Requests()
         await requests.begin(DrainTests.others)
         await requests.run("the request") { _ = shelf(0) }
-        // The answer may come before the record. The second crash then has its own slot.
+        // The caller may be answered before the record of the trap is written. The test waits for this record, so that
+        // the second crash gets the next slot.
         while RingBytes.here.header.drain_sequence == 0 { await Task.yield() }
         unsafe UnsafeMutablePointer<Int>(bitPattern: opaque(16))?.pointee = 1
       }
@@ -166,7 +167,7 @@ struct DrainTests {
   @Test("a handler that was installed before the shield gets the trap after the drain")
   func chained() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
-      // The handler ends the process without the functions of atexit().
+      // The program's handler ends the process without calling the functions of atexit().
       signal(SIGILL) { _ in _exit(rightStatus) }
       startShield(spool: "/nonexistent/spool", .drain(grace: .seconds(600), stall: .zero))
       await Requests().run("the request") { _ = shelf(0) }
@@ -190,7 +191,7 @@ struct DrainTests {
   }
 }
 
-/// A lock of Swift, or of pthread.
+/// A `Mutex` of Swift, or a mutex of pthread.
 @safe
 private final class Lock: Sendable {
   private let mutex = Mutex(())

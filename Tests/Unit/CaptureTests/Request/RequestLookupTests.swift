@@ -113,7 +113,7 @@ struct RequestLookupTests {
   }
 }
 
-/// Runs other requests until the process ends, and leaves the processor to the test between them.
+/// Runs other requests until the process ends, and lets the test run between two requests.
 private func beBusy() {
   for number in 0..<8 {
     Task.detached {

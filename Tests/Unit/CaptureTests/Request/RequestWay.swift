@@ -52,7 +52,7 @@ enum RequestWay: String, CaseIterable, Codable, Sendable {
         sleepForever()
       }
     case .isolated, .taskOfIsolated:
-      // No trap is contained, so each fault ends the process.
+      // With this limit, no trap is contained, so each fault ends the process.
       Shield.maximumContainedFaults = 0
       Shield.withRequest("the request") {
         try? Shield.isolated { [self] in
@@ -82,7 +82,7 @@ enum RequestWay: String, CaseIterable, Codable, Sendable {
           fault.happen()
         }
       }
-      // On this thread, the next request gets the same entry.
+      // The next request on this thread gets the entry of the request that has ended.
       Shield.withRequest("another request") {
         hasEnded.set()
         sleepForever()

@@ -16,7 +16,7 @@ struct RingFormatTests {
         documented[row[0], default: [:]][row[1]] = Field(offset: try #require(Int(row[2])), bytes: bytes)
       }
     }
-    // Swift does not import the very large arrays `threads` and `requests`, which are the last fields of their struct.
+    // Swift does not import the very large arrays `threads` and `requests`, which are the last fields of `cs_ring`.
     let lastPart = documented["cs_ring"]?.removeValue(forKey: "requests")
     let requests = try #require(lastPart)
     #expect(requests.offset + requests.bytes == MemoryLayout<cs_ring>.size)

@@ -119,7 +119,7 @@ struct FairShareTests {
     #expect(reduced.report.threads.map(\.tid) == [1] && reduced.report.losses["requestsTooLarge"] == 99)
     #expect(reduced.report.inFlight == CrashReport.InFlight(total: 99, overflow: 0, requests: []))
     #expect(reduced.json.count < 8_000)
-    // A later analysis continues the stored list, and its report states the loss as well.
+    // A later analysis takes over the requests of the stored report, and also reports that the requests are missing.
     var again = reduced.report
     again.losses = [:]
     #expect(try SizedReport(again, raw: [], limitBytes: 8_000).report.losses == ["requestsTooLarge": 99])

@@ -110,8 +110,8 @@ import Testing
     guard found.count == known.count else { return false }
     return zip(found.indices, zip(found, known)).allSatisfy { index, pair in
       let (frame, oracle) = pair
-      // In the padding after a function of an assembly file, llvm-symbolizer returns a line without a function, and the
-      // cache returns the function before the padding.
+      // For an address in the padding after a function of an assembly file, llvm-symbolizer returns a line without a
+      // function. The cache returns the function before the padding.
       return (oracle.function.isEmpty || sameFunction(frame.mangled, oracle.function, elf))
         && (frame.file ?? "").normalized == oracle.path.normalized && (frame.line ?? 0) == oracle.line
         && (frame.column ?? 0) == oracle.column && frame.declaration?.line ?? oracle.startLine == oracle.startLine

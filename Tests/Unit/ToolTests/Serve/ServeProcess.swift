@@ -3,7 +3,7 @@ import Testing
 
 /// A running `crashctl serve`.
 ///
-/// Its program is often `Tests/Kit/Support/held_server.py`.
+/// Most tests run `Tests/Kit/Support/held_server.py` as its program.
 final class ServeProcess {
   let pid: pid_t
   private let process = Process()
@@ -13,7 +13,7 @@ final class ServeProcess {
   private(set) var complaints: [String] = []
   private let watchdog: DispatchWorkItem
 
-  /// The words that run the server in a mode.
+  /// The command that runs `held_server.py` with these arguments.
   static func server(_ words: String...) -> [String] { [python, script] + words }
 
   private static let python = ProcessInfo.processInfo.environment["TEST_PYTHON"] ?? "python3"

@@ -89,7 +89,8 @@ struct ServeTests {
     #expect(serve.complaints == ["crashctl: cannot listen on '\(path)': Address already in use"])
   }
 
-  // With a low limit, CLinux reserves no descriptors, and the first socket would become the standard input.
+  // With a low limit of open files, CLinux reserves no descriptors, and the first socket would become the standard
+  // input.
   @Test(
     "without standard input and standard error, serve and the program have /dev/null instead of a socket",
     arguments: ["ulimit -n 32", "ulimit -n 1024"])

@@ -60,7 +60,8 @@ struct SupervisorTests {
     func next(until end: ContinuousClock.Instant?) -> SupervisorEvent {
       state.withLock { state in
         if let end, !state.isRunning {
-          // Only signals happen while no program runs. The script continues with the next program after the delay.
+          // While no program runs, the script delivers only signals. After the delay, the script continues with the
+          // next program.
           if case .signal(let signal, let isSent)? = state.steps.first {
             state.steps.removeFirst()
             return .signal(signal, isSent: isSent)

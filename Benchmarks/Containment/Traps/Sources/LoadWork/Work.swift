@@ -57,7 +57,8 @@ public enum Work {
 
   /// Traps, because an index is out of range.
   ///
-  /// Each caller traps in its own code, as different faults of a program do.
+  /// The compiler inlines this function, so that each caller traps in its own code, as different faults of a program
+  /// do.
   @discardableResult
   @inline(__always)
   private static func index() -> Int {

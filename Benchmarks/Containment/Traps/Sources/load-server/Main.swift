@@ -10,7 +10,8 @@ import Synchronization
 
 /// Prints its port, and serves requests until a signal ends it.
 ///
-/// Usage: `load-server off|drain|drain-pool|contain:N`. The server takes over the listening socket of a supervisor, or binds a free port.
+/// Usage: `load-server off|drain|drain-pool|contain:N`. The server uses the listening socket of a supervisor if there
+/// is one, or binds a free port.
 @main
 enum Main {
   /// The listening socket, and whether it belongs to a supervisor.
@@ -40,7 +41,7 @@ enum Main {
         try await bootstrap.bind(host: "127.0.0.1", port: 0).get()
       }
     listener.withLock { $0 = (channel, inherited != nil) }
-    // The drain may have begun before the listener was stored.
+    // The drain may have begun before `listener` was set. In this case, the callback of the drain did nothing.
     if Shield.isDraining { stopAccepting() }
     print(channel.localAddress?.port ?? 0)
     fflush(nil)

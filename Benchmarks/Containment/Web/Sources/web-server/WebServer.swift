@@ -12,8 +12,8 @@ import ServiceLifecycle
 
 /// Prints its port, and serves requests until a signal ends it.
 ///
-/// Usage: `web-server off|drain|drain-pool|contain:N`. The server takes over the listening socket of a supervisor, or
-/// binds a free port.
+/// Usage: `web-server off|drain|drain-pool|contain:N`. The server uses the listening socket of a supervisor if there is
+/// one, or binds a free port.
 @main
 enum WebServer {
   static func main() async throws {

@@ -8,7 +8,7 @@
 
 // The counters are in memory that the program shares with its supervisor.
 typedef enum ch_counter : uint32_t {
-  CH_BEGUN,                // requests that run
+  CH_BEGUN,                // requests that have begun
   CH_TRAPPING,             // 1: the trap is imminent
   CH_FINISHED_INDEPENDENT, // requests that do not need what the trapped request holds
   CH_TRAPPED_INDEPENDENT,
@@ -21,7 +21,7 @@ typedef enum ch_counter : uint32_t {
   CH_BAD_ENDED,
   CH_BAD_FAILED,
   CH_CAPACITY,        // tasks that began after the traps
-  CH_SERIAL,          // of these tasks, those that did not run at the same time
+  CH_SERIAL,          // tasks of CH_CAPACITY that did not run at the same time as all others
   CH_DRAINS,          // calls of onDrain
   CH_CUT_OFF,         // connections of an event loop that were shut down
   CH_CHILD_END,       // the signal that ended a forked child
@@ -35,8 +35,8 @@ typedef enum ch_counter : uint32_t {
 uint64_t ch_add(ch_counter counter, uint64_t amount);
 uint64_t ch_get(ch_counter counter);
 
-// Starts the program again with `--run` before its arguments, waits for its end, and prints what the counters and the
-// ring say as one line of JSON. Returns the exit status of the supervisor.
+// Starts the program again with `--run` before its arguments, and waits for its end. Prints the counters and the data
+// of the ring as one line of JSON. Returns the exit status of the supervisor.
 int ch_supervise(int argc, char **argv);
 // Maps the counters. The program calls this function before it uses a counter.
 void ch_open(void);
@@ -49,7 +49,7 @@ typedef void (*ch_body)(void);
 
 // Executes `ud2` in C code of this program.
 void ch_trap(void);
-// Executes `ud2` in an image without Swift code. Returns false if that image has no such bytes.
+// Executes `ud2` in libm, which has no Swift code. Returns false if libm does not contain the bytes of `ud2`.
 bool ch_foreign_trap(void);
 // Forks, and runs the body in the child. Waits for the child's end.
 void ch_in_forked_child(ch_body body);
