@@ -43,7 +43,8 @@ typedef struct cs_request_found {
 // Finds the contained request of the calling thread's task.
 cs_request_found cs_contained_request_find(void) SIGNAL_SAFE;
 
-// Finds a contained request for the setup's code, outside of the handler. Returns 0 if there is none.
+// Returns the handle of the contained request of the calling thread's task, or 0 if there is none. Code outside of the
+// handler calls this function.
 uint64_t cs_contained_request_here(void) SIGNAL_SAFE;
 
 // Marks the contained request of the calling thread's task as trapped, and the requests inside it in which the task

@@ -13,8 +13,8 @@
 #include "drain.h"
 #include "loops.h"
 
-// If the same code has trapped this often, or half as often as the budget allows if that is more, its next trap drains
-// the process.
+// The number of contained traps after which the next trap of the same code drains the process. If half of the budget is
+// larger, half of the budget applies instead.
 #define REPEATED_LIMIT 4
 
 // The minimum and the maximum number of frames that identify the code of a trap (place_of()). The minimum is above 1,
@@ -46,7 +46,7 @@ static bool is_in_runtime(uint64_t pc) SIGNAL_SAFE {
   return image != NULL && image->is_runtime;
 }
 
-// glibc stores the message of a check of the heap before it calls abort().
+// Returns whether a check of glibc, such as a heap check, has failed: glibc stores its message before it calls abort().
 static bool has_abort_message(void) SIGNAL_SAFE {
   cs_memory memory = {0};
   uint64_t text = 0;

@@ -5,7 +5,7 @@
 // |-----------------------------------------------------|---------|----------------------------------------------------|
 // | another signal, or sent by software                 | DIE     | NOT_TRAP, SENT                                     |
 // | Another handler has replaced ours.                  | DIE     | REPLACED: that handler may hold a lock             |
-// | There was a crash, or a message of the heap.        | DIE     | CORRUPT                                            |
+// | A crash or a failed heap check came before.         | DIE     | CORRUPT                                            |
 // | The trap is not in code of Swift.                   | DIE     | FOREIGN: `ud2` may mean that memory is damaged     |
 // | The table of parked threads is full.                | DIE     | FULL                                               |
 // | The thread answers the callers.                     | DIE     | SHIELD                                             |
