@@ -129,8 +129,8 @@ public struct Limits: Sendable, Equatable {
   public var preliminaryReportsPerUser = 8
   /// Frames of one preliminary report.
   public var preliminaryFrames = 4_096
-  /// Bytes that the requests in flight take for crashes that wait for their symbols; above the limit, crashd reads the
-  /// requests of a crash after the wait.
+  /// Bytes of the requests in flight that crashd keeps for crashes that wait for their symbols; above the limit, crashd
+  /// reads the requests after the wait.
   public var waitingRequestBytes = 64 << 20
   /// The part of `waitingRequestBytes` that the crashes of one user may take.
   public var waitingRequestBytesPerUser = 8 << 20

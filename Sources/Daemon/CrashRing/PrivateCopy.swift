@@ -39,8 +39,9 @@ struct PrivateCopy<Layout> {
     return bytes[start..<start + min(Int(clamping: count), MemoryLayout<Field>.size)]
   }
 
-  /// Returns `count` bytes from the start of a field, which may continue in the next fields, or all bytes to the end of
-  /// the struct if there are fewer.
+  /// Returns `count` bytes from the start of a field, or fewer bytes if the struct ends before.
+  ///
+  /// The bytes may include the next fields.
   func bytes<Field>(from field: KeyPath<Layout, Field>, count: Int) -> ArraySlice<UInt8> {
     bytes.dropFirst(offset(of: field)).prefix(count)
   }

@@ -2,8 +2,8 @@ internal import CShimRing
 
 /// A version of the ring that crashd reads.
 ///
-/// Fields that exist in both versions have the same offsets. Only the current version has the table of requests, at the
-/// end of the ring, and the number of a request, at the end of each breadcrumb.
+/// Fields that exist in both versions have the same offsets. Only the current version has the table of requests, which
+/// is the last part of the ring. Only its breadcrumbs have the number of a request, as their last field.
 public enum RingVersion: CaseIterable, Sendable {
   case current
   /// The ring of a library that registers no requests.

@@ -5,9 +5,9 @@ extension Shield {
   ///
   /// If a setting is nil, its environment variable applies; if the variable is not set either, the default applies.
   ///
-  /// For the name, the release, the environment and the mode of containment, which a deployment sets, and for
-  /// `CRASHSHIELD_DISABLE`, the environment variable takes precedence over the program's value. For every other
-  /// setting, an explicit value takes precedence over the environment variable.
+  /// For the name, the release, the environment and the mode of containment, the environment variable takes precedence
+  /// over the program's value, because a deployment sets these variables. For every other setting, an explicit value
+  /// takes precedence over the environment variable. `CRASHSHIELD_DISABLE` takes precedence over all settings.
   public struct Configuration: Sendable {
     /// crashd's attach socket: `CRASHSHIELD_SOCKET`; else `/run/crashd/attach`, else `$XDG_RUNTIME_DIR/crashd/attach`.
     ///

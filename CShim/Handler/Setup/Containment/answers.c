@@ -1,6 +1,6 @@
-// The thread of the answers does what may need a lock of the program: it gives the seats of parked threads to other
-// threads, resumes the callers of requests, and searches for threads that wait for the lock of a parked thread. If it
-// blocks, the ender (ender.c) still ends the process.
+// The thread of the answers makes the calls that may need a lock of the program. The thread gives the seats of parked
+// threads to other threads, resumes the callers of requests, and searches for threads that wait for the lock of a
+// parked thread. If the thread of the answers blocks, the ender (ender.c) still ends the process.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

@@ -24,8 +24,8 @@ typedef struct cs_contained_request {
   uint64_t holds;        // atomic: cs_contained_holds() with the number of the shield's locks that the request holds
 } cs_contained_request;
 
-// Returns the value of the field `holds` for `count` locks: the count is in the low half, and the generation of the
-// request is in the high half.
+// Returns the value of the field `holds` for `count` locks. The low half is the count, and the high half is the
+// generation of the request.
 static inline uint64_t cs_contained_holds(uint64_t handle, uint32_t count) SIGNAL_SAFE {
   return handle >> CS_REQUEST_INDEX_BITS << 32 | count;
 }

@@ -82,9 +82,10 @@ uint32_t cs_requests_in_flight(void) SIGNAL_SAFE;
 // The thread of the answers calls this function when it has answered all callers.
 void cs_drain_note_told(void) SIGNAL_SAFE;
 
-// For the ender: cs_drain_news() changes whenever the ender must look at the state. cs_drain_reason() returns why the
-// drain must end. cs_drain_tell() lets the callers be answered. cs_drain_publish() shows the end in the ring.
-// cs_drain_let_go() lets the thread leave whose trap ends the process.
+// The ender calls these functions. The result of cs_drain_news() changes whenever the ender must check the state.
+// cs_drain_reason() returns why the drain must end. cs_drain_tell() begins the phase TELLS. cs_drain_publish() writes
+// the end of the drain to the ring. cs_drain_let_go() orders the thread whose trap ends the process to leave the
+// handler.
 uint32_t cs_drain_news(void) SIGNAL_SAFE;
 void cs_drain_news_add(void) SIGNAL_SAFE;
 void cs_drain_news_await(uint32_t seen, uint64_t at_most_ns) SIGNAL_SAFE;

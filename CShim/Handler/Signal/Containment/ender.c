@@ -159,8 +159,8 @@ static cs_park *unanswered(void) SIGNAL_SAFE {
   return oldest;
 }
 
-// Waits for the begin of a drain. Begins a drain if the thread of the answers is blocked, for example because an
-// executor of the program waits for a lock of a parked thread.
+// Waits for the begin of a drain. Begins a drain if the thread of the answers is blocked, for example in an executor of
+// the program that waits for a lock of a parked thread.
 static void await_drain(void) SIGNAL_SAFE {
   const struct timespec soon = {.tv_nsec = (long)(100 * MS)};
   while (cs_drain_phase_now() == CS_DRAIN_NONE) {

@@ -94,8 +94,8 @@ static cs_ring_verdict_reason reason_of(const cs_ring_frame *frame, bool is_firs
   return is_swift(frame->pc - !is_first) ? CS_RING_VERDICT_REASON_NONE : CS_RING_VERDICT_REASON_FOREIGN;
 }
 
-// Returns a number that identifies the code that trapped. The trap instruction of most failures is in the standard
-// library, so the number depends on the innermost frames, up to a frame outside of Swift's own libraries.
+// Returns a number that identifies the code that trapped. Most trap instructions are in the standard library. The
+// number therefore depends on the innermost frames, up to a frame outside of Swift's own libraries.
 static uint64_t place_of(const cs_ring_frame *frames, uint32_t known) SIGNAL_SAFE {
   uint64_t place = 0;
   for (uint32_t index = 0; index < known && index < PLACE_LIMIT; index++) {

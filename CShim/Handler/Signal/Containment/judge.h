@@ -65,7 +65,8 @@ typedef struct cs_judgement {
 } cs_judgement;
 
 // Judges a signal of a thread that was not inside our handler. For the verdicts CONTAIN and DRAIN, the function puts
-// the thread into the table of parked threads, marks its request as trapped, and lets the caller be answered.
+// the thread into the table of parked threads, and marks the thread's request as trapped. The thread of the answers
+// then answers the caller of the request.
 cs_judgement cs_judge(int tid, int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
 // Handles a fault of a thread that judges its trap: the thread returns to the trap, which then is a crash. Returns

@@ -92,7 +92,7 @@ cs_park_command cs_park_stay(cs_park *park, cs_park_command command) SIGNAL_SAFE
 void cs_park_order(cs_park *park, cs_park_command command) SIGNAL_SAFE;
 
 // cs_park_news() returns a number that changes whenever a thread parks or a drain proceeds. cs_park_news_await() waits
-// until the number is not `seen`, for at most `at_most`, or without a limit if `at_most` is NULL.
+// until the number differs from `seen`, or until the time `at_most` is over. NULL means no limit.
 uint32_t cs_park_news(void) SIGNAL_SAFE;
 void cs_park_news_add(void) SIGNAL_SAFE;
 void cs_park_news_await(uint32_t seen, const struct timespec *at_most) SIGNAL_SAFE;

@@ -169,8 +169,8 @@ final class CrashPipeline: Service {
     register.note(.attached(process))
     rings.add(RingKey(process.facts))
     state.withLock { $0.entries[process.number] = entry }
-    // The ring is read after the process is in `entries`: the program knows at this time that crashd accepted it, and a
-    // client may already ask for the processes.
+    // The ring is read only after the process is in `entries`. A client may have detected that crashd accepted the
+    // process, and may already ask for the list of processes.
     countRequests(of: process)
     tellCount()
   }

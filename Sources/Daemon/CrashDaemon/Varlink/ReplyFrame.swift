@@ -15,8 +15,8 @@ enum ReplyFrame {
   }
 
   private static func frame(_ json: () throws -> Data) -> ByteBuffer {
-    // Encoding cannot fail: every value of the interface is a string, a number, a list or an object, and numbers that
-    // are not finite become strings (FragmentList.json).
+    // Encoding cannot fail, because every value of the interface is a string, a number, a list or an object. A number
+    // that is not finite becomes a string (FragmentList.json).
     guard let json = try? CPUAccounts.charging(json) else { preconditionFailure("BUG: a reply that is not JSON") }
     var buffer = ByteBuffer()
     buffer.reserveCapacity(json.count + 1)

@@ -98,8 +98,8 @@ final class FragmentList: Sendable {
 
   /// Encodes a value as JSON, and replaces the placeholders with their fragments.
   ///
-  /// A floating-point number that is not finite becomes a string, such as "Infinity": JSON has no such numbers, and an
-  /// estimate from a ring's counters, which are untrusted, may be one.
+  /// A floating-point number that is not finite becomes a string, such as "Infinity", because JSON cannot represent it.
+  /// An estimate from the untrusted counters of a ring may be infinite.
   static func json(_ value: some Encodable, _ formatting: JSONEncoder.OutputFormatting) throws -> Data {
     let list = FragmentList()
     let encoder = JSONEncoder()

@@ -9,9 +9,9 @@ extension Shield {
   /// }
   /// ```
   ///
-  /// `Configuration.containment` chooses what a trap ends. In these cases, the function runs the work in the caller's
-  /// task, as `withRequest` does: containment is off or not available, the table of requests is full, or the shield is
-  /// not started. `Shield.status.containmentObstacle` gives the reason why containment is not available.
+  /// `Configuration.containment` chooses what a trap ends. If containment is off or not available, the function runs
+  /// the work in the caller's task, as `withRequest` does. The same applies if the table of requests is full, or if the
+  /// shield is not started. `Shield.status.containmentObstacle` gives the reason why containment is not available.
   ///
   /// The function registers the request as `withRequest` does, with the same limits. The work inherits the priority and
   /// the task-local values of the caller, and runs on the global executor. Cancelling the caller's task cancels the
@@ -22,9 +22,9 @@ extension Shield {
   /// task are cancelled, but continue to run. A trap in a child task of the work, in a task group or in `Task {}` also
   /// ends the request.
   ///
-  /// In two cases a trap drains the process: the trap does not belong to a request (`Task.detached`, a block of
-  /// Dispatch, another thread), or the thread holds a resource that other threads may need, such as an actor. The
-  /// article <doc:ContainedRequests> lists all cases, and says when not to use this function.
+  /// In two cases a trap drains the process. In the first case, the trap does not belong to a request (`Task.detached`,
+  /// a block of Dispatch, another thread). In the second case, the thread holds a resource that other threads may need,
+  /// such as an actor. The article <doc:ContainedRequests> lists all cases, and says when not to use this function.
   ///
   /// This function may be called from any task, also from an actor. A call costs about a microsecond and two switches
   /// between tasks. Each call allocates a task for the work.

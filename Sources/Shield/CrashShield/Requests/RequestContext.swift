@@ -59,7 +59,7 @@ enum RequestContext: Sendable {
   /// Runs `work` with a request on this thread, which has no task.
   ///
   /// This function does not use `TaskLocal.withValue`. In a debug build, `withValue` adds a frame of Swift's
-  /// concurrency library to the stack of the work, and this frame prevents the containment of a trap.
+  /// concurrency library to the stack of the work. This frame would prevent the containment of a trap.
   static func carry(_ request: UInt64, _ work: () -> Void) {
     guard request != 0 else { return work() }
     let outer = enter(request)

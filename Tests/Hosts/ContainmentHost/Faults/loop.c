@@ -1,5 +1,5 @@
-// A thread that looks like an event loop of NIO: it has the name of a NIO thread, and waits at an epoll descriptor at
-// which connections are registered.
+// A thread that looks like an event loop of NIO. The thread has the name of a NIO thread, and waits at an epoll
+// descriptor with connections.
 #include "host.h"
 
 #include <pthread.h>

@@ -27,9 +27,9 @@ static cs_shim_request begin_request(void) {
   return request;
 }
 
-// Called in a forked child that has started the shield. Returns true if two conditions hold: the handle of the parent's
-// request identifies no request in the child, even if a request of the child uses the same entry, and the child does
-// not count the ends of the parent's requests.
+// Called in a forked child that has started the shield. Returns true if two conditions hold. First, the handle of the
+// parent's request identifies no request in the child, even if a request of the child uses the same entry. Second, the
+// child does not count the ends of the parent's requests.
 static bool has_own_requests(const cs_ring *ring) {
   if (cs_shim_request_number(parents_request) != 0) return false;
   cs_shim_request_end(parents_request, false);
