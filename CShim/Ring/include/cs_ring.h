@@ -164,7 +164,7 @@ typedef struct cs_ring_header {
   uint32_t request_lookup;      // cs_ring_request_lookup
   uint64_t request_begun;       // the number of the latest request
   uint64_t request_finished;
-  uint64_t request_failed;       // requests that ended with an error
+  uint64_t request_failed;       // requests that ended by an error, by a trap, or at the end of a drain
   uint64_t request_overflow;     // requests without an entry, because no entry was free; reports cannot name them
   uint32_t request_high;         // requests[request_high ...] were never used
   uint32_t containment_mode;     // cs_ring_containment

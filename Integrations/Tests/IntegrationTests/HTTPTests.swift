@@ -93,7 +93,8 @@ struct HTTPTests {
       try server.write("17")
       #expect(try order.reply().body == "order\n")
       let end = try server.waitUntilEnd()
-      // The server accepted the connection before it stopped accepting, or leaves the connection to the next process.
+      // There are two cases: the server accepted the connection before it stopped accepting, or the connection waits
+      // for the next process.
       if try !socket.hasConnection() { #expect(try late.reply().status == 200) }
       let next = try Connection(to: socket.port)
       try next.send("/")

@@ -21,7 +21,7 @@ struct SampleTests {
     }
   }
 
-  /// The lines without their indentation, without comments, and without empty lines.
+  /// The lines of a string, without their indentation, without comments, and without empty lines.
   private static func lines(of text: String) -> [String] {
     text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
       .filter { !$0.isEmpty && !$0.hasPrefix("//") }

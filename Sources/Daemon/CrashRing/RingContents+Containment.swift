@@ -1,7 +1,7 @@
 public import CrashReport
 
 extension RingContents {
-  /// What containment does in the process.
+  /// The settings and the state of containment in a process.
   public struct Containment: Sendable, Equatable {
     /// The mode that the program chose.
     public var mode: CrashReport.Containment.Mode

@@ -33,11 +33,11 @@ extension RingContents {
     public var begun: UInt64 = 0
     /// The requests that ended without an error.
     public var finished: UInt64 = 0
-    /// The requests that ended by an error.
+    /// The requests that ended by an error, by a trap, or at the end of a drain.
     public var failed: UInt64 = 0
     /// The requests that found no free entry in the table.
     public var overflow: UInt64 = 0
-    /// Whether the handler cannot find the request of a task in this process.
+    /// Whether the crash handler of this process cannot find the request of a task.
     public var isLookupRefused = false
 
     /// Creates the counts of a process without requests.

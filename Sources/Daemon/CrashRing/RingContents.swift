@@ -29,7 +29,7 @@ public struct RingContents: Sendable {
   public var protectedClasses: [ProtectedClass] = []
   /// The requests in flight, and their numbers since the start; empty for an earlier version of the ring.
   public var requests = Requests()
-  /// What containment does in the process; nil if it is off.
+  /// The settings and the state of containment in the process; nil if containment is off.
   public var containment: Containment?
   /// Facts about the heap, and which part of the memory the records contain.
   public var memory = MemoryFacts()

@@ -105,7 +105,7 @@ public final class RingMapping: Sendable {
     return reader(usedBy: descriptor).requests(numbered: numbers)
   }
 
-  /// Reads what containment does in the process; nil if it is off.
+  /// Reads the settings and the state of containment; nil if containment is off.
   public func containment() -> RingContents.Containment? {
     defer { letGo() }
     return reader.containment()

@@ -3,12 +3,12 @@ internal import CrashReport
 
 /// Containment and the drain of the process.
 extension RingReader {
-  /// Reads only what containment does in the process; nil if it is off.
+  /// Reads only the settings and the state of containment; nil if containment is off.
   public func containment() -> RingContents.Containment? {
     containment(unsafe PrivateCopy<cs_ring_header>(of: shared, at: 0))
   }
 
-  /// Returns what containment does in the process; nil if it is off, or for an earlier version of the ring.
+  /// Returns the settings and the state of containment; nil if it is off, or for an earlier version of the ring.
   ///
   /// A value that this version of crashd does not define is represented by its number.
   func containment(_ header: PrivateCopy<cs_ring_header>) -> RingContents.Containment? {

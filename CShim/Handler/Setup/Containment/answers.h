@@ -6,7 +6,7 @@
 
 #include "cs_shim.h"
 
-// Starts the threads. Returns false if one cannot be created.
+// Starts the three threads. Returns false if a thread cannot be created.
 bool cs_answers_start(const cs_shim_containment *containment);
 
 // Cuts the connections of a parked event loop, so that its clients need not wait for the end of the process.

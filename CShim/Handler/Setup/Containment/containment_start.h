@@ -1,4 +1,4 @@
-// Starts containment, and keeps the reason why it does not work.
+// Starts containment, and stores the reason if containment does not work in this process.
 #ifndef CS_CONTAINMENT_START_H
 #define CS_CONTAINMENT_START_H
 

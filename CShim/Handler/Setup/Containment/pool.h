@@ -20,7 +20,7 @@ const char *cs_pool_start(uint32_t width);
 // Returns the seat of the calling thread; NULL: the thread has no seat.
 cs_seat *cs_seat_here(void) SIGNAL_SAFE;
 
-// The start of the function that runs the jobs of a seat. Its callers on the stack only started the thread.
+// The start of the function that runs the jobs of a seat. The frames outside of this function only start the thread.
 extern uint64_t cs_seat_run_start;
 
 // Marks the seat's thread as parked. The thread calls this function in the crash handler, before it parks.

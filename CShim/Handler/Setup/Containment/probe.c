@@ -13,7 +13,7 @@
 #include "containment_start.h"
 #include "pool.h"
 
-// Each job is run by this function of the runtime. It calls the function that resumes the job's task.
+// The runtime runs each job by this function, which calls the function that resumes the job's task.
 extern void swift_job_run(void *job, void *executor, const void *executor_table) __attribute__((weak));
 
 typedef struct working_memory {

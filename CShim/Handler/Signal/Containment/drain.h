@@ -99,7 +99,7 @@ void cs_drain_let_go(void) SIGNAL_SAFE;
 // lock of the program may be held forever.
 void cs_ender_run(void) SIGNAL_SAFE;
 
-// In a forked child: there is no drain, and containment is off.
+// In a forked child: stores that there is no drain, and switches containment off.
 void cs_drain_forget(void) SIGNAL_SAFE;
 
 #endif

@@ -11,13 +11,14 @@
 // Stores that the calling thread runs the event loop with this epoll descriptor.
 void cs_loop_note(int tid, int epoll_descriptor) SIGNAL_SAFE;
 
-// Returns whether the calling thread runs an event loop: it was noted, or it has the name of a thread of SwiftNIO.
+// Returns whether the calling thread runs an event loop. A loop was noted by cs_loop_note(), or its thread has the name
+// of a thread of SwiftNIO.
 bool cs_loop_is_here(void) SIGNAL_SAFE;
 
 // Returns the epoll descriptor of a noted thread, or -1.
 int cs_loop_descriptor(int tid) SIGNAL_SAFE;
 
-// In a forked child: it has no loops.
+// In a forked child: stores that the child has no loops.
 void cs_loops_forget(void) SIGNAL_SAFE;
 
 #endif

@@ -97,7 +97,7 @@ uint32_t cs_park_news(void) SIGNAL_SAFE;
 void cs_park_news_add(void) SIGNAL_SAFE;
 void cs_park_news_await(uint32_t seen, const struct timespec *at_most) SIGNAL_SAFE;
 
-// In a forked child: the child has no parked threads.
+// In a forked child: stores that the child has no parked threads.
 void cs_parks_forget(void) SIGNAL_SAFE;
 
 #endif

@@ -18,7 +18,8 @@ void cs_others_enter(const siginfo_t *information, const ucontext_t *context) SI
 // cs_others_wait() until this call ends, about 1 s at most.
 void cs_others_sweep_and_halt(int signal, const siginfo_t *information) SIGNAL_SAFE;
 
-// Sweeps the other threads as above, but does not halt them, because the process continues until the end of a drain.
+// Sweeps the other threads like cs_others_sweep_and_halt(), but does not halt them, because the process continues until
+// the end of a drain.
 void cs_others_sweep(void) SIGNAL_SAFE;
 
 // Halts the other threads. Precondition: the calling thread has called cs_halt_begin(). Returns false if the other

@@ -26,12 +26,12 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
   ///
   /// Nil if there is no result, and in replies of a crashd version without this property.
   public var selfTest: SelfTest?
-  /// What containment does in the process.
+  /// The settings and the state of containment in the process.
   ///
   /// Nil if containment is off, and in replies of a crashd version without this property.
   public var containment: Containment?
 
-  /// What containment does in a process.
+  /// The settings and the state of containment in a process.
   public struct Containment: Codable, Sendable, Equatable {
     /// What the process does at a trap.
     public var mode: CrashReport.Containment.Mode

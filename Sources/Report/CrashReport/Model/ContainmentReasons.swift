@@ -1,4 +1,5 @@
-// The reasons why a trap was not contained, and why containment does not work. Each reason has its sentence here only.
+// The reasons why a trap was not contained, and why containment does not work. Only this file defines the sentences of
+// the reasons.
 extension CrashReport.Containment {
   /// Why the handler did not contain a trap.
   ///

@@ -60,11 +60,11 @@ extension CrashReport {
     public var begun: Int
     /// The requests that ended without an error.
     public var finished: Int
-    /// The requests that ended by an error.
+    /// The requests that ended by an error, by a trap, or at the end of a drain.
     public var failed: Int
-    /// The requests that had begun and not ended.
+    /// The requests that had begun and not ended when crashd read the ring.
     ///
-    /// These requests are lost when the process ends.
+    /// If the process has ended, these requests are lost.
     public var lost: Int
     /// True if the shield cannot find the request of a thread, otherwise nil.
     ///

@@ -44,7 +44,7 @@ enum ContainedRequest: Sendable {
   }
 }
 
-/// Runs the jobs of its tasks on the pool.
+/// An executor that runs the jobs of its tasks on the pool.
 ///
 /// The pool also runs all jobs of the global executor. Since Swift 6.2, however, `Task.yield` enqueues its job on the
 /// executor of the task. Without a preferred executor, this is the runtime's executor, which uses Dispatch.

@@ -11,7 +11,7 @@ struct ChildProcess {
     case exited(Int32)
     case signaled(Int32)
 
-    /// Ends this process in the same way.
+    /// Ends this process with the exit status of the child, or by the signal that ended the child.
     func endAlike() -> Never {
       switch self {
       case .exited(let code): exit(code)

@@ -3,7 +3,9 @@ internal import LinuxSystem
 
 /// Implements `serve`: holds listening sockets, and runs the program that accepts their connections.
 public struct ProgramService: Sendable {
-  /// The exit status if a socket cannot be opened, as of `timeout` and `docker run` for their own failures.
+  /// The exit status if a socket cannot be opened.
+  ///
+  /// `timeout` and `docker run` use the same status for their own failures.
   private static let failureStatus: Int32 = 125
 
   private let command: [String]

@@ -81,7 +81,7 @@ struct SupervisedProgram: SupervisorSystem {
   private static func ignores(_ signal: Int32) -> Bool {
     var action = sigaction()
     // Invariant: sigaction fills in the structure during the call. Both handlers are pointers, and a pointer has the
-    // size of an Int. SIG_IGN is the number 1, which is no function, so only numbers are compared.
+    // size of an Int. SIG_IGN is the number 1, which is not a function, so only numbers are compared.
     return unsafe sigaction(signal, nil, &action) == 0
       && unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }

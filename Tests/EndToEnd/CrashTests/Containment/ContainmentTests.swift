@@ -58,7 +58,7 @@ struct ContainmentTests {
     let dependents = row.hasDependents ? Self.requests / 2 : 0
     #expect(run.verdict == "drain" && run.reason == row.reason, "\(run)")
     #expect(run.finishedIndependent == Self.requests - dependents && run.endedIndependent == 0, "\(run)")
-    // A request that waits for a lock of the trapped thread traps as well.
+    // A request that waits for a lock of the trapped thread may get the same error as the trapped request.
     #expect(run.finishedDependent == 0 && run.endedDependent + run.trappedDependent == dependents, "\(run)")
     #expect(run.drains == 1, "\(run)")
     // If the shield does not know the request of the trap, this request ends only with the drain.

@@ -10,7 +10,7 @@
 typedef struct extent_hooks extent_hooks;
 typedef void *(*extent_alloc)(extent_hooks *, void *, size_t, size_t, bool *, bool *, unsigned);
 
-// jemalloc's structure of hooks. The first member allocates; the other eight stay as they are.
+// jemalloc's structure of hooks. The first member allocates. The other eight members are not changed.
 struct extent_hooks {
   extent_alloc allocate;
   void *others[8];

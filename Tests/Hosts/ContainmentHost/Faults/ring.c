@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// The words are those of reports.
+// The names are those that reports use.
 static const char *const verdicts[] = {"none", "contain", "drain", "die"};
 static const char *const reasons[] = {
     "none",        "budget", "deepStack",  "unknownFrames", "libc",      "dispatch", "lazyGlobal",

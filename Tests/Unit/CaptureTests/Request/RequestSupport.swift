@@ -34,7 +34,7 @@ struct WrittenRequest: Equatable {
   }
 
   private static func bytes<Field>(_ field: Field) -> [UInt8] {
-    // An imported array is a tuple of its bytes.
+    // Swift imports a C array as a tuple, whose bytes are valid during the call.
     unsafe withUnsafeBytes(of: field) { unsafe Array($0) }
   }
 

@@ -43,9 +43,10 @@ struct CrashPipelineTests {
     try await run(process, end).reports
   }
 
-  /// Also returns the numbers of requests by build, before and after the end of the process.
+  /// Runs a pipeline for a process, and returns the reports and the numbers of requests by build.
   ///
-  /// `change` is called as soon as the process is attached.
+  /// The numbers of requests are read before and after the end of the process. `change` is called as soon as the
+  /// process is attached.
   private func run(
     _ process: Process, _ end: ProcessEnd, change: () throws -> Void = {}
   ) async throws -> (reports: [CrashReport], requests: [[RequestTotals.Counts]]) {
