@@ -19,8 +19,8 @@ extern __attribute__((weak, visibility("default"), swiftcall)) void
 swift_task_localValuePush(const void *key, void *value, const void *type);
 extern __attribute__((weak, visibility("default"), swiftcall)) void swift_task_localValuePop(void);
 
-// The number of tables that this process and its parents have created. The handle of a request without an entry contains
-// this number, because a forked child must not count the end of a parent's request.
+// The number of tables that this process and its parents have created. The handle of a request without an entry
+// contains this number, because a forked child must not count the end of a parent's request.
 static uint64_t table_count;
 
 // The generation of each entry. A forked child keeps these values, so that a handle of the parent never identifies a

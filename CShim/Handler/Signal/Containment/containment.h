@@ -115,7 +115,8 @@ typedef struct cs_contained_message {
 } cs_contained_message;
 
 // trap_incident.c: records the incident of a trap, with `own` frames of the stack and the async callers after them.
-// `amount` is the number of the request. `ret_message` may be NULL. Returns false if the ring has no room for the incident.
+// `amount` is the number of the request. `ret_message` may be NULL. Returns false if the ring has no room for the
+// incident.
 bool cs_contained_record(uint32_t kind, int64_t amount, const cs_ring_registers *registers, const cs_ring_frame *frames,
                          uint32_t own, uint32_t count, cs_contained_message *ret_message) SIGNAL_SAFE;
 
