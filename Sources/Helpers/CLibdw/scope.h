@@ -9,7 +9,7 @@
 
 #define CS_SCOPE_TYPES 64
 
-/// A type in the description of a scope. The index of a type in the list is its number.
+/// A type in the description of a scope. The description refers to a type by the index in `cs_scope.types`.
 struct cs_scope_type {
   Dwarf_Off offset; // offset of the type's DIE
   uint32_t steps;   // number of pointers to follow from a variable to this type

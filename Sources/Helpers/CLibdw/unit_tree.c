@@ -10,7 +10,7 @@
 // DIEs below this depth are skipped. The code of skipped DIEs belongs to the enclosing node.
 #define CS_TREE_DEPTH_LIMIT 200
 
-/// The state of visiting the tree.
+/// The current position of the visit in the tree of DIEs.
 struct place {
   uint32_t node; // the innermost enclosing function or inlined call, or CS_SYMBOLS_NONE
   int depth;

@@ -199,8 +199,8 @@ extension SymbolCaches {
           file: opened.identity, number: tick())
         jobs.append(job, of: job.user, isUrgent: image.isExecutable)
       } catch {
-        // Log this only at debug level. A process in a container reports paths that may not exist on the host, but it
-        // can send descriptors of its files instead.
+        // This error is logged only at debug level, because it is normal for a process in a container: its paths may
+        // not exist on the host. The process can send descriptors of its files instead.
         configuration.logger.debug("no symbols for '\(image.path)': \(error)")
         refuse(CacheName(buildID: image.buildID, owner: .user(user)), because: "\(error)")
       }

@@ -30,7 +30,8 @@ struct HelloTrialsTests {
       #expect(bad == .skip && other == .look)
       trials.end("connection-1-3")
     }
-    // systemd no longer stores connection-1-2. If its name is used again, its count of attempts starts at zero.
+    // The name connection-1-2 is not among the stored hellos any more. If a new hello gets this name, the count of
+    // attempts starts at zero.
     var anew = HelloTrials(path: path, kept: ["connection-1-3"])
     let again = anew.begin("connection-1-2")
     #expect(again == .look)
