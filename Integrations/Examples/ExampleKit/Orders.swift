@@ -6,7 +6,7 @@ internal import Dispatch
   internal import Darwin
 #endif
 
-/// Requests, each of which waits until a line on standard input is its ID.
+/// The waiting requests, each of which continues when its ID is read from standard input.
 public actor Orders {
   private var waiting: [String: CheckedContinuation<Void, Never>] = [:]
 

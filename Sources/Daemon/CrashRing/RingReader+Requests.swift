@@ -5,7 +5,7 @@ internal import CrashReport
 extension RingReader {
   /// Returns the running and the trapped requests, oldest first.
   ///
-  /// If an entry is damaged, only its own request is lost. A request that ends during the read is not in flight.
+  /// If an entry is damaged, only its own request is lost. A request that ends during the read is not returned.
   func requests(_ header: PrivateCopy<cs_ring_header>, losses: inout Losses) -> RingContents.Requests {
     var requests = RingContents.Requests(counts: requestCounts(header))
     guard version == .current else { return requests }
@@ -39,7 +39,7 @@ extension RingReader {
     return found
   }
 
-  /// The number of entries that were ever used.
+  /// The number of entries up to the last one that was ever used.
   private func used(_ header: PrivateCopy<cs_ring_header>) -> Int {
     min(Int(clamping: header[\.request_high]), RingLayout.requestLimit)
   }

@@ -77,7 +77,7 @@ public struct RingReader: @unchecked Sendable {
     losses.add(.minimal, header[\.record_minimal])
     losses.add(.annotations, header[\.annotation_lost])
 
-    // Ordering: the requests are read first, because the other threads go on until the process ends.
+    // Ordering: the requests are read first, because the other threads may end requests while the ring is read.
     let requests = requests(header, losses: &losses)
     let images = images(total: header[\.image_total], losses: &losses)
     let table = ImageTable(images)

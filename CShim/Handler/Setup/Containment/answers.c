@@ -28,8 +28,8 @@
 #define STACK_BYTES (UINT64_C(256) * 1024)
 
 // The pauses between two searches for waiters (waiter.h), by the time since the last thread parked. The first pauses
-// are short, because most waiters appear soon after a trap. A search reads a file in /proc for each thread, which takes
-// about 12 µs for each.
+// are short, because most waiters appear soon after a trap. A search reads a file in /proc for each thread, at about
+// 12 µs for each file.
 #define SOON_NS       (300 * MS)
 #define SOON_LOOK_NS  (10 * MS)
 #define LATER_NS      (10000 * MS)

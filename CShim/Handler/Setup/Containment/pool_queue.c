@@ -36,12 +36,12 @@ cs_seat cs_seats[CS_SEAT_LIMIT];
 static pthread_mutex_t lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 static uint32_t width;
 static uint32_t waiting;   // atomic, written with the lock: how many jobs the lists contain
-static uint32_t searching; // lock: how many seats search for a job, or have been woken for that purpose
-static cs_seat *idle;      // lock: the first of the idle seats; the seat that slept last is woken first
+static uint32_t searching; // protected by `lock`: how many seats search for a job, or have been woken to search
+static cs_seat *idle;      // protected by `lock`: the idle seat that slept last, which is woken first
 static struct {
   void *head;
   void *tail;
-} lists[LIST_COUNT]; // lock
+} lists[LIST_COUNT]; // protected by `lock`
 
 // Initial-exec, because __tls_get_addr may allocate memory.
 static __thread cs_seat *here __attribute__((tls_model("initial-exec")));
@@ -198,8 +198,8 @@ static void *next_of(cs_seat *seat) {
   return job != NULL ? job : await_job(seat);
 }
 
-// The crash handler searches the stack of a trapping thread for this function. It is not inlined, so that it has its
-// own frame.
+// The crash handler searches the stack of a trapping thread for this function. The function is not inlined, so that it
+// has its own frame.
 __attribute__((noinline)) void cs_seat_run(cs_seat *seat) {
   here = seat;
   for (;;) {

@@ -48,8 +48,8 @@ static void *begin(void *context) {
   // A sanitizer's pthread_create overwrites the signal mask, so the mask is set again.
   pthread_sigmask(SIG_SETMASK, &mask, NULL);
   prctl(PR_SET_NAME, "swift-pool", 0, 0, 0);
-  // Dispatch gives this nice value to its threads for the default priority, if the process may change it. Without this
-  // call, threads of a process with another nice value would compete with each other in another way than on Dispatch.
+  // Dispatch sets the nice value 0 for its threads of the default priority, if the process may do so. The threads of
+  // the pool do the same, so that they share the processor with other threads as Dispatch's threads would.
   setpriority(PRIO_PROCESS, 0, 0); // on Linux, 0 is the calling thread
   cs_alternate_stack_give_here();
   // acquire: pairs with cs_seat_replace().

@@ -26,7 +26,8 @@ cs_contained_place cs_contained_place_of(const cs_ring_frame *frame) SIGNAL_SAFE
   return is_in(&layout->concurrency, frame->pc) ? CS_CONTAINED_CONCURRENCY : CS_CONTAINED_PROGRAM;
 }
 
-// `print` calls the program's `description` while it holds the lock of stdout, which other threads need.
+// Checks the standard streams, because `print` calls the program's `description` while it holds the lock of stdout.
+// Other threads need this lock.
 bool cs_contained_has_stream(cs_memory *memory) SIGNAL_SAFE {
   const uint64_t self = cs_thread_pointer();
   for (uint32_t index = 0; index < CS_CONTAINED_STREAM_COUNT; index++) {

@@ -1,5 +1,5 @@
-// The threads that stay in the handler after a trap (parked threads). Each has an entry in a table. A parked thread
-// keeps its entry until the thread leaves the handler to end the process.
+// The threads that stay in the handler after a trap (parked threads). Each of these threads has an entry in a table. A
+// parked thread keeps its entry until the thread leaves the handler to end the process.
 //
 // | state   | the thread                                                                              |
 // |---------|-----------------------------------------------------------------------------------------|

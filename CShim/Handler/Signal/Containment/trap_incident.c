@@ -11,7 +11,7 @@
 #include "../Images/images.h"
 #include "../Kernel/system_call.h"
 
-// The upper bits of an incident's key.
+// The upper bits of the key of each incident of a contained trap.
 #define KEY UINT64_C(0x8f1bbcdc00000000)
 
 static uint32_t trap_count; // atomic: the number of traps since the start, which makes incident keys distinct

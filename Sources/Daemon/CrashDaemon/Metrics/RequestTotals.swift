@@ -4,7 +4,7 @@ import Synchronization
 
 /// Counts the requests and drains of processes by build, while crashd is attached to the processes.
 ///
-/// A metric must have few labels. A user (with the uids of its range in `/etc/subuid`) has at most `buildsPerUser`
+/// A metric must not have many combinations of labels. A user (with the uids of its range in `/etc/subuid`) has at most `buildsPerUser`
 /// builds. Beyond this limit, the build whose processes ended first is merged into the label `other`. If all builds have
 /// attached processes, a process of a further build is counted under `other` until it ends. The counts of `other`
 /// therefore never decrease.

@@ -61,7 +61,7 @@ extension Way {
     Way("detached") { _ = await Task.detached { boom() }.value },
     Way("outlives") {
       Task {
-        // The request has ended when the trap happens.
+        // This task waits until its request has ended, and then traps.
         while ch_get(CH_BAD_RETURNED) == 0 { try? await Task.sleep(for: .milliseconds(1)) }
         boom()
       }

@@ -54,7 +54,7 @@ extension Way {
   ]
 }
 
-/// A thread that looks like an event loop.
+/// Runs functions on a thread that looks like an event loop to the shield.
 private enum Loop {
   private static let bodies = Mutex<[@Sendable () -> Void]>([])
 

@@ -16,7 +16,7 @@ typedef enum ch_counter : uint32_t {
   CH_FINISHED_DEPENDENT,
   CH_TRAPPED_DEPENDENT,
   CH_ENDED_DEPENDENT,
-  CH_BAD_RETURNED, // the requests that should trap
+  CH_BAD_RETURNED, // requests that should have trapped, but returned
   CH_BAD_TRAPPED,
   CH_BAD_ENDED,
   CH_BAD_FAILED,
