@@ -66,7 +66,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_ring_verdict_reason : 
   CS_RING_VERDICT_REASON_CORRUPT = 17,     // a crash or a failed heap check of the C library came before
   CS_RING_VERDICT_REASON_REPLACED = 18,    // other code has replaced the shield's handler
   CS_RING_VERDICT_REASON_RUNTIME = 19,     // the trap is in the Swift runtime
-  CS_RING_VERDICT_REASON_FULL = 20,        // the ring has no free entry for the incident, or too many threads have parked
+  CS_RING_VERDICT_REASON_FULL = 20,        // the ring has no free entry, or too many threads have parked
   CS_RING_VERDICT_REASON_REPEATED = 21,    // the same code has trapped too often
   CS_RING_VERDICT_REASON_WAITS = 22,       // another thread waits for a lock that the stopped thread holds
   CS_RING_VERDICT_REASON_DRAINING = 23,    // the process was draining already

@@ -77,7 +77,7 @@ extension BidirectionalCollection {
     return nil
   }
 
-  /// Returns the index after another one, within the bounds.
+  /// Returns the index after `position`, limited to the bounds of the collection.
   ///
   /// Compare with the end before adding: `Int.max + 1` would trap.
   @usableFromInline

@@ -3,7 +3,9 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests how a drain ends, and traps while the shield starts or the process exits.
+/// Tests the end of drains.
+///
+/// Further tests trap while the shield starts or while the process exits.
 @Suite("Drains of requests")
 struct DrainTests {
   private static let requests = 24
