@@ -24,10 +24,12 @@ extension Shield {
     /// The reason why this process cannot contain traps; nil if it can.
     ///
     /// Containment has to distinguish the code of the C library and the Swift runtime from the program's code. This is
-    /// impossible, for example, in an executable that links the C library statically. The pool of
-    /// `Configuration.containment` also needs a known version of the Swift runtime, and a global executor that no other
-    /// library has replaced. With an obstacle, each trap ends the process, as it would without `Shield.isolated` and
-    /// `Shield.withContainedRequest`.
+    /// impossible, for example, in an executable that links the C library statically. In this case, traps in
+    /// `Shield.isolated` also end the process.
+    ///
+    /// Contained requests have further conditions. The pool of `Configuration.containment` needs a known version of the
+    /// Swift runtime, and a global executor that no other library has replaced. If a condition is not met, a trap in
+    /// `Shield.withContainedRequest` drains the process, or ends the process at once.
     public var containmentObstacle: String?
   }
 

@@ -44,7 +44,8 @@ extension Shield {
   ///   the task locked. The body of `withCheckedContinuation` is included, because the shield cannot distinguish it
   ///   from a cancellation handler.
   /// - The work is in an `ExclusiveGate` or holds another lock of the shield.
-  /// - `Shield.status.containmentObstacle` has a reason.
+  /// - The shield cannot distinguish the code of the C library and the Swift runtime from the program's code, as in an
+  ///   executable that links the C library statically. `Shield.status.containmentObstacle` then has the reason.
   /// - The shield is not started, or another handler has replaced the shield's handler.
   ///
   /// In some cases a trap is contained, but another thread may then wait forever. One case is work that holds a lock of
