@@ -9,9 +9,9 @@ extension Shield {
   /// }
   /// ```
   ///
-  /// `Configuration.containment` chooses what a trap ends. If containment is off or not available, the function runs
+  /// `Configuration.containment` chooses what a trap ends. If containment is off or could not start, the function runs
   /// the work in the caller's task, as `withRequest` does. The same applies if the table of requests is full, or if the
-  /// shield is not started. `Shield.status.containmentObstacle` gives the reason why containment is not available.
+  /// shield is not started. If `Shield.status.containmentObstacle` has a reason, no trap is contained in this process.
   ///
   /// The function registers the request as `withRequest` does, with the same limits. The work inherits the priority and
   /// the task-local values of the caller, and runs on the global executor. Cancelling the caller's task cancels the
