@@ -27,7 +27,7 @@ extension Shield {
     /// impossible, for example, in an executable that links the C library statically. The pool of
     /// `Configuration.containment` also needs a known version of the Swift runtime, and a global executor that no other
     /// library has replaced. With an obstacle, each trap ends the process, as it would without `Shield.isolated` and
-    /// `Shield.withContainedRequest`.
+    /// `Shield.withContainedRequest`. An invalid `CRASHSHIELD_CONTAINMENT` switches only the containment of requests off.
     public var containmentObstacle: String?
   }
 
@@ -59,8 +59,9 @@ extension Shield {
   }
 
   fileprivate static var containmentObstacle: String? {
+    if let refusal = containmentRefusal.withLock({ $0 }) { return refusal }
     // Invariant: the C strings are valid until the process ends.
-    unsafe (cs_shim_contained_obstacle() ?? cs_shim_containment_obstacle()).map { unsafe String(cString: $0) }
+    return unsafe (cs_shim_contained_obstacle() ?? cs_shim_containment_obstacle()).map { unsafe String(cString: $0) }
   }
 
   fileprivate static var findsRequests: Bool? {
