@@ -15,7 +15,7 @@ public enum DurationText: Sendable {
   }
 
   /// Formats a duration: `250 ms`, `12 s`, or as an age, such as `7m`.
-  static func text(_ duration: Duration) -> String {
+  public static func text(_ duration: Duration) -> String {
     let milliseconds = Int(duration / .milliseconds(1))
     if milliseconds < 10_000 { return "\(milliseconds) ms" }
     return milliseconds < 120_000 ? "\(milliseconds / 1_000) s" : Age.text(milliseconds / 1_000)
