@@ -57,6 +57,8 @@ struct HTTPServer {
           for try await connection in connections {
             group.addTask { await serve(connection) }
           }
+        } catch is CancellationError {
+          // The server stops.
         } catch {
           print("no more connections: \(error)")
         }

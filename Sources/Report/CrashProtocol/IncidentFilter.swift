@@ -12,6 +12,8 @@ public struct IncidentFilter: Codable, Sendable, Hashable {
   public var kind: IncidentReport.Kind?
   /// A part of the guard's call site, such as `Shop.swift:12`.
   public var site: String?
+  /// The operation of the contained request that the incident ended.
+  public var route: String?
   /// A part of the program's name.
   public var name: String?
   /// The earliest time of the last occurrence, as RFC 3339 in UTC.
@@ -20,9 +22,9 @@ public struct IncidentFilter: Codable, Sendable, Hashable {
   /// Creates a filter.
   public init(
     id: String? = nil, source: IncidentReport.Source? = nil, kind: IncidentReport.Kind? = nil, site: String? = nil,
-    name: String? = nil, since: String? = nil
+    route: String? = nil, name: String? = nil, since: String? = nil
   ) {
     (self.id, self.source, self.kind) = (id, source, kind)
-    (self.site, self.name, self.since) = (site, name, since)
+    (self.site, self.route, self.name, self.since) = (site, route, name, since)
   }
 }

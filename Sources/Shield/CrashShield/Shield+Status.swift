@@ -29,7 +29,8 @@ extension Shield {
     ///
     /// Contained requests have further conditions. The pool of `Configuration.containment` needs a known version of the
     /// Swift runtime, and a global executor that no other library has replaced. If a condition is not met, a trap in
-    /// `Shield.withContainedRequest` drains the process, or ends the process at once.
+    /// `Shield.withContainedRequest` drains the process, or ends the process at once. An invalid `CRASHSHIELD_CONTAINMENT`
+    /// switches only the containment of requests off.
     public var containmentObstacle: String?
   }
 
@@ -61,8 +62,9 @@ extension Shield {
   }
 
   fileprivate static var containmentObstacle: String? {
+    if let refusal = containmentRefusal.withLock({ $0 }) { return refusal }
     // Invariant: the C strings are valid until the process ends.
-    unsafe (cs_shim_contained_obstacle() ?? cs_shim_containment_obstacle()).map { unsafe String(cString: $0) }
+    return unsafe (cs_shim_contained_obstacle() ?? cs_shim_containment_obstacle()).map { unsafe String(cString: $0) }
   }
 
   fileprivate static var findsRequests: Bool? {

@@ -80,7 +80,8 @@ public enum Shield: Sendable {
 
   private static func begin(_ configuration: Configuration) throws(StartError) {
     try configuration.checkTexts()
-    let containment = try configuration.containment.effective()
+    let chosen = try configuration.containment.effective()
+    if !isStarted { containmentRefusal.withLock { $0 = chosen.refusal } }
     var failure = cs_shim_failure()
     let observer = configuration.onStatusChange.map(StatusObserver.init)
     let context = unsafe observer.map { unsafe Unmanaged.passRetained($0) }
@@ -95,7 +96,7 @@ public enum Shield: Sendable {
       for (key, value) in configuration.tags { setTag(key, to: value) }
       Quarantine.show()
       GuardRecords.publishAll()
-      startContainment(containment, onDrain: configuration.onDrain)
+      startContainment(chosen.mode, onDrain: configuration.onDrain)
     case .CS_SHIM_DISABLED:
       unsafe context?.release()
     default:

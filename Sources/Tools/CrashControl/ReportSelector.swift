@@ -1,5 +1,6 @@
 public import CrashClient
 public import CrashProtocol
+public import CrashReport
 
 /// Finds the reports that an argument of the command line selects: by id, pid, program, unit, path or group.
 public enum ReportSelector: Sendable {
@@ -42,6 +43,20 @@ public enum ReportSelector: Sendable {
       if try newest(filter, of: client) != nil { return filter }
     }
     return nil
+  }
+
+  /// Returns whether a word is the beginning of the id of an incident, as lists show it.
+  public static func isIncident(_ word: String, of client: CrashClient) -> Bool {
+    guard word.contains(where: \.isHexDigit), word.allSatisfy({ $0.isHexDigit || $0 == "-" }) else { return false }
+    return (try? client.incidents(id: word, limit: 1))?.isEmpty == false
+  }
+
+  /// Returns the id of the crash after which the process of an unreported exit ended; nil if crashd has no report of it.
+  public static func crash(before exit: CrashReport, of client: CrashClient) -> String? {
+    guard exit.death?.afterCrash == true else { return nil }
+    let filter = ReportFilter(
+      pid: exit.process.pid, executable: exit.process.executable, since: exit.process.startTime, until: exit.time)
+    return (try? client.list(ListQuery(limit: 2, filter: filter)))?.first { $0.id != exit.id }?.id
   }
 
   /// Returns the possible meanings of a word as filters, the most likely meaning first.

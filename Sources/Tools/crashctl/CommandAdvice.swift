@@ -54,7 +54,8 @@ enum CommandAdvice {
   ///   - arguments: The command line without the program's name.
   /// - Returns: The advice, which is appended to the error message.
   static func text(for sentence: some StringProtocol, arguments: [String]) -> String {
-    let usual = "see crashctl --help"
+    let known = arguments.first.flatMap { verbs.contains($0) && $0 != "help" ? " \($0)" : nil } ?? ""
+    let usual = "see crashctl\(known) --help"
     guard sentence.lowercased().contains("unexpected argument"),
       let argument = arguments.first(where: { sentence.contains("'\($0)'") })
     else { return usual }
@@ -67,6 +68,22 @@ enum CommandAdvice {
     let own = CrashControlCommand.configuration.subcommands.first { $0._commandName == verb }
     let names = own?.configuration.subcommands.compactMap { $0._commandName } ?? []
     return names.isEmpty ? "see crashctl \(verb) --help" : suggestion(for: argument, among: names, of: " \(verb)")
+  }
+
+  /// Returns the error message if the value of an option is missing because it is a negative number.
+  ///
+  /// ArgumentParser parses such a value as an option.
+  static func negativeValue(_ sentence: some StringProtocol, arguments: [String]) -> String? {
+    guard sentence.lowercased().hasPrefix("missing value for '"), let quote = sentence.firstIndex(of: "'") else {
+      return nil
+    }
+    let option = sentence[sentence.index(after: quote)...].prefix { $0 != "'" && $0 != " " }
+    guard let index = arguments.firstIndex(of: String(option)), arguments.indices.contains(index + 1) else {
+      return nil
+    }
+    let value = arguments[index + 1]
+    guard value.hasPrefix("-"), value.dropFirst().first?.isNumber == true else { return nil }
+    return "invalid value '\(value)' for \(option): it takes no negative number"
   }
 
   private static func suggestion(for word: String, among names: [String], of verb: String = "") -> String {

@@ -150,7 +150,7 @@ enum Completions {
 
   static var states: [String] {
     lines([
-      ("new", "first seen in the newest build"), ("open", "occurs"), ("resolved", "marked as fixed"),
+      ("new", "first seen in the newest of several builds"), ("open", "occurs"), ("resolved", "marked as fixed"),
       ("regressed", "crashed again after it was resolved"), ("all", "in any state"),
     ])
   }

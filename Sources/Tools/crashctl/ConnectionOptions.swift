@@ -68,8 +68,13 @@ struct ConnectionOptions: ParsableArguments {
   func ask<Result>(
     about word: String?, _ call: (_ client: CrashClient, _ id: String?) throws(ClientError) -> Result
   ) throws(Failure) -> Result {
-    try ask { client throws(ClientError) in
-      try ReportSelector.ask(about: word, of: client) { id throws(ClientError) in try call(client, id) }
+    do throws(ClientError) {
+      return try ReportSelector.ask(about: word, of: client) { id throws(ClientError) in try call(client, id) }
+    } catch {
+      if case .refused(.noSuchReport(let word)) = error, ReportSelector.isIncident(word, of: client) {
+        throw Failure(.nothingFound, "'\(word)' is an incident, not a crash: see crashctl incidents show \(word)")
+      }
+      throw Failure(error, of: client)
     }
   }
 

@@ -72,9 +72,12 @@ struct CrashControlCommand: ParsableCommand {
     guard code.isSuccess else {
       // Print only the first line: further lines contain ArgumentParser's own suggestions.
       let text = message(for: error).prefix { $0 != "\n" }
-      let sentence = text.hasSuffix(".") ? text.dropLast() : text
-      let advice = CommandAdvice.text(for: sentence, arguments: Array(CommandLine.arguments.dropFirst()))
-      Output.complain(sentence.prefix(1).lowercased() + sentence.dropFirst() + "; " + advice)
+      let arguments = Array(CommandLine.arguments.dropFirst())
+      let sentence =
+        CommandAdvice.negativeValue(text, arguments: arguments) ?? String(text.hasSuffix(".") ? text.dropLast() : text)
+      let advice = CommandAdvice.text(for: sentence, arguments: arguments)
+      let separator = sentence.hasSuffix("?") ? " " : "; "
+      Output.complain(sentence.prefix(1).lowercased() + sentence.dropFirst() + separator + advice)
       Glibc.exit(code == .validationFailure ? ExitStatus.usage.rawValue : code.rawValue)
     }
     finish(printing: fullMessage(for: error) + "\n", code: code.rawValue)

@@ -44,7 +44,7 @@ struct FilterOptions: ParsableArguments {
     transform: tagText)
   var tags: [String] = []
 
-  @Option(help: ArgumentHelp("Only crashes in requests with this operation", valueName: "operation"))
+  @Option(help: ArgumentHelp("Only crashes in requests with exactly this operation", valueName: "operation"))
   var route: String?
 
   @Option(

@@ -54,12 +54,18 @@ extension ReportBuilder {
   ///   - record: The record of the first crashed thread; nil if no thread crashed.
   func putContainment(into report: inout CrashReport, _ record: CrashRecord?) {
     guard let containment = contents.containment else { return }
+    // In the mode `drain`, the handler gives the reason `budget`, because the budget is 0. The mode is reason enough.
+    let reason = record?.verdictReason
+    let isByMode = containment.mode == .drain && reason == .budget
+    // Without a record, the report is about an unreported exit, which interrupts a drain.
+    let isInterrupted = hasInterruptedDrain || record == nil
     report.containment = CrashReport.Containment(
-      mode: containment.mode, verdict: record?.verdict, reason: record?.verdictReason, obstacle: containment.obstacle,
+      mode: containment.mode, verdict: record?.verdict, reason: isByMode ? nil : reason, obstacle: containment.obstacle,
       budget: Int(containment.budget), contained: Int(containment.contained),
       drain: containment.drain.map { drain in
         CrashReport.Containment.Drain(
-          endedBy: drain.end, finished: Int(drain.finished), lost: Int(drain.lost),
+          endedBy: drain.end ?? (isInterrupted ? .interrupted : nil), finished: Int(drain.finished),
+          lost: Int(drain.lost),
           durationNanoseconds: drain.duration_ns.map { Int(clamping: $0) })
       })
   }

@@ -25,6 +25,8 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   var earlierField: CrashReport.AccessedField?
   /// The diagnosis of an earlier analysis.
   var earlierDiagnosis: CrashReport.Diagnosis?
+  /// Whether the process is known to have ended before its drain did.
+  var hasInterruptedDrain = false
   /// The signal that ended the process; nil if it is not known yet.
   var endSignal: Int32?
   /// The non-fatal incidents before the crash, and the number of incidents that the report omits; see `noteHistory`.

@@ -58,7 +58,7 @@ struct RequestTotals: Sendable {
 
     /// Returns the label of a drain's end, which is one of a few words, because a process can write any number.
     private static func word(_ end: CrashReport.Containment.End?) -> String {
-      guard let end else { return "interrupted" }
+      let end = end ?? .interrupted
       return CrashReport.Containment.End.known.contains(end) ? end.rawValue : "other"
     }
 

@@ -19,9 +19,28 @@ extension CrashAnalysis {
     guard let signal = ended.end.signal else { return }
     let permit = await permits.enter(ended.process.facts.peer.uid)
     defer { permit.giveBack() }
+    await complete("the signal that ended the process", of: id) { () async throws(StoreError) in
+      try await noteEndOnce(ended.process, signal, report: id)
+    }
+  }
+
+  /// Records in the report of the trap that the process ended before its drain did.
+  func noteInterruptedDrain(report id: String) async {
+    await complete("the interrupted drain", of: id) { () async throws(StoreError) in
+      let stored = try store.report(idPrefix: id)
+      var report = try stored.report
+      guard report.containment?.drain != nil, report.containment?.drain?.endedBy == nil, let raw = try store.raw(id: id)
+      else { return }
+      report.containment?.drain?.endedBy = .interrupted
+      if try store.put(report, raw: raw, replacing: stored.cursor) != .unchanged { hub.notify() }
+    }
+  }
+
+  /// Changes a stored report, and tries again if another task changes the report meanwhile.
+  private func complete(_ what: String, of id: String, _ change: () async throws(StoreError) -> Void) async {
     for _ in 0..<Self.endAttempts {
       do throws(StoreError) {
-        return try await noteEndOnce(ended.process, signal, report: id)
+        return try await change()
       } catch .changedMeanwhile {
         continue
       } catch .noSuchReport {
@@ -30,7 +49,7 @@ extension CrashAnalysis {
       } catch {
         // The store keeper itself reports outages of the store.
         if !error.isOutage {
-          logger.warning("cannot record the signal that ended the process of report \(id): \(error), ignoring")
+          logger.warning("cannot record \(what) in report \(id): \(error), ignoring")
         }
         return
       }

@@ -123,6 +123,7 @@ extension CrashAnalysis {
     builder.noteHistory()
     builder.earlierField = old?.diagnosis.field
     builder.earlierDiagnosis = old?.diagnosis
+    builder.hasInterruptedDrain = old?.containment?.drain?.endedBy == .interrupted
     builder.endSignal = endSignal ?? old.map { Int32(clamping: $0.signal.number) }
     let (places, user) = (builder.placesToDescribe, process.facts.peer.uid)
     if let place = places.first, place.hasScope, let file = ImageFile.list([place.image]).first,

@@ -91,6 +91,9 @@ struct CrashAnalysis: Sendable {
         && left.drain == right.drain
     }
 
+    /// Whether a drain was under way.
+    var drains: Bool { drain.map { $0.end == nil } ?? false }
+
     /// Whether a ring with the given stamp contains exactly these contents.
     ///
     /// The result is also valid after the process has ended, because no record was incomplete and no loss was counted.

@@ -41,7 +41,10 @@ extension CrashPipeline {
     }
     // Read the state of the process again, because it may have changed while the ring was read.
     if isFinal, let now = self.entry(number), let ended = now.end {
-      if now.hasSeveralCrashes, let id = now.reports.last { await analysis.noteEnd(ended, report: id) }
+      if let id = now.reports.last {
+        if now.hasSeveralCrashes { await analysis.noteEnd(ended, report: id) }
+        if now.drains, ended.end != .goesOn { await analysis.noteInterruptedDrain(report: id) }
+      }
       let outcome = await analysis.bury(ended, hasCrashed: now.hasCrashed)
       change(number) { $0.noteSilentDeath(outcome) }
       await end(number)

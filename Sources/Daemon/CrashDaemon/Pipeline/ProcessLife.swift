@@ -166,6 +166,9 @@ extension ProcessLife {
   /// In this case, the exit status shows which thread's signal ended the process.
   var hasSeveralCrashes: Bool { hasCrashed && (seen?.records.count ?? 0) > 1 }
 
+  /// Whether the last reading found a drain that was under way.
+  var drains: Bool { seen?.drains ?? false }
+
   /// Whether all reports of the process are stored and the process has exited.
   ///
   /// A process that still runs is not done, because it may crash again and write another ring to the spool.

@@ -22,7 +22,12 @@ extension CrashAnalysis {
     // A process can withdraw its records, so the ring may no longer contain a crash.
     guard !snapshot.contents.records.isEmpty else { return .nothingNew }
     var contents = snapshot.contents
-    if let requests = snapshot.requests { contents.requests = requests }
+    if var requests = snapshot.requests {
+      // A drain changes the numbers of requests until it ends.
+      let counts = contents.requests.counts
+      if contents.containment?.drain != nil, !counts.isEmpty { requests.counts = counts }
+      contents.requests = requests
+    }
     var builder = await builder(contents, of: process, symbols)
     if let stored = storedContext(of: process.facts) { builder.context = stored.added(to: builder.context) }
     do {

@@ -14,12 +14,13 @@ extension IncidentFilter {
       AND (:since IS NULL OR last >= :since)
       AND (:kind IS NULL OR json_extract(CAST(json AS TEXT), '$.kind') = :kind)
       AND (:site IS NULL OR instr(json_extract(CAST(json AS TEXT), '$.site'), :site) > 0)
+      AND (:route IS NULL OR json_extract(CAST(json AS TEXT), '$.request.operation') = :route)
     """
 
   func arguments(_ visibility: Visibility, offset: Int = 0, limit: Int) -> StatementArguments {
     [
       "uid": visibility.uid, "source": source?.rawValue, "name": name, "id": id, "since": since, "kind": kind?.rawValue,
-      "site": site, "limit": limit, "offset": offset,
+      "site": site, "route": route, "limit": limit, "offset": offset,
     ]
   }
 }

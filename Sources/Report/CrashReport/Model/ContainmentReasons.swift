@@ -10,6 +10,9 @@ extension CrashReport.Containment {
     /// Creates a value from any string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
+    /// The budget of contained traps was used up.
+    package static let budget = Self("budget")
+
     /// The reason with a number of `cs_ring_verdict_reason`; nil if the number is 0.
     package init?(number: Int) {
       guard number != 0 else { return nil }

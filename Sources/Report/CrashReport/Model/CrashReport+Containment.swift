@@ -30,7 +30,7 @@ extension CrashReport {
     public struct Drain: Codable, Sendable, Equatable {
       /// What ended the drain.
       ///
-      /// Nil if crashd read the ring before the drain ended. A later reading adds the value.
+      /// Nil if crashd read the ring before the drain ended. The value is added when the process has ended.
       public var endedBy: End?
       /// The number of requests that ended during the drain.
       ///
@@ -99,9 +99,11 @@ extension CrashReport {
       public static let exit = Self("exit")
       /// Requests waited for a lock that a stopped thread holds.
       public static let waiter = Self("waiter")
+      /// The process was killed or called `_exit()`, so its numbers of requests are unknown.
+      public static let interrupted = Self("interrupted")
 
       /// The ends that this version defines.
-      package static let known: Set<Self> = [.done, .deadline, .stall, .secondCrash, .exit, .waiter]
+      package static let known: Set<Self> = [.done, .deadline, .stall, .secondCrash, .exit, .waiter, .interrupted]
     }
   }
 }

@@ -65,6 +65,9 @@ extension IncidentReport {
     public static let pages = Self("pages")
     /// Contained work, which `Shield.isolated` runs, or a contained request.
     public static let isolated = Self("isolated")
+
+    /// The parts that this version defines.
+    package static let known: [Self] = [.quarantine, .pages, .guarding, .isolated]
   }
 
   /// The kind of an incident.
@@ -99,6 +102,14 @@ extension IncidentReport {
     public static let trap = Self("trap")
     /// From a contained request: a trap ended the request.
     public static let requestTrap = Self("requestTrap")
+
+    /// The kinds that this version defines: first those that are not kinds of guards.
+    package static var known: [Self] {
+      let others: [Self] = [
+        .call, .asyncCall, .overRelease, .retains, .handle, .read, .write, .doubleFree, .trap, .requestTrap,
+      ]
+      return others + GuardKinds.names.map { Self($0) }.filter { !others.contains($0) }
+    }
   }
 
   /// Whether an incident proves a bug in the program.
@@ -125,7 +136,7 @@ extension IncidentReport {
 
     /// The program continues after the fault.
     ///
-    /// A guard returns its fallback value, and the quarantine delays the deinit.
+    /// A guard returns its fallback value, the quarantine delays the deinit, and a contained request gets an error.
     public static let absorb = Self("absorb")
     /// The fields of the object are zeroed.
     public static let zero = Self("zero")

@@ -26,6 +26,9 @@ extension CrashReport {
     guard let end = drain.endedBy else {
       return "Draining: the requests in flight had not ended when crashd last read the process."
     }
+    if end == .interrupted {
+      return "The drain did not end: the process was killed, or called _exit(), while requests were in flight."
+    }
     let requests = "\(counted(drain.finished, "request")) finished, \(drain.lost) lost"
     let time = drain.durationNanoseconds.map { ", in \(Self.seconds($0))" } ?? ""
     let why = end == .done ? "" : ". The drain ended because \(end.clause)"

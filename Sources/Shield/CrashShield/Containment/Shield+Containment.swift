@@ -44,6 +44,9 @@ extension Shield {
   /// The program's `Configuration.onDrain`, which the C code calls at the beginning of a drain.
   private static let drainFunction = Mutex<(@Sendable () -> Void)?>(nil)
 
+  /// The reason why the shield ignores `CRASHSHIELD_CONTAINMENT`; nil if the variable is valid or missing.
+  static let containmentRefusal = Mutex<String?>(nil)
+
   /// Starts containment in the given mode.
   ///
   /// Precondition: the shield is started.
@@ -68,19 +71,32 @@ extension Shield.Containment {
   /// The largest budget, which limits the threads that traps keep.
   private static let largestBudget = 200
 
+  /// The mode in which containment starts, and the reason why it is off although the environment sets a mode.
+  typealias Choice = (mode: Self, refusal: String?)
+
   /// The mode that `CRASHSHIELD_CONTAINMENT` sets, or else this mode.
   ///
-  /// - Throws: `badArgument` for an unknown mode, or a budget or a duration out of range.
-  func effective() throws(Shield.StartError) -> Self {
+  /// An invalid variable switches containment off. It does not prevent the start, because an operator who mistypes a
+  /// mode must not lose the crash reports.
+  ///
+  /// - Throws: `badArgument` if the program's own budget or durations are out of range.
+  func effective() throws(Shield.StartError) -> Choice {
     // Invariant: the C string stays valid while no code changes the environment.
     let variable = unsafe cs_shim_containment_variable().map { unsafe String(cString: $0) }
-    let mode = if let variable { try overridden(by: variable) } else { self }
-    try mode.check()
-    return mode
+    guard let variable else {
+      try checkBudget()
+      try checkDurations()
+      return (self, nil)
+    }
+    try checkDurations()
+    if let mode = overridden(by: variable) { return (mode, nil) }
+    return (
+      .off, "CRASHSHIELD_CONTAINMENT is not off, drain or contain:N with a budget N of 1 to \(Self.largestBudget)"
+    )
   }
 
-  /// The mode of an environment variable, with the durations of this mode.
-  private func overridden(by text: String) throws(Shield.StartError) -> Self {
+  /// The mode of an environment variable, with the durations of this mode; nil if the variable is invalid.
+  private func overridden(by text: String) -> Self? {
     let prefix = "contain:"
     let (grace, stall) = durations
     if text == "off" { return .off }
@@ -88,10 +104,10 @@ extension Shield.Containment {
       if case .drain = self { return self }
       return .drain(grace: grace, stall: stall)
     }
-    if text.hasPrefix(prefix), let budget = Int(text.dropFirst(prefix.count)) {
+    if text.hasPrefix(prefix), let budget = Int(text.dropFirst(prefix.count)), 1...Self.largestBudget ~= budget {
       return .contain(budget: budget, grace: grace, stall: stall)
     }
-    throw .badArgument("CRASHSHIELD_CONTAINMENT is not off, drain or contain:N")
+    return nil
   }
 
   private var durations: (grace: Duration, stall: Duration) {
@@ -101,10 +117,13 @@ extension Shield.Containment {
     }
   }
 
-  private func check() throws(Shield.StartError) {
+  private func checkBudget() throws(Shield.StartError) {
     if case .contain(let budget, _, _) = self, !(1...Self.largestBudget ~= budget) {
       throw .badArgument("the budget is not 1 to \(Self.largestBudget)")
     }
+  }
+
+  private func checkDurations() throws(Shield.StartError) {
     let range = Duration.zero...Duration.seconds(86_400)
     guard range.contains(durations.grace), range.contains(durations.stall) else {
       throw .badArgument("a duration of containment is not 0 to 1 day")

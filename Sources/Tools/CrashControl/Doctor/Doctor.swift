@@ -59,7 +59,8 @@ public struct Doctor: Sendable {
       own =
         known.last.map { process in
           [
-            Self.memory(of: process), Self.containment(of: process),
+            Self.memory(of: process),
+            Self.containment(of: process, variable: facts.variable("CRASHSHIELD_CONTAINMENT")),
             GuardFacts.finding(of: process.selfTest, clock: clock),
           ].compactMap(\.self)
         } ?? []
@@ -85,8 +86,15 @@ public struct Doctor: Sendable {
   }
 
   /// Reports what a trap does in the process, and, if containment does not work there, the reason.
-  static func containment(of process: ProcessSummary) -> Finding {
+  ///
+  /// `variable` is the process's `CRASHSHIELD_CONTAINMENT`. The shield ignores the variable if its value is invalid.
+  static func containment(of process: ProcessSummary, variable: String? = nil) -> Finding {
     guard let containment = process.containment else {
+      if let variable, variable != "off" {
+        return Finding(
+          .warning, "containment", "off, because CRASHSHIELD_CONTAINMENT is '\(variable)', which the shield ignores",
+          remedy: "set it to off, drain or contain:N, with a budget N of 1 to 200")
+      }
       return Finding(.note, "containment", "off: a Swift trap ends the process at once")
     }
     if let obstacle = containment.obstacle {

@@ -10,6 +10,8 @@ public struct Finding: Sendable, Equatable, Encodable {
     case note
     /// Reports will be incomplete.
     case warning
+    /// Whether crashes will be captured is not visible to crashctl.
+    case unknown
     /// Crashes will not be captured or reported.
     case fault
   }
@@ -59,6 +61,9 @@ public struct Finding: Sendable, Equatable, Encodable {
     }
     let sum = "\(counts(faults, "fault")), \(counts(warnings, "warning")) in \(findings.count) checks"
     if faults > 0 { return ("FAULT", "crashes will not be captured or reported correctly; \(sum)", .red) }
+    if findings.contains(where: { $0.level == .unknown }) {
+      return ("UNKNOWN", "whether crashes will be captured is not visible; \(sum)", .bold)
+    }
     if warnings > 0 { return ("WARNING", "crashes will be captured, but reports may be incomplete; \(sum)", .bold) }
     return ("OK", "crashes will be captured and reports will be complete; \(sum)", .bold)
   }
@@ -82,6 +87,7 @@ extension Finding.Level {
     case .good: "✓"
     case .note: "·"
     case .warning: "!"
+    case .unknown: "?"
     case .fault: "✗"
     }
   }
@@ -89,7 +95,7 @@ extension Finding.Level {
   fileprivate var style: Terminal.Style? {
     switch self {
     case .good, .note: .dim
-    case .warning: .bold
+    case .warning, .unknown: .bold
     case .fault: .red
     }
   }

@@ -66,12 +66,28 @@ struct ProcessFacts {
     case false?:
       return Finding(
         .fault, "shield", "the shield is not started: crashes will not be captured",
-        remedy: "call Shield.start(), or preload libcrashshield.so")
+        remedy: isDisabled
+          ? "remove CRASHSHIELD_DISABLE from the environment of the process"
+          : "call Shield.start(), or preload libcrashshield.so; if the program calls Shield.start(), see "
+            + "Shield.status.startError in the process")
     case nil:
+      let who =
+        geteuid() == 0 ? "as root of the host, with the capability CAP_SYS_PTRACE" : "as the process's user, or as root"
       return Finding(
-        .note, "shield", "whether the shield is started is not visible",
-        remedy: "run crashctl as the process's user, or as root")
+        .unknown, "shield",
+        "whether the shield is started is not visible: the memory map of the process is not readable",
+        remedy: "run crashctl \(who)")
     }
+  }
+
+  private var isDisabled: Bool { variable("CRASHSHIELD_DISABLE").map { $0 != "0" } ?? false }
+
+  /// The value of an environment variable at the start of the process; nil if it was missing or empty, or is not
+  /// readable.
+  func variable(_ name: String) -> String? {
+    let prefix = name + "="
+    guard let setting = environment?.first(where: { $0.hasPrefix(prefix) }), setting != prefix else { return nil }
+    return String(setting.dropFirst(prefix.count))
   }
 
   private func handlers() -> Finding? {
@@ -102,17 +118,16 @@ struct ProcessFacts {
     }
     return Finding(
       .note, "altstacks",
-      "which threads have an alternate stack is not visible from outside: those created after Shield.start() do; "
-        + "crash-maker stack-overflow tests one")
+      "threads created after Shield.start() have an alternate stack; for earlier threads, this is not visible from "
+        + "outside")
   }
 
   /// Checks whether Swift's own backtracer is on.
   ///
   /// The backtracer runs for seconds. During this time, the crashed process does not end and does not serve requests.
   private func backtracer() -> Finding? {
-    guard let setting = environment?.first(where: { $0.hasPrefix("SWIFT_BACKTRACE=") }) else { return nil }
-    let value = setting.dropFirst("SWIFT_BACKTRACE=".count)
     guard
+      let value = variable("SWIFT_BACKTRACE"),
       value.split(separator: ",").contains(where: { $0 == "enable=yes" || $0 == "enable=on" || $0 == "enable=true" })
     else { return nil }
     return Finding(

@@ -49,11 +49,11 @@ public struct ListenAddress: Sendable, Equatable {
     }
     let colon = text.lastIndex(of: ":")
     let digits = colon.map { text[text.index(after: $0)...] } ?? text
-    guard digits.allSatisfy(\.isNumber), let port = UInt16(digits) else {
-      throw Invalid(reason: "a port is a number from 0 to 65535, and a path contains a slash")
-    }
+    guard !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isNumber }) else { throw Invalid(notPort: text) }
+    guard let port = UInt16(digits) else { throw Invalid(reason: "the port is not 0 to 65535") }
     guard let colon else { return .any(port: port) }
     let host = text[..<colon]
+    if host.isEmpty { throw Invalid(reason: "for all addresses, give only the port: \(port)") }
     if host.hasPrefix("["), host.hasSuffix("]") {
       let number = String(host.dropFirst().dropLast())
       guard InternetAddress(ipv6: number, port: port) != nil else {
@@ -65,5 +65,16 @@ public struct ListenAddress: Sendable, Equatable {
       throw Invalid(reason: "a host is an IPv4 address, or an IPv6 address in brackets, such as [::1]")
     }
     return .ipv4(host: String(host), port: port)
+  }
+}
+
+extension ListenAddress.Invalid {
+  /// The reason why a text without a slash, which does not end with a port, is not an address.
+  fileprivate init(notPort text: Substring) {
+    let isHost = InternetAddress(ipv4: String(text), port: 0) != nil || text.hasSuffix("]")
+    self.init(
+      reason: isHost
+        ? "the port is missing, such as \(text):8080"
+        : "it does not end with a port; the path of a Unix socket contains a slash, such as ./\(text)")
   }
 }

@@ -17,7 +17,7 @@ public enum DurationText: Sendable {
   /// Formats a duration, such as `250 ms` or `12 s`.
   ///
   /// From two minutes on, the format is that of ages, such as `7m`.
-  static func text(_ duration: Duration) -> String {
+  public static func text(_ duration: Duration) -> String {
     let milliseconds = Int(duration / .milliseconds(1))
     if milliseconds < 10_000 { return "\(milliseconds) ms" }
     return milliseconds < 120_000 ? "\(milliseconds / 1_000) s" : Age.text(milliseconds / 1_000)

@@ -21,9 +21,11 @@ public enum ReportText: Sendable {
 
   /// Formats the report as text.
   ///
-  /// `verbose` adds registers, images, threads and folded frames. `parts` adds only the parts that it lists.
+  /// `verbose` adds registers, images, threads and folded frames. `parts` adds only the parts that it lists. `earlier` is
+  /// the id of the crash that preceded an unreported exit.
   public static func text(
-    _ received: ReceivedReport, terminal: Terminal, verbose: Bool = false, parts: Set<Part> = []
+    _ received: ReceivedReport, terminal: Terminal, verbose: Bool = false, parts: Set<Part> = [],
+    earlier: String? = nil
   ) -> String {
     var renderer = TextRenderer(
       color: terminal.hasColor, width: terminal.width ?? 100, verbose: verbose,
@@ -31,7 +33,10 @@ public enum ReportText: Sendable {
     if parts.contains(.registers) { renderer.showsRegisters = true }
     if parts.contains(.threads) { renderer.showsThreads = true }
     if parts.contains(.images) { renderer.showsImages = true }
-    let text = renderer.render(received.report)
+    var text = renderer.render(received.report)
+    if let earlier, let end = text.firstRange(of: "\n\n") {
+      text.replaceSubrange(end, with: "\nThe crash before: crashctl show \(Listings.shortID(earlier))\n\n")
+    }
     return text.hasSuffix("\n") ? text : text + "\n"
   }
 }

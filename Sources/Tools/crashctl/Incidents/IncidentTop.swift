@@ -6,20 +6,27 @@ import CrashReport
 
 /// The filters of incidents, except the program's name.
 struct IncidentFilterOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Only incidents of one source: quarantine, pages, guard or isolated", valueName: "part"))
-  var source: String?
+  @Option(
+    help: ArgumentHelp("Only incidents of one source: quarantine, pages, guard or isolated", valueName: "part"),
+    completion: .list(IncidentWords.sources), transform: IncidentWords.source)
+  var source: IncidentReport.Source?
 
-  @Option(help: "Only incidents of one kind, such as index or cast")
-  var kind: String?
+  @Option(
+    help: "Only incidents of one kind, such as index, cast or requestTrap", completion: .list(IncidentWords.kinds),
+    transform: IncidentWords.kind)
+  var kind: IncidentReport.Kind?
 
   @Option(help: "Only incidents whose call site contains this, such as Shop.swift:12")
   var site: String?
+
+  @Option(help: ArgumentHelp("Only contained traps of requests with exactly this operation", valueName: "operation"))
+  var route: String?
 
   @OptionGroup var seen: SeenOptions
 
   var chosen: IncidentFilter {
     IncidentFilter(
-      source: source.map { .init($0) }, kind: kind.map { .init($0) }, site: site, since: seen.sinceText)
+      source: source, kind: kind, site: site, route: route, since: seen.sinceText)
   }
 }
 

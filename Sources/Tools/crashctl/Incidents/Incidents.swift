@@ -6,7 +6,12 @@ import CrashReport
 
 struct Incidents: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "List non-fatal incidents: use-after-free and guarded faults",
+    abstract: "List non-fatal incidents: use-after-free, guarded faults and contained traps",
+    discussion: """
+      Sources: quarantine and pages (use-after-free), guard (a fault that a guard recorded), isolated (a trap that ended \
+      a contained request or isolated work). Modes: absorb (the program continued), observe (recorded, not prevented), \
+      zero and diagnose (of the quarantine).
+      """,
     subcommands: [ListIncidents.self, ShowIncident.self, TopIncidents.self, FollowIncidents.self],
     defaultSubcommand: ListIncidents.self)
 }

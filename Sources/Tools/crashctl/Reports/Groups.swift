@@ -9,8 +9,8 @@ struct Groups: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "List, show and resolve groups of equal crashes",
     discussion: """
-      States: new (first seen in the newest build of its program), open, resolved (marked as fixed), regressed \
-      (crashed again after that, in any build). On a terminal, resolved groups are hidden without --state all. A group \
+      States: new (first seen in the newest build, and the program has earlier builds), open, resolved (marked as \
+      fixed), regressed (crashed again after that, in any build). On a terminal, resolved groups are hidden without --state all. A group \
       cannot be muted: ignore it where alerts arrive, such as its issue in Sentry.
       """,
     subcommands: [ListGroups.self, ShowGroup.self, Resolve.self, Reopen.self], defaultSubcommand: ListGroups.self)

@@ -49,6 +49,8 @@ struct Show: ParsableCommand {
     if registers { parts.insert(.registers) }
     if threads { parts.insert(.threads) }
     if images { parts.insert(.images) }
-    try connection.show(ReportText.text(received, terminal: connection.terminal, verbose: verbose, parts: parts))
+    let earlier = ReportSelector.crash(before: received.report, of: connection.client)
+    try connection.show(
+      ReportText.text(received, terminal: connection.terminal, verbose: verbose, parts: parts, earlier: earlier))
   }
 }

@@ -9,7 +9,7 @@ struct Doctor: ParsableCommand {
     discussion: """
       Without arguments the command checks crashd and the machine. With a pid it also checks that process and its \
       program. With --exe it also checks a program that does not run. It changes nothing. On a terminal it shows only \
-      checks with findings. Exit code 1: a check found a fault.
+      checks with findings. Exit code 1: a check found a fault, or cannot see whether the shield is started.
 
       A fault means that crashes will not be captured, such as a shield that is not started. A warning means that \
       reports will be incomplete, such as a program without symbols. Each finding says what to do. Only root and the \
@@ -53,6 +53,8 @@ struct Doctor: ParsableCommand {
       let terminal = connection.terminal
       try connection.show(Finding.text(parts, terminal: terminal, all: verbose || !terminal.isBrief))
     }
-    if parts.contains(where: { $0.findings.contains { $0.level == .fault } }) { throw Failure(.nothingFound, "") }
+    if parts.contains(where: { $0.findings.contains { [.fault, .unknown].contains($0.level) } }) {
+      throw Failure(.nothingFound, "")
+    }
   }
 }

@@ -13,7 +13,7 @@ struct Serve: ParsableCommand {
       A signal that ends the server, such as SIGILL of a Swift trap, restarts it at once. Repeated quick ends delay \
       the restart, and then stop the restarts. SIGTERM, SIGINT and SIGQUIT are forwarded and stop the restarts. \
       SIGHUP, SIGUSR1 and SIGUSR2 are forwarded. crashctl reaps orphans, and can be the first process of a container. \
-      It writes a line to standard error for each event.
+      It writes a line to standard error for each event. A time has the unit ms, s, m, h, d or w, such as 250ms.
 
       crashctl ends as the last process of the server ended, with its exit code or by its signal. The exit code is 127 \
       if the program is not found, 126 if it cannot be executed, and 125 if a socket cannot be opened.
@@ -64,10 +64,11 @@ struct Serve: ParsableCommand {
     if quickEndLimit < 0 {
       throw ValidationError("invalid value '\(quickEndLimit)' for --quick-ends: it takes a number from 0")
     }
-    if delay == .zero { throw ValidationError("invalid value for --delay: it takes 1ms or more") }
     // Without a delay, a server that cannot start would restart in a loop.
+    if delay == .zero { throw ValidationError("invalid value for --delay: it takes 1ms or more") }
     if maxDelay < delay {
-      throw ValidationError("invalid value for --max-delay: it takes at least the time of --delay")
+      let (delay, most) = (DurationText.text(delay), DurationText.text(maxDelay))
+      throw ValidationError("--delay (\(delay)) exceeds --max-delay (\(most)): lower --delay or raise --max-delay")
     }
     let policy = RestartPolicy(
       minimumUptime: minUptime, firstDelay: delay, longestDelay: maxDelay, quickEndLimit: quickEndLimit)
@@ -78,7 +79,7 @@ struct Serve: ParsableCommand {
 
 @Sendable private func time(_ text: String) throws -> Duration {
   guard let duration = DurationText.parse(text) else {
-    throw ValidationError("invalid time '\(text)': examples are 250ms, 10s and 5m")
+    throw ValidationError("a time is a number with a unit, such as 250ms, 10s or 5m, and at most a year")
   }
   return duration
 }
@@ -87,6 +88,6 @@ struct Serve: ParsableCommand {
   do throws(ListenAddress.Invalid) {
     return try ListenAddress(text)
   } catch {
-    throw ValidationError("invalid address '\(text)': \(error.reason)")
+    throw ValidationError(error.reason)
   }
 }

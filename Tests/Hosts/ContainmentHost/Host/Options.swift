@@ -3,6 +3,13 @@ internal import Glibc
 
 /// The arguments of the program: `WAY MODE [OPTION VALUE]...`.
 struct Options {
+  static let usage = """
+    usage: containment-host WAY off|drain|drain-pool|contain [--traps N] [--budget N] [--grace MS] [--stall MS]
+             [--requests N] [--exits 0|1] [--moment running|start|exit|load|before] [--longest MS]
+           containment-host --ways
+
+    """
+
   /// The time at which the traps happen.
   enum Moment: String {
     /// While all other requests run.

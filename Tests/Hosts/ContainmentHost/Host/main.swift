@@ -1,7 +1,5 @@
 // containment-host: a program with 24 requests in flight, and one request that traps. A supervisor starts the program
 // in a child process, and prints the result as one line of JSON.
-// Usage: containment-host WAY off|drain|drain-pool|contain [--traps N] [--budget N] [--grace MS] [--stall MS]
-// [--requests N] [--exits 0|1] [--moment running|start|exit|load|before] [--longest MS], or containment-host --ways
 import CContainmentFaults
 import CrashShield
 import Glibc
@@ -11,6 +9,11 @@ if CommandLine.arguments.dropFirst().first == "--ways" {
   exit(0)
 }
 guard CommandLine.arguments.dropFirst().first == "--run" else {
+  guard let options = Options(Array(CommandLine.arguments.dropFirst())), options.containment != nil else {
+    // Invariant: the text has as many bytes as its UTF-8 view.
+    unsafe write(STDERR_FILENO, Options.usage, Options.usage.utf8.count)
+    exit(64)
+  }
   exit(unsafe ch_supervise(CommandLine.argc, CommandLine.unsafeArgv))
 }
 guard let options = Options(Array(CommandLine.arguments.dropFirst(2))), let containment = options.containment else {

@@ -105,21 +105,40 @@ struct PoolTests {
     }
   }
 
-  @Test("CRASHSHIELD_CONTAINMENT changes the mode, and an invalid value fails the start")
+  @Test(
+    "an invalid CRASHSHIELD_CONTAINMENT switches containment off and says why, and the shield starts",
+    arguments: ["contain", "contain:0", "contain:201", "contain:x", "on", "drain:1"])
+  func invalidEnvironment(value: String) async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) { [value = value as String] in
+      var configuration = Shield.Configuration(socket: "/nonexistent/attach", spool: "/nonexistent/spool")
+      configuration.containment = .contain(budget: 3)
+      // No other thread reads the environment here.
+      unsafe setenv("CRASHSHIELD_CONTAINMENT", value, 1)
+      try Shield.startOrThrow(configuration)
+      #expect(Shield.isStarted && Shield.status.startError == nil)
+      #expect(Shield.status.containmentObstacle?.hasPrefix("CRASHSHIELD_CONTAINMENT is not off, drain or") == true)
+      #expect(RingBytes.here.header.containment_mode == 0)
+      let thread = try await contained { threadName() }
+      #expect(thread != "swift-pool")
+      exit(rightStatus)
+    }
+  }
+
+  @Test("CRASHSHIELD_CONTAINMENT replaces the mode of the program, whose own values must still be in range")
   func environment() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
-      let configuration = Shield.Configuration(socket: "/nonexistent/attach", spool: "/nonexistent/spool")
-      for value in ["contain", "contain:0", "contain:201", "contain:x", "on", "drain:1"] {
-        // No other thread reads the environment here.
-        unsafe setenv("CRASHSHIELD_CONTAINMENT", value, 1)
+      var configuration = Shield.Configuration(socket: "/nonexistent/attach", spool: "/nonexistent/spool")
+      for wrong in [Shield.Containment.contain(budget: 0), .contain(budget: 201), .drain(grace: .seconds(-1))] {
+        configuration.containment = wrong
         #expect(throws: Shield.StartError.self) { try Shield.startOrThrow(configuration) }
       }
+      configuration.containment = .off
       // No other thread reads the environment here.
       unsafe setenv("CRASHSHIELD_CONTAINMENT", "contain:3", 1)
       try Shield.startOrThrow(configuration)
       #expect(RingBytes.here.header.containment_budget == 3)
       let thread = try await contained { threadName() }
-      #expect(thread == "swift-pool")
+      #expect(thread == "swift-pool" && Shield.status.containmentObstacle == nil)
       exit(rightStatus)
     }
   }

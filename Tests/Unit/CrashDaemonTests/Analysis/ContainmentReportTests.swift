@@ -37,6 +37,17 @@ struct ContainmentReportTests {
           drain: .init(finished: 0, lost: 0)))
   }
 
+  @Test("a trap that drains the process by its mode needs no reason; in the mode contain, the used budget is one")
+  func budget() throws {
+    for (mode, reason) in [(CrashReport.Containment.Mode.drain, nil), (.contain, "budget")] as [(_, String?)] {
+      var contents = Self.contents
+      contents.records[0].verdictReason = "budget"
+      contents.containment?.mode = mode
+      let containment = try #require(contents.report()?.containment)
+      #expect(containment.verdict == .drain && containment.reason?.rawValue == reason)
+    }
+  }
+
   @Test("the trapped request of the crash is in flight, and a request that was contained before is not")
   func inFlight() throws {
     let report = try #require(Self.contents.report())

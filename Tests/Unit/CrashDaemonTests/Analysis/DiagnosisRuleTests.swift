@@ -149,6 +149,14 @@ struct DiagnosisRuleTests {
     Case(cause: "signal", record: .sample(signal: SIGXCPU, code: 128), says: "got SIGXCPU"),
   ]
 
+  @Test(
+    "at a trap instruction, the rule of an illegal instruction does not apply", arguments: [[0x0f, 0x0b], [0x0f], []])
+  func trapIsLegal(instruction: [UInt8]) {
+    let facts = CrashFacts(record: .sample(signal: SIGILL, code: 2, instruction: instruction), pid: 99)
+    let applying = DiagnosisRule.explain(facts).filter(\.applies).map(\.rule)
+    #expect(applying.contains("illegal-instruction") == (instruction == [0x0f]))
+  }
+
   @Test("each kind of crash has its cause and its sentence", arguments: cases)
   func causes(_ expected: Case) {
     let frames = expected.frames.map {

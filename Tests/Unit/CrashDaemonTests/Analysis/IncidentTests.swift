@@ -273,6 +273,8 @@ struct IncidentTests {
     // crashd replaces the time of the incident, which is before the boot of the machine.
     #expect(named.request.map { $0.age_ns > 1_000_000_000 } == true)
     #expect(incidents.last?.sentence == "Request 8 trapped: Fatal error: sold out" && incidents.last?.request == nil)
+    #expect(try daemon.store.incidents(.init(route: "GET /cart"), limit: 10).map(\.id) == [named.id])
+    #expect(try daemon.store.incidents(.init(route: "GET"), limit: 10).isEmpty)
   }
 
   @Test("the registers of a trap have their names")

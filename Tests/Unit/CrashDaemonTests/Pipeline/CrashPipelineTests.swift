@@ -280,6 +280,50 @@ struct CrashPipelineTests {
   }
 
   @Test(
+    "a drain that the end of the process interrupts is marked in the report of the trap and of the exit",
+    arguments: [ProcessEnd.status(SIGKILL), .status(0), .unknown, .goesOn])
+  func interruptedDrain(end: ProcessEnd) async throws {
+    var ring = TestRing()
+    ring.addImage(0)
+    ring.addCrash()
+    ring.addRequest(0, number: 1, operation: "GET /slow")
+    ring.setDrain(0)
+    let reports = try await reports(of: try Process(ring), end)
+    #expect(reports.map(\.signal.name) == (end == .status(SIGKILL) ? ["SIGILL", "SIGKILL"] : ["SIGILL"]))
+    for report in reports {
+      let drain = try #require(report.containment?.drain)
+      #expect(drain.endedBy == (end == .goesOn ? nil : .interrupted))
+    }
+  }
+
+  @Test("if a drain ends while crashd waits for symbols, the report has the numbers of requests at its end")
+  func drainDuringSymbols() async throws {
+    var ring = TestRing()
+    ring.addImage(0)
+    ring.addCrash()
+    ring.addRequest(0, number: 1, operation: "GET /slow")
+    ring.countRequests(begun: 1, finished: 0, failed: 0)
+    ring.setDrain(0)
+    let process = try Process(ring)
+    let daemon = try TestDaemon(TestDirectory())
+    let source = AttachedRing(process: process.attached, seen: nil, isFinal: false)
+    guard case .news(var snapshot) = daemon.analysis.takeSnapshot(of: source) else {
+      Issue.record("the ring has no crash")
+      return
+    }
+    ring.addRequest(0, number: 1, operation: "GET /slow", isRunning: false)
+    ring.countRequests(begun: 1, finished: 1, failed: 0)
+    ring.setDrain(1, finished: 1)
+    try ring.write(to: process.memory)
+    snapshot.contents = daemon.analysis.read(process.attached, isFinal: true)
+    _ = await daemon.analysis.commit(snapshot, OpenCaches(), of: source)
+    let report = try daemon.store.report(idPrefix: ring.id).report
+    #expect(report.inFlight?.requests.map(\.operation) == ["GET /slow"])
+    #expect(report.process.requests == CrashReport.RequestCounts(begun: 1, finished: 1, failed: 0, lost: 0))
+    #expect(report.containment?.drain?.endedBy == .done)
+  }
+
+  @Test(
     "the requests of a process are counted from its attach on, and the end of the process adds the lost requests",
     arguments: [(ProcessEnd.status(SIGKILL), 2), (.status(0), 2), (.goesOn, 0)])
   func requestTotals(end: ProcessEnd, lost: Int) async throws {

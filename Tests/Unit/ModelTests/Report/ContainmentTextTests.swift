@@ -41,6 +41,14 @@ struct ContainmentTextTests {
         == "Draining: the requests in flight had not ended when crashd last read the process.")
   }
 
+  @Test("if the process ended before its drain did, the report says so, without numbers")
+  func interrupted() {
+    let drain = Containment.Drain(endedBy: .interrupted, finished: 0, lost: 0)
+    #expect(
+      text(Containment(mode: .drain, verdict: .drain, drain: drain))
+        == "The drain did not end: the process was killed, or called _exit(), while requests were in flight.")
+  }
+
   @Test("a trap that was not contained has its reason, or the obstacle to containment")
   func reasons() {
     #expect(

@@ -185,7 +185,14 @@ struct CommandLineTests {
         ["groups", "shw", "c850"],
         "2 unexpected arguments: 'shw', 'c850'; did you mean 'show'? see crashctl groups --help"
       ),
-      (["list", "--unknown"], "unknown option '--unknown'; see crashctl --help"),
+      (["list", "--unknown"], "unknown option '--unknown'; see crashctl list --help"),
+      (["list", "-n", "-5"], "invalid value '-5' for -n: it takes no negative number; see crashctl list --help"),
+      (["list", "-n", "-r"], "missing value for '-n'; see crashctl list --help"),
+      (
+        ["incidents", "--source", "pool"],
+        "the value 'pool' is invalid for '--source <part>': it is one of quarantine, pages, guard, isolated; "
+          + "see crashctl incidents --help"
+      ),
     ])
   func mistyped(arguments: [String], complaint: String) throws {
     let result = try Self.crashctl(arguments)
@@ -234,8 +241,8 @@ struct CommandLineTests {
     }
     let state = ["groups", "list", "--", "--state", "3", "0", "crashctl", "groups", "list", "--state", ""]
     #expect(try values("bash", state) == ["new", "open", "resolved", "regressed", "all"])
-    #expect(try values("zsh", state).first == "new:first seen in the newest build")
-    #expect(try values("fish", state).first == "new\tfirst seen in the newest build")
+    #expect(try values("zsh", state).first == "new:first seen in the newest of several builds")
+    #expect(try values("fish", state).first == "new\tfirst seen in the newest of several builds")
     let report = ["show", "--", "positional@0", "2", "1", "crashctl", "show", "b"]
     #expect(try values("fish", report).first?.hasSuffix("ago, shop, checkout()") == true)
     let group = ["groups", "show", "--", "positional@0", "3", "1", "crashctl", "groups", "show", "7"]

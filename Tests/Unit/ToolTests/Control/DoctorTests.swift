@@ -53,6 +53,41 @@ struct DoctorTests {
     #expect(handlers.sentence == "SIGFPE, SIGSYS have no handler: such crashes are not captured")
   }
 
+  @Test("for a process without the shield, the remedy names what prevented the start")
+  func notStarted() throws {
+    func remedy(_ environment: [String]) throws -> String? {
+      let found = try findings(caught: "0", maps: "", environment: environment)
+      return found.first { $0.subject == "shield" }?.remedy
+    }
+    #expect(try remedy([])?.contains("Shield.status.startError") == true)
+    #expect(try remedy(["CRASHSHIELD_DISABLE=0", "A=1"])?.contains("Shield.status.startError") == true)
+    #expect(try remedy(["A=1", "CRASHSHIELD_DISABLE=1"])?.hasPrefix("remove CRASHSHIELD_DISABLE") == true)
+  }
+
+  @Test("the verdict about a process whose memory map is not readable is unknown, unless the process is attached")
+  func notReadable() throws {
+    func verdict(attached: Bool) throws -> (Finding.Level?, String) {
+      let found = try findings(caught: "0000000000000cf8", maps: nil, attached: attached)
+      let text = Finding.text([("process 42", found)], terminal: Terminal(width: nil, hasColor: false), all: true)
+      return (found.first { $0.subject == "shield" }?.level, text)
+    }
+    let (level, text) = try verdict(attached: false)
+    #expect(level == .unknown && text.hasPrefix("UNKNOWN: whether crashes will be captured is not visible"))
+    #expect(text.contains("? shield"))
+    #expect(try verdict(attached: true).0 == .good)
+  }
+
+  @Test("doctor warns of a CRASHSHIELD_CONTAINMENT that the shield ignores", arguments: ["on", "drain", "off", ""])
+  func ignoredContainment(value: String) throws {
+    let found = try findings(
+      caught: "0000000000000cf8", maps: "/memfd:crash-shield (deleted)",
+      environment: ["CRASHSHIELD_CONTAINMENT=\(value)"], attached: true)
+    let finding = try #require(found.first { $0.subject == "containment" })
+    let isIgnored = ["on", "drain"].contains(value)
+    #expect(finding.level == (isIgnored ? .warning : .note))
+    #expect(finding.sentence.contains("'\(value)'") == isIgnored && finding.remedy.isEmpty != isIgnored)
+  }
+
   @Test("doctor warns of an enabled Swift backtracer")
   func backtracer() throws {
     #expect(try levels(environment: ["A=1", "SWIFT_BACKTRACE=color=no,enable=yes"])["backtracer"] == .warning)
@@ -321,7 +356,7 @@ struct DoctorTests {
   }
 
   private func findings(
-    caught: String, maps: String, environment: [String] = [], attached: Bool = false, memory: String = "scrubbed",
+    caught: String, maps: String?, environment: [String] = [], attached: Bool = false, memory: String = "scrubbed",
     more: String = ""
   ) throws -> [Finding] {
     let scratch = try Scratch()
@@ -329,7 +364,7 @@ struct DoctorTests {
     try FileManager.default.createDirectory(atPath: scratch.path + "/42", withIntermediateDirectories: false)
     let status = "Name:\tshop\nUid:\t1000\t1000\t1000\t1000\nSigIgn:\t0000000000001000\nSigCgt:\t\(caught)\n"
     _ = try scratch.write("42/status", Array(status.utf8))
-    _ = try scratch.write("42/maps", Array("7f00-7f01 rw-s 00000000 00:01 7 \(maps)\n".utf8))
+    if let maps { _ = try scratch.write("42/maps", Array("7f00-7f01 rw-s 00000000 00:01 7 \(maps)\n".utf8)) }
     _ = try scratch.write("42/environ", Array(environment.joined(separator: "\0").utf8))
     let daemon = try FakeDaemon { connection in
       while connection.call() != nil {

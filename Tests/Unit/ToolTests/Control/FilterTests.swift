@@ -66,8 +66,25 @@ struct FilterTests {
     Flag(words: ["--source", "guard"], parameter: "source", value: .string("guard")),
     Flag(words: ["--kind", "index"], parameter: "kind", value: .string("index")),
     Flag(words: ["--site", "Shop.swift:12"], parameter: "site", value: .string("Shop.swift:12")),
+    Flag(words: ["--route", "GET /cart"], parameter: "route", value: .string("GET /cart")),
+    // A number names a kind that a later version defines.
+    Flag(words: ["--kind", "99"], parameter: "kind", value: .string("99")),
     Flag(words: ["-S", "@1795248611"], parameter: "since", value: .string("2026-11-21T08:10:11Z")),
   ]
+
+  @Test("crashctl accepts every source and kind of incidents, and lists them for another word")
+  func incidentWords() throws {
+    let sources = ["quarantine", "pages", "guard", "isolated"]
+    #expect(IncidentReport.Source.known.map(\.rawValue) == sources)
+    let kinds = IncidentReport.Kind.known.map(\.rawValue)
+    #expect(Set(kinds).count == kinds.count && Set(kinds).isSuperset(of: GuardKinds.names))
+    #expect(Set(kinds).isSuperset(of: ["call", "doubleFree", "trap", "requestTrap"]))
+    for verb in Self.incidentVerbs {
+      let result = try CommandLineTests.crashctl(verb.words + ["--kind", "idex"])
+      #expect(result.status == 2 && result.complaint.contains("it is one of call, "), "\(result.complaint)")
+      #expect(kinds.allSatisfy(result.complaint.contains))
+    }
+  }
 
   static let filterNames = Set((crashFlags + incidentFlags).map(\.parameter))
 

@@ -67,4 +67,57 @@ struct ReportSelectorTests {
     #expect(try ReportSelector.filter(nil, over: base, of: client) == base)
     #expect(try ReportSelector.filter("none", over: base, of: client) == nil)
   }
+
+  /// A crashd without reports and with one incident.
+  private static func daemonWithIncident() throws -> FakeDaemon {
+    let incident = IncidentReport(
+      id: "d2d7f90b0329b8b6-8f1bbcdc00000001", first: "2026-11-21T08:10:11Z", last: "2026-11-21T08:10:11Z", count: 1,
+      process: .init(pid: 1, uid: 0, name: "shop", executable: "/srv/shop", buildID: "ab"), source: .isolated,
+      kind: .requestTrap, mode: .absorb, subject: "", sentence: "Request GET /cart trapped.", confidence: .certain)
+    let json = String(decoding: try JSONEncoder().encode(incident), as: UTF8.self)
+    return try FakeDaemon { connection in
+      while let call = connection.call() {
+        if call.contains("Crashd.List") {
+          connection.reply(#"{"reports":[]}"#)
+        } else if call.contains("Crashd.Incidents") {
+          let isKnown = call.contains(#""id":"d2d7"#) || call.contains(#""id":"8f1b"#)
+          connection.reply(#"{"incidents":[\#(isKnown ? json : "")]}"#)
+        } else {
+          connection.reply(#"{"id":"x"}"#, error: "io.crashshield.Crashd.NoSuchReport")
+        }
+      }
+    }
+  }
+
+  @Test(
+    "show names the right command for the id of an incident",
+    arguments: [
+      ("d2d7f90b0329b8b6-8f1bbcdc00000001", true), ("d2d7f90b", true), ("8f1bbcdc", true), ("c0ffee00", false),
+      ("-", false), ("shop", false),
+    ])
+  func incident(word: String, isIncident: Bool) throws {
+    let daemon = try Self.daemonWithIncident()
+    defer { daemon.stop() }
+    let result = try CommandLineTests.crashctl(["show", "--socket", daemon.socketPath, "--", word])
+    #expect(result.status == 1)
+    #expect(result.complaint.contains("is an incident, not a crash: see crashctl incidents show \(word)") == isIncident)
+  }
+
+  @Test("the report of an exit after a crash names the report of the crash", arguments: [true, false])
+  func crashBefore(isAfterCrash: Bool) throws {
+    let death = #""death":{"signal":9,"dumpedCore":false\#(isAfterCrash ? #","afterCrash":true"# : "")},"#
+    let daemon = try FakeDaemon { connection in
+      while let call = connection.call() {
+        let summaries = [SampleJSON.summary(id: "cc33", cursor: "2"), SampleJSON.summary(id: "bb22", cursor: "1")]
+        connection.reply(
+          call.contains("Crashd.List")
+            ? #"{"reports":[\#(summaries.joined(separator: ","))]}"#
+            : #"{"report":\#(SampleJSON.report(id: "cc33", more: death))}"#)
+      }
+    }
+    defer { daemon.stop() }
+    let result = try CommandLineTests.crashctl(["show", "cc33", "--socket", daemon.socketPath])
+    #expect(result.status == 0, "\(result.complaint)")
+    #expect(result.output.contains("\nThe crash before: crashctl show bb22\n\n") == isAfterCrash, "\(result.output)")
+  }
 }

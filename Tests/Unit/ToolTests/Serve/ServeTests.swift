@@ -210,14 +210,26 @@ struct ServeTests {
       (["--", "true"], "serve needs an address: crashctl serve --listen PORT -- PROGRAM ARGS…"),
       (["--listen", "80"], "serve needs a program: crashctl serve --listen PORT -- PROGRAM ARGS…"),
       (["--listen", "80", "true"], "unexpected argument 'true'; the program follows --: crashctl serve --listen PORT"),
-      (["--listen", "x", "--", "true"], "invalid address 'x': a port is a number from 0 to 65535"),
-      (["--listen", "localhost:80", "--", "true"], "invalid address 'localhost:80': a host is an IPv4 address, or"),
-      (["--listen", "80", "--delay", "5", "--", "true"], "invalid time '5': examples are 250ms, 10s and 5m"),
+      (
+        ["--listen", "x", "--", "true"],
+        "the value 'x' is invalid for '--listen <address>': it does not end with a port"
+      ),
+      (["--listen", "a.sock", "--", "true"], "the path of a Unix socket contains a slash, such as ./a.sock"),
+      (["--listen", "localhost:80", "--", "true"], "a host is an IPv4 address, or an IPv6 address in brackets"),
+      (["--listen", "99999", "--", "true"], "the port is not 0 to 65535; see crashctl serve --help"),
+      (["--listen", "127.0.0.1", "--", "true"], "the port is missing, such as 127.0.0.1:8080"),
+      (["--listen", "[::1]", "--", "true"], "the port is missing, such as [::1]:8080"),
+      (["--listen", ":80", "--", "true"], "for all addresses, give only the port: 80"),
+      (["--listen", "80", "--delay", "5", "--", "true"], "a time is a number with a unit, such as 250ms, 10s or 5m"),
+      (["--listen", "80", "--delay", "-5s", "--", "true"], "invalid value '-5s' for --delay: it takes no negative"),
+      (["--listen", "80", "--quick-ends", "-1", "--", "true"], "invalid value '-1' for --quick-ends: it takes no neg"),
       (["--listen", "80", "--delay", "0s", "--", "true"], "invalid value for --delay: it takes 1ms or more"),
-      (["--listen", "80", "--max-delay", "0s", "--", "true"], "invalid value for --max-delay: it takes at least the"),
-      (["--listen", "80", "--delay", "11s", "--", "true"], "invalid value for --max-delay: it takes at least the"),
+      (["--listen", "80", "--max-delay", "0s", "--", "true"], "--delay (100 ms) exceeds --max-delay (0 ms): lower"),
+      (["--listen", "80", "--delay", "11s", "--", "true"], "--delay (11 s) exceeds --max-delay (10 s): lower --delay"),
       (["--listen", "80", "--quick-ends=-1", "--", "true"], "invalid value '-1' for --quick-ends"),
-      (["--listn", "80", "--", "true"], "unknown option '--listn'"),
+      (
+        ["--listn", "80", "--", "true"], "unknown option '--listn'. Did you mean '--listen'? see crashctl serve --help"
+      ),
     ])
   func wrongArguments(_ arguments: [String], _ message: String) throws {
     let result = try CommandLineTests.crashctl(["serve"] + arguments)

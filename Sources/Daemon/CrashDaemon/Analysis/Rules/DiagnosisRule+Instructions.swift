@@ -15,7 +15,8 @@ extension DiagnosisRule {
       return "The program stopped itself, or the processor does not support an instruction,"
     },
     DiagnosisRule("illegal-instruction", 0.95, on: [.signal, .instruction]) { facts in
-      facts.record.signal == SIGILL ? "The processor does not support the instruction" : nil
+      let isTrap = facts.record.instruction.isEmpty || facts.begins(with: [0x0f, 0x0b])
+      return facts.record.signal == SIGILL && !isTrap ? "The processor does not support the instruction" : nil
     },
     DiagnosisRule("breakpoint", 0.9, on: [.signal]) { facts in
       facts.record.signal == SIGTRAP ? "The program ran into a breakpoint instruction" : nil
