@@ -56,7 +56,7 @@ uint64_t cs_contained_request_here(void) SIGNAL_SAFE {
 }
 
 // Marks the request in the ring as trapped. Another thread may end the request at the same time: a task that the
-// request created without waiting for it may trap. The request is then counted once too often.
+// request created without waiting for it may trap. One of the two exchanges fails, so the request is counted once.
 static bool mark_in_ring(uint64_t handle) SIGNAL_SAFE {
   cs_ring *ring = cs_process.ring;
   uint64_t running = cs_request_running(handle);
