@@ -56,7 +56,9 @@ enum WebServer {
     let tls = TLSConfiguration.makeServerConfiguration(
       certificateChain: try NIOSSLCertificate.fromPEMFile(files[0]).map { .certificate($0) },
       privateKey: .privateKey(try NIOSSLPrivateKey(file: files[1], format: .pem)))
-    return try .http2Upgrade(tlsConfiguration: tls)
+    return HTTPServerBuilder { responder in
+      FlushedChannel(try HTTP2UpgradeChannel(tlsConfiguration: tls, responder: responder))
+    }
   }
 
   private static func printPort(of channel: any Channel) {
