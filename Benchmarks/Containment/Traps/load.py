@@ -38,6 +38,7 @@ AT_A_TIME = 200
 MULTIPLEXED_CONNECTIONS = 20
 IN_FLIGHT = 50
 DRAIN_CLIENTS = 20
+IDLE_CLIENTS = 10
 
 
 class Server:
@@ -133,19 +134,23 @@ async def drain(server, supervisor, traps, failures):
     while await connections.request("/fast") != 200:
         await asyncio.sleep(0.01)
     load = Load(connections, DRAIN_CLIENTS, pause=0.005)
+    idle = Load(Connections(supervisor.port, IDLE_CLIENTS), IDLE_CLIENTS, path="/fast", pause=0.2)
     trapped = collections.Counter()
     for index in range(traps):
         trapped[await connections.request(f"/trap/{KINDS[index % len(KINDS)]}")] += 1
         await asyncio.sleep(0.5)
-    seen = await load.stop()
+    seen, idle_seen = await load.stop(), await idle.stop()
     ends = await supervisor.stop()
     if trapped != {500: traps}:
         failures.append(f"{server.name}: drain: the traps were answered by {dict(trapped)}")
     if set(seen) != {200}:
         failures.append(f"{server.name}: drain: the other requests saw {dict(seen)}")
+    closed = idle_seen["empty"] + idle_seen["reset"]
+    if closed + idle_seen[200] != sum(idle_seen.values()):
+        failures.append(f"{server.name}: drain: the requests on idle connections saw {dict(idle_seen)}")
     if ends and set(ends) != {-signal.SIGILL}:
         failures.append(f"{server.name}: drain: the processes ended with {dict(ends)}")
-    return trapped[500], sum(seen.values()), sum(seen.values()) - seen[200]
+    return trapped[500], sum(seen.values()), sum(seen.values()) - seen[200], closed, sum(idle_seen.values())
 
 
 async def measure(server, options, failures):
@@ -166,9 +171,10 @@ async def measure(server, options, failures):
         traps = 120 if options.long else 10
         supervisor = (Serve(options.serve, server.program, "drain") if options.serve
                       else Supervisor(server.program, "drain"))
-        answered, requests, failed = await drain(server, supervisor, traps, failures)
+        answered, requests, failed, closed, idle = await drain(server, supervisor, traps, failures)
         figures.append(f"{traps} drains with a held socket: {answered} of {traps} traps answered, {failed} of "
-                       f"{requests} other requests lost or refused")
+                       f"{requests} other requests lost or refused, {closed} of {idle} on idle connections found "
+                       "theirs closed")
     print(f"load.py: {', '.join(figures)}", flush=True)
     return ", ".join(figures)
 
