@@ -350,18 +350,21 @@ stress: release ## @evidence Load crashd: 5,000 processes, 1,000 crashes a secon
 grouping: build dynamic ## @evidence Group crashes of debug and optimized builds
 	Tests/EndToEnd/Grouping/grouping.py .build/debug $(DYNAMIC)/release/crash-maker
 
-# With CONTAINMENT_LONG=1 the target also loads a Hummingbird server, and takes much longer.
+# With CONTAINMENT_LONG=1 the target also loads servers of Hummingbird and grpc-swift-2, and takes much longer.
 CONTAINMENT_LONG ?=
-containment: build ## @evidence Trap under load in each mode of containment, and count lost requests
+ifneq ($(CONTAINMENT_LONG),)
+LONG_SERVERS := .build-web/release/web-server h2:.build-web/release/web-server grpc:.build-web/release/rpc-server
+endif
+containment: build $(VENV)/bin/python3 ## @evidence Trap under load in each mode of containment, and count lost requests
 	$(SWIFT) build -c release --package-path Benchmarks/Containment/Traps --scratch-path .build-containment
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product containment-host
-	Tests/EndToEnd/Containment/soak.py $(DYNAMIC)/release/containment-host $(if $(CONTAINMENT_LONG),--long)
 	if [ -n "$(CONTAINMENT_LONG)" ]; then \
-	  $(SWIFT) build -c release --package-path Benchmarks/Containment/Web --scratch-path .build-web && \
-	  Benchmarks/Containment/Traps/load.py .build-web/release/web-server --serve .build/debug/crashctl --long; \
+	  $(VENV)/bin/pip install -q h2 && \
+	  $(SWIFT) build -c release --package-path Benchmarks/Containment/Web --scratch-path .build-web; \
 	fi
-	Benchmarks/Containment/Traps/load.py .build-containment/release/load-server --serve .build/debug/crashctl \
-	  $(if $(CONTAINMENT_LONG),--long)
+	Tests/EndToEnd/Containment/soak.py $(DYNAMIC)/release/containment-host $(if $(CONTAINMENT_LONG),--long)
+	$(VENV)/bin/python3 Benchmarks/Containment/Traps/load.py .build-containment/release/load-server $(LONG_SERVERS) \
+	  --serve .build/debug/crashctl $(if $(CONTAINMENT_LONG),--long)
 
 containment-table: build ## @evidence Write docs/containment-table.md, the outcomes of traps
 	CONTAINMENT_TABLE_WRITE=1 $(SWIFT_TEST) --skip-build --filter CrashTests.ContainmentTests

@@ -104,9 +104,9 @@ let tests: [Target] = [
     name: "IntegrationTests",
     dependencies: [
       "IntegrationKit", "CrashShieldServer", "CrashShieldTracing", "CrashShieldDrainService", shield("CrashReport"),
-      grpc.grpc, grpc.grpcNIO, lifecycle.lifecycle, lifecycle.log, tracing.instrumentation, "hummingbird-server",
-      "nio-server", "grpc-server", "traced-program",
-    ],
+      grpc.grpc, grpc.grpcNIO, lifecycle.lifecycle, lifecycle.log, tracing.instrumentation, "CrashShieldHummingbird",
+      hummingbird.hummingbirdCore, "hummingbird-server", "nio-server", "grpc-server", "traced-program",
+    ] + nio.nio("NIOCore", "NIOEmbedded"),
     path: "Tests/IntegrationTests"),
 ]
 

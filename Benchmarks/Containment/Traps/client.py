@@ -22,53 +22,57 @@ async def exchange(reader, writer, path, keeps):
     return status, not keeps or b"connection: close" in lines
 
 
-async def request(port, path):
-    """Sends one request on a connection of its own. Returns the status, or the name of what went wrong."""
-    writer = None
-    try:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        return (await exchange(reader, writer, path, False))[0]
-    except ConnectionRefusedError:
-        return "refused"
-    except (ConnectionError, asyncio.IncompleteReadError):
-        return "reset"
-    finally:
-        if writer is not None:
-            writer.close()
+class Connections:
+    """Connections of HTTP/1, each with one request at a time. http2.Connections has the same functions."""
+
+    def __init__(self, port, count, keeps=True):
+        self.port, self.keeps = port, keeps
+        self.streams = [None] * count
+
+    async def exchange(self, index, path):
+        """Sends a request on a connection. Returns the status, or the name of what went wrong."""
+        try:
+            if self.streams[index] is None:
+                self.streams[index] = await asyncio.open_connection("127.0.0.1", self.port)
+            status, closes = await exchange(*self.streams[index], path, self.keeps)
+        except ConnectionRefusedError:
+            status, closes = "refused", True
+        except (ConnectionError, asyncio.IncompleteReadError):
+            status, closes = "reset", True
+        if closes and self.streams[index] is not None:
+            self.streams[index][1].close()
+            self.streams[index] = None
+        return status
+
+    async def request(self, path):
+        """Sends one request on a connection of its own."""
+        return await Connections(self.port, 1, keeps=False).exchange(0, path)
+
+    def close(self):
+        for stream in self.streams:
+            if stream is not None:
+                stream[1].close()
 
 
 class Load:
-    """Connections that each send a request after the other until `stop` is called."""
+    """Clients that each send a request after the other until `stop` is called."""
 
-    def __init__(self, port, connections, path="/io", keeps=True, pause=0.0):
+    def __init__(self, connections, count, path="/io", pause=0.0):
         self.seen = collections.Counter()
-        self.port, self.path, self.keeps, self.pause = port, path, keeps, pause
+        self.connections, self.path, self.pause = connections, path, pause
         self.is_stopped = False
-        self.tasks = [asyncio.create_task(self.run()) for _ in range(connections)]
+        self.tasks = [asyncio.create_task(self.run(index)) for index in range(count)]
 
-    async def run(self):
-        stream = None
+    async def run(self, index):
         while not self.is_stopped:
-            try:
-                if stream is None:
-                    stream = await asyncio.open_connection("127.0.0.1", self.port)
-                status, closes = await exchange(*stream, self.path, self.keeps)
-            except ConnectionRefusedError:
-                status, closes = "refused", True
-            except (ConnectionError, asyncio.IncompleteReadError):
-                status, closes = "reset", True
+            status = await self.connections.exchange(index, self.path)
             self.seen[status] += 1
-            if closes and stream is not None:
-                stream[1].close()
-                stream = None
             if status == "refused":
                 # Without this pause, the client would try to connect ten thousand times a second after the server's
                 # end.
                 await asyncio.sleep(0.01)
             elif self.pause > 0:
                 await asyncio.sleep(random.random() * 2 * self.pause)
-        if stream is not None:
-            stream[1].close()
 
     async def stop(self):
         self.is_stopped = True

@@ -1,15 +1,15 @@
 import Foundation
 import Testing
 
-/// The samples of docs/frameworks.md are parts of the examples, which the compiler checks.
+/// The samples of docs/frameworks.md are parts of programs, which the compiler checks.
 struct SampleTests {
   private static let root = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../..").standardizedFileURL
 
-  @Test("the lines of each sample are consecutive lines of its example, except for comments")
+  @Test("the lines of each sample are consecutive lines of its program, except for comments")
   func samples() throws {
     let page = try String(contentsOf: Self.root.appendingPathComponent("docs/frameworks.md"), encoding: .utf8)
     let samples = page.components(separatedBy: "<!-- sample: ").dropFirst()
-    #expect(samples.count == 5)
+    #expect(samples.count == 6)
     for sample in samples {
       let file = try #require(sample.components(separatedBy: " -->").first)
       let code = try #require(sample.components(separatedBy: "```").dropFirst().first)

@@ -150,11 +150,14 @@ void cs_shim_request_end(cs_shim_request handle, bool has_failed) {
     if (handle != overflowed()) return;
   } else {
     const uint32_t index = cs_request_index(handle);
-    uint64_t *state = &ring->requests[index].state;
-    // In a forked child, a request of the parent has no entry.
-    if (__atomic_load_n(state, __ATOMIC_RELAXED) != cs_request_running(handle)) return;
+    uint64_t running = cs_request_running(handle);
+    // The exchange fails if the request has ended or trapped. In a forked child, a request of the parent has no entry.
     // relaxed: the next claim stores a new generation before it writes to the entry.
-    __atomic_store_n(state, handle >> CS_REQUEST_INDEX_BITS << 8 | CS_RING_REQUEST_FREE, __ATOMIC_RELAXED);
+    if (!__atomic_compare_exchange_n(&ring->requests[index].state, &running,
+                                     handle >> CS_REQUEST_INDEX_BITS << 8 | CS_RING_REQUEST_FREE, false,
+                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+      return;
+    }
     // release: pairs with take_in().
     __atomic_fetch_and(&cs_request_words[index / CS_REQUEST_WORD_BITS].used,
                        ~(UINT64_C(1) << index % CS_REQUEST_WORD_BITS), __ATOMIC_RELEASE);

@@ -5,6 +5,7 @@ import CrashShieldGuards
 import Dispatch
 import Foundation
 import Glibc
+import Synchronization
 import Testing
 
 /// Tests of the table of requests.
@@ -128,6 +129,32 @@ struct RequestTableTests {
     }
   }
 
+  @Test("a request that two threads end at the same time is counted once")
+  func endedTwice() async {
+    await #expect(processExitsWith: .exitCode(rightStatus)) {
+      startShield()
+      let count = 20_000
+      let other = SecondEnd()
+      Thread.detachNewThread { other.run() }
+      for number in 0..<count {
+        // The string stays valid until the closure returns, and the C function copies it.
+        let request = unsafe "twice".withCString { name in
+          let text = unsafe cs_shim_text(start: name, bytes: 5)
+          return unsafe cs_shim_request_begin(text, text)
+        }
+        cs_shim_request_run(request)
+        other.request.store(request, ordering: .releasing)
+        // The other thread sees the request a moment later. The delay varies, so that some ends meet.
+        for _ in 0..<number % 256 { _ = other.request.load(ordering: .relaxed) }
+        cs_shim_request_end(request, false)
+        while other.ends.load(ordering: .acquiring) != number + 1 { sched_yield() }
+      }
+      let finished = RingBytes.here.header.request_finished
+      guard finished == UInt64(count) else { complain("\(finished) of \(count) requests finished") }
+      exit(rightStatus)
+    }
+  }
+
   @Test("a breadcrumb has the number of the request in which it was recorded")
   func breadcrumbs() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
@@ -208,6 +235,24 @@ struct RequestTableTests {
       startShield()
       #expect(RingBytes.here.header.request_begun == 0)
       exit(rightStatus)
+    }
+  }
+}
+
+/// Ends each request that another thread also ends.
+private final class SecondEnd: Sendable {
+  let request = Atomic<UInt64>(0)
+  let ends = Atomic(0)
+
+  /// Never returns: the end of the process ends the thread.
+  func run() {
+    var last: UInt64 = 0
+    while true {
+      let next = request.load(ordering: .acquiring)
+      if next == last { continue }
+      cs_shim_request_end(next, false)
+      ends.add(1, ordering: .releasing)
+      last = next
     }
   }
 }

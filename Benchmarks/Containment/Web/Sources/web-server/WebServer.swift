@@ -5,15 +5,18 @@ import CrashShieldServer
 import CrashShieldSockets
 import Glibc
 import Hummingbird
+import HummingbirdCore
+import HummingbirdHTTP2
 import LoadWork
 import Logging
 import NIOCore
+import NIOSSL
 import ServiceLifecycle
 
 /// Prints its port, and serves requests until a signal ends it.
 ///
-/// Usage: `web-server off|drain|drain-pool|contain:N`. The server uses the listening socket of a supervisor if there is
-/// one, or binds a free port.
+/// Usage: `web-server off|drain|drain-pool|contain:N [CERTIFICATE KEY]`. The server takes over the listening socket of a
+/// supervisor, or binds a free port. With a certificate, the server binds a port, and speaks HTTP/2 over TLS.
 @main
 enum WebServer {
   static func main() async throws {
@@ -30,18 +33,32 @@ enum WebServer {
     for path in ["/:name", "/trap/:name"] {
       router.get(RouterPath(path)) { request, _ in try await Work.answer(request.uri.path) }
     }
-    let responder = ContainedResponder(router: router)
+    let files = CommandLine.arguments.dropFirst(2)
+    // HTTP/2 forbids the header `Connection`.
+    let responder = ContainedResponder(router: router, closesConnections: files.isEmpty)
     let sockets = InheritedSocket.all()
     let server: any Service =
       sockets.isEmpty
       ? Application(
-        responder: responder, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-        onServerRunning: { printPort(of: $0) }, logger: logger)
+        responder: responder, server: try protocols(Array(files)),
+        configuration: .init(address: .hostname("127.0.0.1", port: 0)), onServerRunning: { printPort(of: $0) },
+        logger: logger)
       : InheritedServer(
         sockets, responder: responder, drain: drain, onServerRunning: { $0.forEach(printPort(of:)) }, logger: logger)
     // A server on an inherited socket stops accepting by itself.
     let services = [.init(service: server)] + (sockets.isEmpty ? [DrainService(drain).configuration] : [])
     try await ServiceGroup(configuration: .init(services: services, logger: logger)).run()
+  }
+
+  /// HTTP/1 without files; HTTP/2 over TLS with the files of a certificate and its key.
+  private static func protocols(_ files: [String]) throws -> HTTPServerBuilder {
+    guard files.count == 2 else { return .http1() }
+    let tls = TLSConfiguration.makeServerConfiguration(
+      certificateChain: try NIOSSLCertificate.fromPEMFile(files[0]).map { .certificate($0) },
+      privateKey: .privateKey(try NIOSSLPrivateKey(file: files[1], format: .pem)))
+    return HTTPServerBuilder { responder in
+      FlushedChannel(try HTTP2UpgradeChannel(tlsConfiguration: tls, responder: responder))
+    }
   }
 
   private static func printPort(of channel: any Channel) {

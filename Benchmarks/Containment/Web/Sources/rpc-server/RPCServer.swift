@@ -1,0 +1,55 @@
+import CrashShield
+import CrashShieldGRPC
+import CrashShieldServer
+import GRPCCore
+import GRPCNIOTransportHTTP2
+import Glibc
+import LoadWork
+
+/// Prints its port, and serves RPCs until a signal ends it.
+///
+/// Usage: `rpc-server off|drain|drain-pool|contain:N`. The message of the method `load.Load/Answer` is the path of a
+/// request of `Work`.
+@main
+enum RPCServer {
+  static func main() async throws {
+    guard let containment = Work.containment(CommandLine.arguments.dropFirst().first ?? "off") else { exit(64) }
+    let drain = Drain()
+    var configuration = Shield.Configuration()
+    configuration.containment = containment
+    configuration.onDrain = drain.begin
+    try Shield.startOrThrow(configuration)
+
+    let transport = ContainedTransport(
+      HTTP2ServerTransport.Posix(address: .ipv4(host: "127.0.0.1", port: 0), transportSecurity: .plaintext))
+    let server = GRPCServer(transport: transport, services: [Answers()])
+    drain.onBegin { server.beginGracefulShutdown() }
+    try await withThrowingDiscardingTaskGroup { group in
+      group.addTask { try await server.serve() }
+      print(try await transport.base.listeningAddress.ipv4?.port ?? 0)
+      fflush(nil)
+    }
+  }
+}
+
+/// A service whose messages are texts, so that the server needs no generated code.
+private struct Answers: RegistrableRPCService {
+  func registerMethods<Transport: ServerTransport>(with router: inout RPCRouter<Transport>) {
+    router.registerHandler(
+      forMethod: MethodDescriptor(fullyQualifiedService: "load.Load", method: "Answer"),
+      deserializer: Text(), serializer: Text()
+    ) { request, _ in
+      let path = try await ServerRequest(stream: request).message
+      return StreamingServerResponse(single: ServerResponse(message: try await Work.answer(path)))
+    }
+  }
+}
+
+/// Passes the bytes of texts as they are.
+private struct Text: MessageSerializer, MessageDeserializer {
+  func serialize<Bytes: GRPCContiguousBytes>(_ message: String) -> Bytes { Bytes(message.utf8) }
+
+  func deserialize<Bytes: GRPCContiguousBytes>(_ bytes: Bytes) -> String {
+    bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+  }
+}

@@ -1,0 +1,57 @@
+public import HummingbirdCore
+public import Logging
+public import NIOCore
+
+/// A connection of a Hummingbird server that sends its last response before it is closed.
+///
+/// At a graceful shutdown, Hummingbird 2.28.1 closes a connection of HTTP/2 when the last response has been written, but
+/// before the response is flushed. The client then never receives this response. `FlushedChannel` closes the connection
+/// in the next iteration of the event loop, and therefore after the flush:
+///
+/// ```swift
+/// let server = Application(
+///   responder: ContainedResponder(router: router, closesConnections: false),
+///   server: HTTPServerBuilder { responder in
+///     FlushedChannel(try HTTP2UpgradeChannel(tlsConfiguration: tls, responder: responder))
+///   })
+/// ```
+public struct FlushedChannel<Base: ServerChildChannel>: ServerChildChannel {
+  /// The connection that the base sets up.
+  public typealias Value = Base.Value
+
+  private let base: Base
+
+  /// Creates the channel.
+  ///
+  /// - Parameter base: Sets the connections up, and serves them.
+  public init(_ base: Base) { self.base = base }
+
+  /// Sets a connection up, as the base does.
+  public func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
+    // A call of `close` passes the handlers from the last one to the first one. The first handler follows the handlers
+    // that the base adds here. The second one follows the handlers of HTTP/2 that the base adds after TLS has
+    // negotiated the protocol.
+    do {
+      try channel.pipeline.syncOperations.addHandler(DelayedClose(), position: .first)
+      let value = base.setup(channel: channel, logger: logger)
+      try channel.pipeline.syncOperations.addHandler(DelayedClose())
+      return value
+    } catch {
+      return channel.eventLoop.makeFailedFuture(error)
+    }
+  }
+
+  /// Serves a connection, as the base does.
+  public func handle(value: Base.Value, logger: Logger) async { await base.handle(value: value, logger: logger) }
+}
+
+/// Closes its channel in the next iteration of the event loop, because the current one may still flush.
+private final class DelayedClose: ChannelOutboundHandler {
+  typealias OutboundIn = Never
+
+  func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+    guard mode == .all else { return context.close(mode: mode, promise: promise) }
+    let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+    context.eventLoop.execute { bound.value.close(mode: mode, promise: promise) }
+  }
+}
