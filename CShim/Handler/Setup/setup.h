@@ -26,7 +26,8 @@ typedef struct cs_environment {
 // Merges the configuration, CRASHSHIELD_* and the defaults.
 cs_shim_error cs_environment_read(const cs_shim_configuration *configuration, cs_environment *ret_environment,
                                   cs_shim_failure *ret_failure);
-// Adds annotations for the release and the environment to the ring: CRASHSHIELD_RELEASE, CRASHSHIELD_ENVIRONMENT.
+// Adds annotations of the deployment to the ring: release, environment, and the names of pod, namespace, node and
+// container.
 void cs_environment_annotate(void);
 bool cs_environment_is_disabled(void);
 // Returns whether the shield gives threads alternate signal stacks. CRASHSHIELD_ALTSTACKS=0 switches them off.
