@@ -28,6 +28,7 @@ def enter_namespace():
     unified = pathlib.Path("/sys/fs/cgroup/unified")
     if unified.is_mount():
         subprocess.run(["umount", str(unified)], check=True)
+        subprocess.run(["mount", "-t", "tmpfs", "none", str(unified)], check=True)
 
 
 class Engine:
