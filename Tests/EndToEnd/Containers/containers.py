@@ -14,6 +14,7 @@ groups have kubelet's names.
   daemonset    a crashd in the machine's pid namespace, and containers of two pods
   alone        `crashctl run` as the first process of a container
   one          crashd and `crashctl serve` under tini, in one container
+  words        the last words in a bind-mounted /dev/termination-log, with and without crashd
   confined     a seccomp profile without seccomp(2): crashd reads no symbols, and says so
 
 Needs root, podman, buildah, crun and debootstrap. Ends with "N passed, N failed".
@@ -228,13 +229,44 @@ def alone(node: Node):
 def one(node: Node):
     """crashd and a server in one container. The server crashes in its first life only."""
     server = f"mkdir /run/crashd/crashed && exec {node.server} array-index --wait-attached || exec tail -f /dev/null"
-    script = f'crashd & exec crashctl serve -- sh -c "{server}"'
+    script = f'crashd & exec crashctl serve --listen 8080 -- sh -c "{server}"'
     runtime, state = node.directory("one/run", 0o777), node.directory("one/state", 0o777)
     with Crashd(node, "one", UIDS[0], runtime, state, "--entrypoint", "tini", image="alone",
                 words=("--", "sh", "-c", script)) as crashd:
         reports = crashd.reports(1)
         check("one: crashd under tini stores the crash of the server that crashctl serve restarts",
               len(reports) == 1 and reports[0]["signal"]["name"] == "SIGILL", str(reports))
+
+
+# The scenario of crash-maker, its signal, and the exit status of a first process.
+LAST_WORDS = (("array-index", "SIGILL", 132), ("null-write", "SIGSEGV", 139), ("abort", "SIGABRT", 139),
+              ("int3", "SIGTRAP", 133), ("float-divide", "SIGFPE", 136), ("bus-truncated-mmap", "SIGBUS", 135),
+              ("seccomp-sys", "SIGSYS", 159))
+
+
+def words(node: Node):
+    """No crashd and no spool directory. The file is a bind mount, as kubelet makes it."""
+    def run(scenario: str, file: pathlib.Path, mode: str = "rw") -> int:
+        return node.engine.run("shop", node.server, scenario, options=[
+            "--rm", *node.options(UIDS[0], "--volume", f"{file}:/dev/termination-log:{mode}")]).returncode
+
+    for scenario, name, status in LAST_WORDS:
+        file = node.folder / f"{scenario}.log"
+        file.touch()
+        file.chmod(0o666)
+        found = run(scenario, file)
+        text = file.read_text()
+        check(f"words: {scenario} as a first process exits with {status}", found == status, str(found))
+        check(f"words: {scenario} leaves {name}", name in text.partition("\n")[0] and len(text) <= 4096, text)
+        check(f"words: {scenario} leaves at most 1 KiB in a line",
+              all(len(line) < 1024 for line in text.encode().splitlines()), text)
+    full = node.directory("full", 0o777)
+    subprocess.run(["mount", "-o", "remount,size=4k", str(full)], check=True)
+    file = full / "log"
+    file.write_bytes(b"x" * 4096)
+    file.chmod(0o666)
+    check("words: a full file changes nothing else", run("array-index", file) == 132)
+    check("words: a read-only file changes nothing else", run("array-index", file, "ro") == 132)
 
 
 def confined(node: Node):
@@ -272,7 +304,7 @@ def main() -> int:
     try:
         engine.run("shop-debug", options=["--rm", "--volume", f"{node.debug}:/usr/lib/debug"], may_fail=False)
         check("the image of the debug file fills the volume", any(node.debug.glob(".build-id/*/*.debug")))
-        for scenario in (sidecars, daemonset, alone, one, confined):
+        for scenario in (sidecars, daemonset, alone, one, words, confined):
             try:
                 scenario(node)
             except (RuntimeError, subprocess.SubprocessError, OSError, ValueError, LookupError):
