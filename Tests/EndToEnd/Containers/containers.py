@@ -201,8 +201,9 @@ def daemonset(node: Node):
 
 
 def alone(node: Node):
-    run = lambda *words, options=(): node.engine.run(
-        "alone", *words, options=["--rm", *node.options(UIDS[0], *options)])
+    def run(*words: str) -> subprocess.CompletedProcess:
+        return node.engine.run("alone", *words, options=["--rm", *node.options(UIDS[0])])
+
     done = run(node.server, "array-index")
     check("alone: crashctl run exits with 128 + SIGILL", done.returncode == 132, str(done.returncode))
     check("alone: the report is on standard error",

@@ -36,7 +36,8 @@ class Engine:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         storage = folder / "storage.conf"
-        storage.write_text(f'[storage]\ndriver = "overlay"\ngraphroot = "{folder}/store"\nrunroot = "{folder}/runroot"\n')
+        storage.write_text('[storage]\ndriver = "overlay"\n'
+                           f'graphroot = "{folder}/store"\nrunroot = "{folder}/runroot"\n')
         self.environment = os.environ | {"CONTAINERS_STORAGE_CONF": str(storage)}
 
     def call(self, *words: str, patience_s: int = PATIENCE_S, may_fail: bool = False, stdin: int = subprocess.DEVNULL
@@ -90,9 +91,8 @@ class Engine:
         self.build("alone", PACKAGING / "alone.Dockerfile", self.folder / "nothing", CRASHD="localhost/crashd",
                    SERVER="localhost/shop")
 
-    def run(self, image: str, *words: str, options: list[str], may_fail: bool = True, **more) -> subprocess.CompletedProcess:
-        return self.call("podman", "run", *self.limits(), *options, f"localhost/{image}", *words, may_fail=may_fail,
-                         **more)
+    def run(self, image: str, *words: str, options: list[str], may_fail: bool = True) -> subprocess.CompletedProcess:
+        return self.call("podman", "run", *self.limits(), *options, f"localhost/{image}", *words, may_fail=may_fail)
 
     @staticmethod
     def limits() -> list[str]:
