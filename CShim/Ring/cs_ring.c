@@ -1,6 +1,7 @@
 // Static assertions of the ring's layout. A change of one of these assertions requires a new CS_RING_VERSION.
 #include "cs_ring.h"
 #include "cs_attach.h"
+#include "cs_record_line.h"
 
 #define OFFSET(type, field, value) _Static_assert(offsetof(type, field) == (value), #type "." #field)
 #define SIZE(type, value)          _Static_assert(sizeof(type) == (value), #type)
@@ -236,3 +237,8 @@ _Static_assert(sizeof(cs_control_header) + sizeof(cs_control_guards) <= CS_CONTR
 _Static_assert(sizeof(cs_control_header) + sizeof(cs_control_class) + CS_CONTROL_NAME_LIMIT_BYTES <=
                    CS_CONTROL_LIMIT_BYTES,
                "the longest name fits into a message");
+
+SIZE(cs_record_line_head, 18);
+_Static_assert(CS_RECORD_LINE_PAYLOAD_LIMIT_BYTES ==
+                   (CS_RECORD_LINE_LIMIT_BYTES - (sizeof CS_RECORD_LINE_PREFIX - 1) - 1) * 6 / 8,
+               "the largest payload fills the line");

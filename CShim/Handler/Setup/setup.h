@@ -26,7 +26,8 @@ typedef struct cs_environment {
 // Merges the configuration, CRASHSHIELD_* and the defaults.
 cs_shim_error cs_environment_read(const cs_shim_configuration *configuration, cs_environment *ret_environment,
                                   cs_shim_failure *ret_failure);
-// Adds annotations for the release and the environment to the ring: CRASHSHIELD_RELEASE, CRASHSHIELD_ENVIRONMENT.
+// Adds annotations of the deployment to the ring: release, environment, and the names of pod, namespace, node and
+// container.
 void cs_environment_annotate(void);
 bool cs_environment_is_disabled(void);
 // Returns whether the shield gives threads alternate signal stacks. CRASHSHIELD_ALTSTACKS=0 switches them off.
@@ -41,6 +42,11 @@ bool cs_environment_allows_control(const cs_shim_configuration *configuration);
 
 // Returns whether the spool also keeps a crash that crashd has received: CRASHSHIELD_COPY.
 bool cs_environment_keeps_copy(void);
+
+// Returns where the last words go, from CRASHSHIELD_LAST_WORDS. NULL: the default.
+const char *cs_environment_last_words(void);
+// Returns whether a crash that nothing else keeps goes to stderr: CRASHSHIELD_RECORD=stderr.
+bool cs_environment_records_to_stderr(void);
 
 // Returns whether forked children start the shield in the same way as their parent: CRASHSHIELD_FORK=1.
 bool cs_environment_reattaches(void);
@@ -65,6 +71,13 @@ cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *r
 // Opens the spool directory, if it exists, and keeps it open.
 void cs_spool_open(void);
 void cs_ring_unmake(void);
+// Returns the descriptor with the identity of its file.
+cs_descriptor cs_descriptor_described(int number);
+
+// Opens the file for the last words, and finds the functions that they leave out. The last words and the record line
+// are off in a program with more rights than its caller.
+void cs_lines_open(void);
+void cs_lines_close(void);
 
 // Adds the loaded images to the ring.
 void cs_images_register(const char *executable);

@@ -75,7 +75,7 @@ public final class Daemon: Sendable {
     reload = SettingsReload(settings: configuration.settings, live: live, logger: logger)
     (services, watchdog) = try Self.services(
       configuration, analysis, passed, kept, setAside, policy: policy, board: board, live: live,
-      access: Self.access(configuration.settings.accessGroup, logger))
+      access: Self.access(configuration.settings, logger))
   }
 
   private static func servers(_ configuration: DaemonConfiguration, _ logger: Logger) -> FetchJob.Servers? {
@@ -93,9 +93,9 @@ public final class Daemon: Sendable {
   ///
   /// If the group cannot be granted access, this function logs the error and returns a rule without the group. The
   /// reason is that crashd must store crashes in any case.
-  private static func access(_ group: AccessGroup, _ logger: Logger) -> AccessRule {
-    var rule = AccessRule()
-    do throws(AccessGroup.Problem) { rule.group = try group.resolve() } catch {
+  private static func access(_ settings: Settings, _ logger: Logger) -> AccessRule {
+    var rule = AccessRule(root: settings.accessRoot)
+    do throws(AccessGroup.Problem) { rule.group = try settings.accessGroup.resolve() } catch {
       logger.error("access.group: \(error), so only root and uid \(rule.user) can see all crashes")
       return rule
     }

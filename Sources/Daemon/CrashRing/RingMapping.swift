@@ -69,6 +69,14 @@ public final class RingMapping: Sendable {
     return reader.introduction()
   }
 
+  /// Reads the annotations that the process read from its environment, and at most a few other annotations.
+  ///
+  /// `descriptor` is the descriptor of the ring's file, if it is available; see `contents`.
+  public func firstAnnotations(usedBy descriptor: Int32? = nil) -> [String: String] {
+    defer { letGo() }
+    return reader(usedBy: descriptor).firstAnnotations()
+  }
+
   /// Reads which part of the program's memory the records contain.
   ///
   /// The process may change the mode at any time.

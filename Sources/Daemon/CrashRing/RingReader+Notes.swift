@@ -18,6 +18,19 @@ extension RingReader {
     return annotations
   }
 
+  /// Returns the first annotations, which contain everything that the process read from its environment.
+  ///
+  /// The process writes these annotations when it starts, before the program can set any.
+  public func firstAnnotations() -> [String: String] {
+    var annotations: [String: String] = [:]
+    for index in 0..<Self.firstAnnotationCount {
+      if case .whole(let key, let value) = annotation(index) { annotations[key] = value }
+    }
+    return annotations
+  }
+
+  private static let firstAnnotationCount = 8
+
   /// Returns the breadcrumbs that the program wrote completely, oldest first.
   func breadcrumbs(losses: inout Losses) -> [RingContents.Breadcrumb] {
     var found: [(ticket: UInt64, crumb: RingContents.Breadcrumb)] = []

@@ -25,13 +25,16 @@ struct ReportRow: PersistableRecord {
   ///
   /// For example, the column of `groupKey` is `group_key`.
   private static let columns: [(field: String, column: String)] = (FieldShape.fields(of: ReportSummary.self) ?? [])
-    .map(\.name).filter { !["cursor", "isPreliminary"].contains($0) && !(tags + requestFields).contains($0) }
+    .map(\.name)
+    .filter { !["cursor", "isPreliminary"].contains($0) && !(tags.map(\.field) + requestFields).contains($0) }
     .map { field in
       (field, field.reduce(into: "") { $0 += $1.isUppercase ? "_\($1.lowercased())" : String($1) })
     }
 
   /// The fields of a summary that are stored as tags in `report_tags`.
-  private static let tags = CrashReport.WellKnown.allCases.map(\.rawValue)
+  private static let tags: [(field: String, key: String)] =
+    CrashReport.WellKnown.allCases.map { ($0.rawValue, $0.rawValue) }
+    + [("containerID", "container.id"), ("pod", "k8s.pod.name"), ("namespace", "k8s.namespace.name")]
   /// The fields of a summary that are stored in `report_requests`.
   private static let requestFields = ["route", "traceID"]
 
@@ -40,7 +43,7 @@ struct ReportRow: PersistableRecord {
   /// The column for the cursor contains the event number.
   static let summary =
     "CAST(seq AS TEXT) AS cursor, " + columns.map { "\($0.column) AS \($0.field)" }.joined(separator: ", ")
-    + tags.map { ", (\(tag($0, of: "reports.seq"))) AS \($0)" }.joined()
+    + tags.map { ", (\(tag($0.key, of: "reports.seq"))) AS \($0.field)" }.joined()
     + requestFields.map { ", (\(tag($0, of: "reports.seq", in: requestTable))) AS \($0)" }.joined()
 
   /// The names of the tables for annotations and for the fields of requests, which have the same columns.

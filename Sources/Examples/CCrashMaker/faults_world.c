@@ -8,6 +8,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -81,6 +82,16 @@ FAULT void cs_fault_other_uid(void) {
 FAULT void cs_fault_pid_namespace(void) {
   volatile int *number = opaque_pointer(0);
   *number = 42; // fault: pid-namespace
+}
+
+// The kernel drops SIGABRT with its default action in the first process of a pid namespace. abort() then executes an
+// instruction of the kernel, and SIGSEGV ends the process.
+FAULT void cs_fault_abort_as_pid_1(void) {
+  abort(); // fault: abort-as-pid-1
+}
+
+FAULT void cs_fault_trap_as_pid_1(void) {
+  __builtin_trap(); // fault: trap-as-pid-1
 }
 
 FAULT void cs_fault_seccomp_strict_profile(void) {

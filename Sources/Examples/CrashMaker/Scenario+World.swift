@@ -18,12 +18,16 @@ extension Scenario {
     c("mount-namespace", "SIGSEGV", "crash in a mount namespace", cs_fault_mount_namespace).with {
       $0.needsRoot = true
     },
-    c("pid-namespace", "SIGSEGV", "crash as the first process of a pid namespace", cs_fault_pid_namespace).with {
-      $0.needsRoot = true
-      $0.isChildReported = true
-      $0.withoutDebugger = "gdb follows the parent"
-      $0.prepare = { cs_prepare_pid_namespace() }
-    },
+    c("pid-namespace", "SIGSEGV", "crash as the first process of a pid namespace", cs_fault_pid_namespace)
+      .asFirstProcess(),
+    c("abort-as-pid-1", "SIGSEGV", "call abort() as the first process of a pid namespace", cs_fault_abort_as_pid_1)
+      .asFirstProcess().with { $0.reportedSignal = "SIGABRT" },
+    c("trap-as-pid-1", "SIGILL", "trap as the first process of a pid namespace", cs_fault_trap_as_pid_1)
+      .asFirstProcess(),
+    Scenario(
+      "fatal-error-as-pid-1", "SIGILL", "faultFatalErrorAsPid1", reason: "the container has no price list",
+      summary: "call fatalError as the first process of a pid namespace", faultFatalErrorAsPid1
+    ).asFirstProcess(),
     c(
       "kill-over-namespace", "SIGABRT", "get SIGABRT from outside of the pid namespace", cs_fault_kill_over_namespace
     ).with {
@@ -36,4 +40,22 @@ extension Scenario {
       $0.prepare = { cs_prepare_kill_over_namespace() }
     },
   ]
+}
+
+extension Scenario {
+  /// Marks that the program runs as the first process of a pid namespace, as the main process of a container does.
+  private func asFirstProcess() -> Scenario {
+    with {
+      $0.needsRoot = true
+      $0.isChildReported = true
+      $0.withoutDebugger = "gdb follows the parent"
+      $0.prepare = { cs_prepare_pid_namespace() }
+    }
+  }
+}
+
+@inline(never) private func faultFatalErrorAsPid1() {
+  if opaque(0) == 0 {
+    fatalError("the container has no price list")  // fault: fatal-error-as-pid-1
+  }
 }

@@ -113,6 +113,12 @@ extension ReportFilter {
     text.utf8.count == 32 && text.utf8.allSatisfy("0123456789abcdef".utf8.contains)
   }
 
+  /// Whether a text is the uid of a Kubernetes pod, and not the pod's name.
+  package static func isPodUID(_ text: String?) -> Bool {
+    let groups = text?.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false) ?? []
+    return groups.map(\.count) == [8, 4, 4, 4, 12] && groups.joined().allSatisfy("0123456789abcdef".utf8.contains)
+  }
+
   /// The filter's value for the field with this name.
   package subscript(text name: String) -> String? {
     get { Self.texts.first { $0.name == name }.flatMap { self[keyPath: $0.path] } }

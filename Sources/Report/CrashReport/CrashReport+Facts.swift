@@ -26,13 +26,11 @@ extension CrashReport {
 
   /// The facts about the process and its resources.
   var processFacts: [Fact] {
-    let container = container.map { container in
-      [container.id, container.runtime, "by its \(container.source)"].compactMap { $0 }.joined(separator: ", ")
-    }
-    return Self.known([
+    Self.known([
       ("Command", process.commandLine ?? ""),
       ("Uptime", process.uptime_ms.map { $0 < 1_000 ? "\($0)ms" : Quantity.duration($0 / 1_000) } ?? ""),
-      ("Memory", memoryFacts), ("Files", descriptorFacts), ("Container", container ?? ""),
+      ("Memory", memoryFacts), ("Files", descriptorFacts), ("Container", container?.text ?? ""),
+      ("Pod", container?.podText ?? ""),
       ("Cgroup", process.cgroup ?? ""), ("Swift", process.swiftVersion ?? ""),
       ("Requests", process.requests.map(Self.text) ?? ""),
     ])

@@ -137,6 +137,11 @@ int cs_process_adopt_orphans(void) {
   return prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 ? 0 : errno;
 }
 
+pid_t cs_process_ended_child(void) {
+  siginfo_t information = {0};
+  return waitid(P_ALL, 0, &information, WEXITED | WNOHANG | WNOWAIT) == 0 ? information.si_pid : 0;
+}
+
 bool cs_process_is_secure(void) {
   return getauxval(AT_SECURE) != 0 || getuid() != geteuid() || getgid() != getegid();
 }

@@ -44,6 +44,12 @@ struct FilterOptions: ParsableArguments {
     transform: tagText)
   var tags: [String] = []
 
+  @Option(help: ArgumentHelp("Only crashes in this Kubernetes pod, by its name or uid", valueName: "name"))
+  var pod: String?
+
+  @Option(help: ArgumentHelp("Only crashes in this Kubernetes namespace", valueName: "name"))
+  var namespace: String?
+
   @Option(help: ArgumentHelp("Only crashes in requests with exactly this operation", valueName: "operation"))
   var route: String?
 
@@ -61,8 +67,17 @@ struct FilterOptions: ParsableArguments {
   var filter: ReportFilter {
     ReportFilter(
       pid: pid, name: name, group: group, unit: unit, signal: signal, executable: exe, release: release,
-      environment: environment, tags: tags.isEmpty ? nil : tags, route: route, traceID: traceId,
+      environment: environment, tags: wantedTags.isEmpty ? nil : wantedTags, route: route, traceID: traceId,
       since: period.sinceText, until: period.untilText)
+  }
+}
+
+extension FilterOptions {
+  /// The annotations, and the tags under which crashd stores the pod.
+  fileprivate var wantedTags: [String] {
+    let podKey = ReportFilter.isPodUID(pod) ? "k8s.pod.uid" : "k8s.pod.name"
+    let places = [("k8s.namespace.name", namespace), (podKey, pod)]
+    return tags + places.compactMap { key, value in value.map { "\(key)=\($0)" } }
   }
 }
 

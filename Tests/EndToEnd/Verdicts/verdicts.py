@@ -58,8 +58,9 @@ KEPT_AGES = ("fresh", "full")
 CRASH_MAKER_FREED = {"use-after-free-call", "c-callback-context", "unowned-dangling", "double-free"}
 # These scenarios do not end by their own crash, or their report describes another process.
 CRASH_MAKER_OTHERS = {
-    "crash-in-user-callback", "double-fork-reattached", "fork-child-restarted", "handler-chained-before",
-    "kill-over-namespace", "pid-namespace", "posix_spawn-child", "sa-onstack-missing"}
+    "abort-as-pid-1", "crash-in-user-callback", "double-fork-reattached", "fatal-error-as-pid-1",
+    "fork-child-restarted", "handler-chained-before", "kill-over-namespace", "pid-namespace", "posix_spawn-child",
+    "sa-onstack-missing", "trap-as-pid-1"}
 # The name of the second build of the Swift programs, in which their classes are protected.
 QUARANTINE = "swift-quarantine"
 # glibc's message about a double free is accepted as a correct diagnosis.

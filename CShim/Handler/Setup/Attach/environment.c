@@ -61,6 +61,15 @@ bool cs_environment_keeps_copy(void) {
   return value == NULL || strcmp(value, "0") != 0;
 }
 
+const char *cs_environment_last_words(void) {
+  return variable("CRASHSHIELD_LAST_WORDS");
+}
+
+bool cs_environment_records_to_stderr(void) {
+  const char *value = variable("CRASHSHIELD_RECORD");
+  return value != NULL && strcmp(value, "stderr") == 0;
+}
+
 bool cs_environment_reattaches(void) {
   return is_set("CRASHSHIELD_FORK");
 }
@@ -189,9 +198,21 @@ static void annotate(const char *key, const char *name) {
   if (value != NULL) cs_annotations_fix(key, value);
 }
 
+// Annotates what the deployment says of the container, with the names of OpenTelemetry. Kubernetes sets HOSTNAME to the
+// name of the pod, unless the pod uses the host's network.
+static void annotate_container(void) {
+  const bool has_pod = variable("CRASHSHIELD_POD") != NULL;
+  const bool is_hostname = !has_pod && variable("KUBERNETES_SERVICE_HOST") != NULL;
+  if (has_pod || is_hostname) annotate("k8s.pod.name", has_pod ? "CRASHSHIELD_POD" : "HOSTNAME");
+  annotate("k8s.namespace.name", "CRASHSHIELD_NAMESPACE");
+  annotate("k8s.node.name", "CRASHSHIELD_NODE");
+  annotate("k8s.container.name", "CRASHSHIELD_CONTAINER");
+}
+
 void cs_environment_annotate(void) {
   annotate("release", "CRASHSHIELD_RELEASE");
   annotate("environment", "CRASHSHIELD_ENVIRONMENT");
+  annotate_container();
 }
 
 void cs_environment_apply(const cs_environment *environment) {

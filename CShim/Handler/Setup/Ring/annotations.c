@@ -58,7 +58,7 @@ static void write_entry(cs_ring_annotation *annotation, const char *key, size_t 
 
 // The keys of the annotations whose values come from environment variables. They are written when the shield starts,
 // before the program can add annotations.
-#define FIXED_KEY_LIMIT 2
+#define FIXED_KEY_LIMIT 6
 static const char *fixed_keys[FIXED_KEY_LIMIT];
 
 static bool is_fixed_key(const char *key, size_t key_bytes) {

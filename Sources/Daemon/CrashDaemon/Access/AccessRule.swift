@@ -19,12 +19,22 @@ struct AccessRule: Sendable {
   /// The group with access to all crashes; nil if only root and crashd's own user have this access.
   var group: Group?
 
+  /// Whether clients in other namespaces can have access to all crashes.
+  var root = RootAccess.host
+
   /// The visibility that a peer gets.
   ///
-  /// `isIn` is called only if the answer depends on the group.
-  func visibility(of peer: Peer, isIn: (UInt32) -> Bool) -> Visibility {
-    if peer.uid == 0 || peer.uid == user { return .all }
-    return group.map { isIn($0.number) } == true ? .all : .user(peer.uid)
+  /// `isIn` is called only if the answer depends on the group, and `origin` only if the user or the group gives access to
+  /// all crashes. Root of a container can choose any uid and gid. Therefore, no uid and no group gives a peer of another
+  /// pid namespace this access. crashd's own user keeps its access in another user namespace, in which crash-forward runs.
+  func visibility(of peer: Peer, origin: () -> ClientOrigin, isIn: (UInt32) -> Bool) -> Visibility {
+    guard peer.uid == 0 || peer.uid == user || group.map({ isIn($0.number) }) == true else { return .user(peer.uid) }
+    if root == .all { return .all }
+    switch origin() {
+    case .here: return .all
+    case .otherUserNamespace: return peer.uid == user && user != 0 ? .all : .user(peer.uid)
+    case .elsewhere: return .user(peer.uid)
+    }
   }
 
   /// Identifies the peer of a connection and decides its visibility.
@@ -32,7 +42,11 @@ struct AccessRule: Sendable {
   ///   peer, `ledger` counts the error, and the peer is treated as a member of no group.
   func client(of socket: Int32, _ ledger: Ledger) throws(SystemError) -> Client {
     let peer = try UnixSocket.peer(of: socket)
-    let visibility = visibility(of: peer) { group in
+    var origin = ClientOrigin.here
+    let visibility = visibility(of: peer) {
+      origin = ClientOrigin.of(socket, peer)
+      return origin
+    } isIn: { group in
       do throws(SystemError) {
         return try UnixSocket.isPeer(of: socket, in: group)
       } catch {
@@ -40,7 +54,7 @@ struct AccessRule: Sendable {
         return false
       }
     }
-    return Client(peer: peer, visibility: visibility)
+    return Client(peer: peer, visibility: visibility, isForeign: visibility != .all && origin != .here)
   }
 }
 
@@ -50,4 +64,6 @@ struct AccessRule: Sendable {
 struct Client: Sendable {
   let peer: Peer
   let visibility: Visibility
+  /// Whether only the client's namespaces keep it from access to all crashes.
+  var isForeign = false
 }

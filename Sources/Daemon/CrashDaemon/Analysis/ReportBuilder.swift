@@ -44,7 +44,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
   static var frameLimitBytes: Int { 8 << 20 }
 
   init(_ contents: RingContents, process: ProcessFacts, symbols: Symbols) {
-    self.contents = contents
+    self.contents = contents.withoutAbortFaults
     self.process = process
     self.symbols = symbols
     context = process.context

@@ -29,15 +29,12 @@ enum AttachGreeting {
     } catch {
       throw AttachRefusal(error)
     }
-    let (identity, images) = ring.introduction()
+    let (facts, images) = ProcessFacts.introduced(by: ring, peer: peer, pidfd: pidfd)
     var descriptors: [Int: Descriptor] = [:]
     for (index, descriptor) in zip(hello.images, message.descriptors.dropFirst()) {
       descriptors[index] = descriptor
     }
-    let process = AttachedProcess(
-      number: number,
-      facts: ProcessFacts(identity, images, peer: peer, surroundings: Surroundings.of(peer, pidfd)),
-      ring: ring, census: census)
+    let process = AttachedProcess(number: number, facts: facts, ring: ring, census: census)
     return (process, ImageFile.list(images, descriptors: descriptors))
   }
 }
@@ -63,6 +60,8 @@ struct Surroundings: Sendable {
     let pid = peer.pid
     let inode = cd_process_inode(pidfd.number)
     let pidfdInode = inode == 0 ? nil : inode
+    // The process is not in crashd's pid namespace, so crashd's /proc does not show it.
+    if pid == 0 { return Surroundings(pidfdInode: pidfdInode, context: unknown) }
     let owner = ProcessOwner.of(pid: pid)
     let stat = ProcessStat.read(pid: pid)
     let groups = SmallFile.text(at: "/proc/\(pid)/cgroup")
@@ -79,6 +78,20 @@ struct Surroundings: Sendable {
 }
 
 extension ProcessFacts {
+  /// Makes the facts about a process from its ring, from the kernel and from `/proc`.
+  ///
+  /// For a process outside of crashd's pid namespace, the kernel reports the pid 0. The pid is then the one that the
+  /// process claims in its ring.
+  static func introduced(
+    by ring: RingSource, peer: Peer, pidfd: Descriptor?
+  ) -> (facts: ProcessFacts, images: [RingContents.Image]) {
+    let (identity, images) = ring.introduction()
+    var facts = ProcessFacts(identity, images, peer: peer, surroundings: Surroundings.of(peer, pidfd))
+    if peer.pid == 0 { (facts.peer.pid, facts.isPIDClaimed) = (identity.pid, true) }
+    facts.context.container = .merged(facts.context.container, claims: ring.firstAnnotations())
+    return (facts, images)
+  }
+
   init(_ contents: RingContents, peer: Peer, unit: String?) {
     self.init(contents.identity, contents.images, peer: peer, surroundings: Surroundings(unit: unit))
   }

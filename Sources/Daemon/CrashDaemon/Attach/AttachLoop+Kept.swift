@@ -14,13 +14,8 @@ extension AttachLoop {
       configuration.heartbeat.beat()
       let number = nextToken
       nextToken += 2
-      let (identity, images) = kept.ring.introduction()
-      let process = AttachedProcess(
-        number: number,
-        facts: ProcessFacts(
-          identity, images, peer: kept.peer,
-          surroundings: Surroundings.of(kept.peer, kept.pidfd)), ring: kept.ring,
-        census: configuration.census)
+      let (facts, images) = ProcessFacts.introduced(by: kept.ring, peer: kept.peer, pidfd: kept.pidfd)
+      let process = AttachedProcess(number: number, facts: facts, ring: kept.ring, census: configuration.census)
       process.keptName = kept.name
       connections[number] = Connection(
         socket: nil, peer: kept.peer, account: configuration.limits.account(of: kept.peer.uid), deadline_ns: 0,

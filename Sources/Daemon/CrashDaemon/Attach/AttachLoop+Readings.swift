@@ -26,7 +26,7 @@ extension AttachLoop {
 
   /// Reads the resource usage of a new process, and starts the slow reads of `/proc`.
   func readFirst(_ process: AttachedProcess, _ pidfd: Descriptor?) {
-    guard let pidfd else { return }
+    guard let pidfd, !process.facts.isPIDClaimed else { return }
     process.readings.measure(process.facts, pidfd)
     readLater(process, pidfd)
   }
@@ -38,7 +38,9 @@ extension AttachLoop {
 
   /// Reads the resource usage of a process that is in its crash handler.
   func readAtCrash(_ number: UInt64) {
-    guard let connection = connections[number], let process = connection.process, let pidfd = connection.pidfd else {
+    guard let connection = connections[number], let process = connection.process, let pidfd = connection.pidfd,
+      !process.facts.isPIDClaimed
+    else {
       return
     }
     process.readings.measure(process.facts, pidfd, isOfCrash: true)
@@ -54,9 +56,9 @@ extension AttachLoop {
       readings.left = Array(connections.keys)
     }
     for number in readings.left.suffix(Readings.perTurn) {
-      guard let connection = connections[number], let process = connection.process, let pidfd = connection.pidfd else {
-        continue
-      }
+      guard let connection = connections[number], let process = connection.process, let pidfd = connection.pidfd,
+        !process.facts.isPIDClaimed
+      else { continue }
       process.readings.measure(process.facts, pidfd)
       readLater(process, pidfd)
     }

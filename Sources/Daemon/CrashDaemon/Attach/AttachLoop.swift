@@ -1,5 +1,6 @@
 import CLinux
 import CShimRing
+import CrashRing
 import Glibc
 import LinuxSystem
 import Synchronization
@@ -183,12 +184,17 @@ struct AttachLoop {
     // together with all messages of the process.
     takeWaiting()
     spooled()
-    for number in connections.keys.sorted() where pid == nil || connections[number]?.peer.pid == pid {
+    for number in connections.keys.sorted() where pid == nil || self.pid(of: number) == pid {
       receive(number)
       if connections[number]?.pidfd?.isReadable == true { processEnded(number) }
       if hasBecomeAnother(number) { close(number) }
     }
     for ended in endings.lookAll(pid: pid) { tell(ended) }
+  }
+
+  /// The pid of a connection's process; 0 if crashd does not know it yet.
+  private func pid(of number: UInt64) -> Int32? {
+    connections[number].map { $0.process?.facts.peer.pid ?? $0.peer.pid }
   }
 
   /// Reads the names of new spool files.
@@ -395,6 +401,9 @@ extension AttachLoop {
       connections[number]?.process = process
       connections[number]?.pidfd = pidfd
       readFirst(process, pidfd)
+      if process.facts.isPIDClaimed {
+        configuration.ledger.noteOtherNamespace(of: process.facts.peer, process: process.facts.identity.name)
+      }
       if let events = process.facts.memory { memory.join(number, events) }
       configuration.events.yield(.attached(process, images))
       // Announce the process to the pipeline now, because the process may have crashed before it attached.

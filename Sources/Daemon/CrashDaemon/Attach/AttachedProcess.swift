@@ -21,7 +21,9 @@ struct ProcessFacts: Sendable {
   var image: ProcessImage?
   /// Whether the kernel would have refused to give the user a core dump of the process when it attached.
   var isRestricted = false
-  /// Whether only the ring contains the pid, because the process did not connect.
+  /// Whether only the ring contains the pid.
+  ///
+  /// The process did not connect, or crashd's pid namespace does not contain the process.
   var isPIDClaimed = false
   /// The range of times at which the events in the ring may have happened; nil if any time is possible.
   var times: TimeBounds?
@@ -109,6 +111,9 @@ struct RingSource: Sendable {
 
   /// Reads the identity of the process and its images.
   func introduction() -> (identity: RingContents.Identity, images: [RingContents.Image]) { mapping.introduction() }
+
+  /// Reads the annotations that the process read from its environment.
+  func firstAnnotations() -> [String: String] { mapping.firstAnnotations(usedBy: descriptor.number) }
 
   /// The stamp of the ring: a value that differs from an earlier stamp if a record has changed.
   func stamp() -> RingStamp { mapping.stamp(usedBy: descriptor.number) }

@@ -17,7 +17,9 @@ enum ContainerName {
   /// The names of the container engines by the parent directories of their containers' control groups.
   ///
   /// The whole name of a control group in such a directory is the container's ID.
-  private static let directories = ["docker": "docker", "libpod_parent": "podman"]
+  private static let directories = ["docker": "docker", podDirectory: "podman"]
+  /// The parent directory of podman's pods and of its containers without a pod, with the driver cgroupfs.
+  private static let podDirectory = "libpod_parent"
   /// The prefixes of the scopes in which the engines' own processes run.
   private static let monitors: Set = ["crio-conmon", "libpod-conmon"]
   /// The names of the container engines by the directories whose files the engines mount into containers.
@@ -31,31 +33,46 @@ enum ContainerName {
       for (index, part) in parts.enumerated().reversed() {
         guard let (id, prefix) = id(in: part), !monitors.contains(prefix) else { continue }
         let parent = index > 0 ? parts[index - 1] : ""
+        // In the directory of podman's pods, a name without a prefix is the ID of a pod.
+        if prefix.isEmpty, parent == podDirectory, index + 1 < parts.count { continue }
         return CrashReport.Container(
-          id: id, runtime: scopes[prefix] ?? (prefix.isEmpty ? directories[parent] : nil), source: "cgroup")
+          id: id, runtime: scopes[prefix] ?? (prefix.isEmpty ? directories[parent] : nil), source: "cgroup",
+          podUID: PodName.of(groups: parts[...index]))
       }
     }
     return nil
   }
 
-  /// Finds the container in the text of `/proc/PID/mountinfo`, for processes whose control group does not name the
-  /// container.
+  /// Finds the container and the pod in the text of `/proc/PID/mountinfo`, for processes whose control group does not
+  /// name both of them.
   ///
   /// Container engines mount a file such as `/var/lib/docker/containers/ID/hostname` into the container. This function
   /// is needed if crashd runs inside a container and not in the host's cgroup namespace, for example as a sidecar.
   static func of(mounts text: String) -> CrashReport.Container? {
+    var found = CrashReport.Container()
     for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
       // A line consists of the fields ID PARENT DEVICE ROOT MOUNTPOINT … (proc_pid_mountinfo(5)).
       let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 5)
-      guard fields.count > 4, fields[4].elementsEqual("/etc/hostname".utf8) else { continue }
+      guard fields.count > 4 else { continue }
+      let point = String(Substring(fields[4]))
+      guard ["/etc/hostname", "/etc/hosts", "/dev/termination-log"].contains(point) else { continue }
       let parts = fields[3].split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
-      for (parent, part) in zip(parts, parts.dropFirst()) {
-        if let runtime = mounts[parent], let (id, prefix) = id(in: part), prefix.isEmpty {
-          return CrashReport.Container(id: id, runtime: runtime, source: "mountinfo")
+      if point == "/etc/hostname" {
+        for (parent, part) in zip(parts, parts.dropFirst()) {
+          if let runtime = mounts[parent], let (id, prefix) = id(in: part), prefix.isEmpty {
+            (found.id, found.runtime) = (id, runtime)
+          }
         }
+      } else if let (uid, name) = PodName.of(mount: parts) {
+        found.podUID = uid
+        found.name = name ?? found.name
       }
     }
-    return nil
+    // In a pod, the file belongs to the pod's sandbox, which is not the process's container.
+    if found.podUID != nil { (found.id, found.runtime) = (nil, nil) }
+    if found == CrashReport.Container() { return nil }
+    found.source = "mountinfo"
+    return found
   }
 
   /// Returns the ID at the end of a name, and the prefix before the ID; nil if the name does not end with an ID.

@@ -51,7 +51,7 @@ struct ProcessContext: Sendable, Equatable {
   func added(to later: ProcessContext) -> ProcessContext {
     var context = self
     context.machine = machine ?? later.machine
-    context.container = container ?? later.container
+    context.container = container.map { $0.added(to: later.container) } ?? later.container
     context.cgroup = cgroup ?? later.cgroup
     context.commandLine = commandLine ?? later.commandLine
     context.resources = resources ?? later.resources
@@ -64,7 +64,8 @@ struct ProcessContext: Sendable, Equatable {
 extension ReportBuilder {
   /// Adds the context to a report.
   func putContext(into report: inout CrashReport) {
-    (report.machine, report.container, report.resources) = (context.machine, context.container, context.resources)
+    (report.machine, report.resources) = (context.machine, context.resources)
+    report.container = .merged(context.container, claims: report.annotations)
     report.process.cgroup = context.cgroup
     report.process.swiftVersion = process.identity.swiftVersion
     // The arguments of a process are a part of its memory. Therefore, a report that must not contain memory has no

@@ -57,7 +57,7 @@ final class ProcessReadings: Sendable {
     return true
   }
 
-  /// Reads the command line, and the container if the control groups do not name it.
+  /// Reads the command line, and the container and the pod if the control groups do not name them.
   ///
   /// The reads run on a separate thread, because they may block. To read the arguments, the kernel reads the memory of
   /// the process. The kernel may wait for the process, or for a file that the process has mapped. The files in `/proc`
@@ -73,7 +73,8 @@ final class ProcessReadings: Sendable {
     _ facts: ProcessFacts, _ pidfd: Descriptor, of account: UInt32, _ privacy: PrivacySettings,
     waiting: WaitingReads = .shared
   ) {
-    let (peer, needsContainer) = (facts.peer, facts.context.container == nil)
+    let (peer, container) = (facts.peer, facts.context.container)
+    let needsContainer = container?.id == nil || container?.podUID == nil
     guard needsContainer || privacy.commandLine, !state.withLock({ $0.hasSlowRead }), waiting.begin(account) else {
       return
     }
@@ -106,7 +107,7 @@ final class ProcessReadings: Sendable {
     state.withLock { state in
       context.resources = (isOfCrash ? state.ofCrash : nil) ?? state.resources ?? context.resources
       context.commandLine = state.commandLine ?? context.commandLine
-      context.container = context.container ?? state.container
+      context.container = context.container.map { $0.added(to: state.container) } ?? state.container
     }
     return context
   }

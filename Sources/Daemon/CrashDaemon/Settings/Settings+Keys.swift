@@ -31,6 +31,7 @@ extension Settings {
     .value(
       "access.group", \.accessGroup, "own, none, or a group's name or number, except 0 and nogroup",
       { AccessGroup($0) }, { $0.text }),
+    .value("access.root", \.accessRoot, "host or all", { RootAccess(rawValue: $0) }, { $0.rawValue }),
 
     .age("retention.age", \.retention.age_s),
     count("retention.reports-per-group", \.retention.reportsPerGroup, isLive: true),

@@ -24,6 +24,8 @@ public struct Settings: Sendable, Equatable {
   public var protectsAutomatically = false
   /// The group whose members can read all reports and change all stored data.
   public var accessGroup = AccessGroup.own
+  /// Whether root of other namespaces can read all reports and change all stored data.
+  public var accessRoot = RootAccess.host
   /// The limits on the age, the number and the size of stored reports.
   public var retention = RetentionPolicy()
   /// The limits on crashd's resources, such as sizes, numbers and time-outs.

@@ -49,6 +49,7 @@ final class Ledger: Sendable {
   }
 
   private let state = Mutex(State())
+  private let hasOtherNamespace = Atomic(false)
   private let logger: Logger
   private let limits: Limits
   private static let interval_ns: UInt64 = 1_000_000_000
@@ -119,6 +120,17 @@ final class Ledger: Sendable {
     }
     guard let omitted else { return }
     logger.notice("refused \(kind) from \(peer): \(CleanText.line(reason))\(Self.more(omitted))")
+  }
+
+  /// Logs, once, that a process attached from outside of crashd's pid namespace.
+  func noteOtherNamespace(of peer: Peer, process name: String) {
+    guard !hasOtherNamespace.exchange(true, ordering: .relaxed) else { return }
+    logger.warning(
+      """
+      '\(CleanText.line(name))' (uid \(peer.uid)) is in another pid namespace: its reports lack \
+      exit status, command line, control group and resources. In Kubernetes, set hostPID: true (DaemonSet) or \
+      shareProcessNamespace: true (sidecar)
+      """)
   }
 
   /// Counts and logs that a report of a process was stored.

@@ -13,6 +13,16 @@ enum SmallFile {
     return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
   }
 
+  /// Returns the target of a symbolic link; nil if the link cannot be read, or if its target is too long.
+  static func link(at path: String) -> String? {
+    let limit = 256
+    var target = [CChar](repeating: 0, count: limit)
+    // readlink writes at most `limit` characters, which is the size of the array, and reads the path only during the call.
+    let count = unsafe readlink(path, &target, limit)
+    guard (1..<limit).contains(count) else { return nil }
+    return String(decoding: target.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+
   /// Replaces a file atomically.
   static func replace(_ path: String, by text: String) throws(SystemError) {
     let temporary = path + ".tmp"

@@ -30,9 +30,10 @@ struct DescriptorStore: Sendable {
 
   /// Returns the name under which systemd stores the descriptors of a process.
   ///
-  /// A later crashd identifies the process by this name.
+  /// A later crashd identifies the process by this name. The name contains only a pid that the kernel confirmed.
   func name(of process: AttachedProcess) -> String {
-    "\(Self.prefix)\(generation)-\(process.number)-\(process.facts.peer.uid)-\(process.facts.peer.pid)"
+    let pid = process.facts.isPIDClaimed ? 0 : process.facts.peer.pid
+    return "\(Self.prefix)\(generation)-\(process.number)-\(process.facts.peer.uid)-\(pid)"
   }
 
   /// Stores the ring and the pidfd of a process in systemd.

@@ -198,7 +198,9 @@ struct CrashdInterface: Sendable {
       debugInformation: seesAll ? await caches.fetches : [:], held: seesAll ? outage.count : 0,
       spooled: seesAll ? pipeline.spooler.spool.count() : nil,
       trouble: visibility == .all ? outage.sentences : outage.sentences.isEmpty ? [] : ["the store has failures"],
-      access: DaemonStatus.Access(uid: Int(client.peer.uid), all: visibility == .all, group: access.group?.name))
+      access: DaemonStatus.Access(
+        uid: Int(client.peer.uid), all: visibility == .all, group: access.group?.name,
+        isForeign: client.isForeign ? true : nil))
   }
 
   func losses(_ visibility: Visibility) -> [String: Int] {

@@ -15,7 +15,8 @@ extension ProcessSummary {
       state: process.hasEnded.load(ordering: .acquiring) ? "ended" : "attached",
       memory: Self.memory(process.ring.memoryMode(), isWithheld: isWithheld),
       selfTest: process.ring.guardSelfTest().map { SelfTest($0) },
-      containment: process.ring.containment().map { Containment($0) })
+      containment: process.ring.containment().map { Containment($0) }, container: process.context.container,
+      isPIDClaimed: facts.isPIDClaimed ? true : nil)
   }
 
   /// Returns which part of the process's memory reports contain, in the words of the interface.

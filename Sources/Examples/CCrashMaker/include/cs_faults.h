@@ -140,6 +140,8 @@ void cs_fault_no_proc(void);
 void cs_fault_chroot(void);
 void cs_fault_other_uid(void);
 void cs_fault_pid_namespace(void);
+void cs_fault_abort_as_pid_1(void);
+void cs_fault_trap_as_pid_1(void);
 void cs_fault_kill_over_namespace(void);
 void cs_fault_seccomp_strict_profile(void);
 

@@ -38,6 +38,7 @@ extension TextScrubber {
       uniqueKeysWithValues: members.compactMap { key, value in
         if Self.isExempt(key) { return (key, value) }
         if key == "request", case .object(let request) = value { return (key, .object(scrub(request: request))) }
+        if key == "container", case .object(let members) = value { return (key, .object(scrub(container: members))) }
         if key == "inFlight", case .object(let inFlight) = value { return (key, .object(scrub(inFlight: inFlight))) }
         // The program also chooses the keys in the metadata of a breadcrumb, so no key exempts its value from
         // scrubbing.
@@ -60,6 +61,15 @@ extension TextScrubber {
     }
     for key in ["traceID", "spanID"] { scrubbed[key] = request[key] }
     if case .object(let tags)? = request["tags"] { scrubbed["tags"] = .object(scrub(annotations: tags)) }
+    return scrubbed
+  }
+
+  /// Scrubs a container, whose names are annotations of the program.
+  private func scrub(container: [String: JSONValue]) -> [String: JSONValue] {
+    var scrubbed = scrub(container)
+    for (key, name, _) in CrashReport.Container.annotations {
+      if let value = container[name], value != .null { scrubbed[name] = scrub(annotation: value, of: key) }
+    }
     return scrubbed
   }
 

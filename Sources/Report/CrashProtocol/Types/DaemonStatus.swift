@@ -55,10 +55,14 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
     ///
     /// The value is a name, or a number if the operator configured a number. Nil means that no group has full access.
     public var group: String?
+    /// Whether only the caller's namespaces keep it from full access (`access.root`).
+    ///
+    /// Nil if not, and in replies of a crashd version without this property.
+    public var isForeign: Bool?
 
     /// Creates a value from its parts.
-    package init(uid: Int, all: Bool, group: String? = nil) {
-      (self.uid, self.all, self.group) = (uid, all, group)
+    package init(uid: Int, all: Bool, group: String? = nil, isForeign: Bool? = nil) {
+      (self.uid, self.all, self.group, self.isForeign) = (uid, all, group, isForeign)
     }
   }
 

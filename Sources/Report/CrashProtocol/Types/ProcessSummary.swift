@@ -30,6 +30,18 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
   ///
   /// Nil if containment is off, and in replies of a crashd version without this property.
   public var containment: Containment?
+  /// The id of the process's container; nil if it is unknown.
+  public var containerID: String?
+  /// The uid of the process's pod; nil if it is unknown.
+  public var podUID: String?
+  /// The name of the process's pod, as the process claims it.
+  public var pod: String?
+  /// The namespace of that pod, as the process claims it.
+  public var namespace: String?
+  /// Whether only the process claims its pid, because the process runs in another pid namespace.
+  ///
+  /// Nil if the kernel confirmed the pid, and in replies of a crashd version without this property.
+  public var isPIDClaimed: Bool?
 
   /// The settings and the state of containment in a process.
   public struct Containment: Codable, Sendable, Equatable {
@@ -80,13 +92,16 @@ public struct ProcessSummary: Codable, Sendable, Equatable {
   /// Creates a value from its parts.
   package init(
     pid: Int, uid: Int, name: String, executable: String, buildID: String, startTime: String, attachTime: String,
-    state: String, memory: Memory? = nil, selfTest: SelfTest? = nil, containment: Containment? = nil
+    state: String, memory: Memory? = nil, selfTest: SelfTest? = nil, containment: Containment? = nil,
+    container: CrashReport.Container? = nil, isPIDClaimed: Bool? = nil
   ) {
     (self.pid, self.uid, self.name, self.executable, self.buildID) = (pid, uid, name, executable, buildID)
     (self.startTime, self.attachTime, self.state, self.memory, self.selfTest) = (
       startTime, attachTime, state, memory, selfTest
     )
     self.containment = containment
+    (containerID, podUID, pod) = (container?.id, container?.podUID, container?.pod)
+    (namespace, self.isPIDClaimed) = (container?.namespace, isPIDClaimed)
   }
 }
 

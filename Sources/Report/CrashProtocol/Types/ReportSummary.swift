@@ -52,6 +52,12 @@ public struct ReportSummary: Codable, Sendable, Equatable {
   public var route: String?
   /// The trace id of the request in which the first thread crashed.
   public var traceID: String?
+  /// The id of the process's container.
+  public var containerID: String?
+  /// The name of the process's Kubernetes pod.
+  public var pod: String?
+  /// The namespace of that pod.
+  public var namespace: String?
 
   /// Creates the summary of a report.
   package init(_ report: CrashReport, cursor: String) {
@@ -64,6 +70,9 @@ public struct ReportSummary: Codable, Sendable, Equatable {
     isPreliminary = report.isPreliminary == true ? true : nil
     (release, environment, user) = (report[.release], report[.environment], report[.user])
     (route, traceID) = (report.requestFields["route"], report.requestFields["traceID"])
+    let tags = report.tags
+    (containerID, pod) = (tags["container.id"], tags["k8s.pod.name"])
+    namespace = tags["k8s.namespace.name"]
   }
 }
 

@@ -26,23 +26,6 @@ extension CrashReport {
     public init() {}
   }
 
-  /// The container in which the process ran.
-  public struct Container: Codable, Sendable, Equatable {
-    /// The id of the container, in 64 hexadecimal digits.
-    public var id: String
-    /// The container runtime, such as `docker`, `containerd`, `cri-o` or `podman`.
-    ///
-    /// Nil if the runtime cannot be derived from `source`.
-    public var runtime: String?
-    /// The file in which crashd found the id: `cgroup` or `mountinfo`.
-    public var source: String
-
-    /// Creates a container from its parts.
-    public init(id: String, runtime: String? = nil, source: String) {
-      (self.id, self.runtime, self.source) = (id, runtime, source)
-    }
-  }
-
   /// The resources that the process used at `time`.
   ///
   /// crashd read the resources during the crash, or at its last reading before the process ended.

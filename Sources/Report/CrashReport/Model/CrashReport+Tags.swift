@@ -21,13 +21,13 @@ extension CrashReport {
     }
   }
 
-  /// All annotations of the program, by key.
+  /// All annotations of the program, by key, and the container and its pod under OpenTelemetry's names.
   ///
   /// A filter by tags compares these values.
   public var tags: [String: String] {
     var tags = annotations
     for key in WellKnown.allCases { tags[key.rawValue] = self[key] }
-    return tags
+    return tags.merging(container?.tags ?? [:]) { $1 }
   }
 
   /// A readable line, such as `release shop@2.4.1 · environment production · user 17`.
@@ -38,7 +38,13 @@ extension CrashReport {
   }
 
   /// The annotations that are not also fields of the report.
-  package var otherAnnotations: [String: String] { annotations.filter { WellKnown(rawValue: $0.key) == nil } }
+  package var otherAnnotations: [String: String] {
+    annotations.filter { entry in
+      if WellKnown(rawValue: entry.key) != nil { return false }
+      let known = Container.annotations.first { $0.key == entry.key }
+      return known.map { container?[keyPath: $0.path] != entry.value } ?? true
+    }
+  }
 
   /// Copies the well-known annotations into the corresponding fields.
   ///

@@ -33,6 +33,9 @@ int cs_process_start(const char *file, char *const arguments[], char *const envi
 // reap them.
 int cs_process_adopt_orphans(void);
 
+// Returns the pid of a child that has ended, without reaping it, or 0 if there is none.
+pid_t cs_process_ended_child(void);
+
 // Returns whether this process has more privileges than its caller, by set-user-ID, set-group-ID or file capabilities.
 bool cs_process_is_secure(void);
 

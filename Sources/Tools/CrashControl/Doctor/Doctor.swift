@@ -37,6 +37,7 @@ public struct Doctor: Sendable {
           .good, "crashd",
           "version \(status.version), process \(status.pid); processes: \(Listings.processes(status))"))
       findings += rights(status) + store(status) + losses(status)
+      findings += (try? client.processes()).map(Self.namespaces) ?? []
     } catch {
       findings.append(
         Finding(
@@ -131,6 +132,20 @@ public struct Doctor: Sendable {
   private func rights(_ status: DaemonStatus) -> [Finding] {
     guard let access = status.access else { return [] }
     return [Finding(access.all ? .good : .note, "access", AccessText.sentence(access))]
+  }
+
+  /// Reports attached processes that crashd's pid namespace does not contain.
+  static func namespaces(of processes: [ProcessSummary]) -> [Finding] {
+    let foreign = processes.filter { $0.isPIDClaimed == true }
+    guard let first = foreign.first else { return [] }
+    let others = foreign.count == 1 ? "" : " and \(foreign.count - 1) more"
+    return [
+      Finding(
+        .warning, "pid namespace",
+        "'\(first.name)'\(others) attached from another pid namespace: reports lack exit status, command line, control "
+          + "group and resources",
+        remedy: "in Kubernetes, set hostPID: true (DaemonSet) or shareProcessNamespace: true (sidecar)")
+    ]
   }
 
   private func store(_ status: DaemonStatus) -> [Finding] {

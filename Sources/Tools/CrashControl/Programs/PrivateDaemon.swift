@@ -14,6 +14,8 @@ struct PrivateDaemon: ~Copyable {
   let attachPath: String
   /// The temporary directory of this crashd.
   let directory: String
+  /// The pid of this crashd.
+  var pid: pid_t { process.pid }
   private let process: ChildProcess
   private let storage: PrivateDirectory
 

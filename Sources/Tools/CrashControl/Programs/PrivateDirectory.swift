@@ -4,22 +4,36 @@ internal import LinuxSystem
 
 /// A temporary directory for one command, accessible only to its user.
 struct PrivateDirectory: ~Copyable {
+  /// The directory in memory that container engines mount, also if the rest of the file system is read-only.
+  private static let memory = "/dev/shm"
+
   let path: String
   private let isKept: Bool
 
-  /// Creates the directory.
+  /// Creates the directory, in `/dev/shm` if TMPDIR is not set and `/tmp` is not writable.
   ///
   /// The directory contains sockets, whose paths have a limited length. Therefore TMPDIR is used only if it is short.
   init(keep: Bool, environment: [String: String]) throws(Failure) {
     let wanted = environment["TMPDIR"] ?? ""
-    let parent = wanted.hasPrefix("/") && wanted.utf8.count <= 48 ? wanted : "/tmp"
+    let isUsable = wanted.hasPrefix("/") && wanted.utf8.count <= 48
+    let parent = isUsable ? wanted : "/tmp"
+    if let made = Self.make(in: parent) {
+      path = made
+    } else {
+      let failure = errno
+      guard !isUsable, let made = Self.make(in: Self.memory) else {
+        throw Failure(.unreachable, "cannot make a directory in '\(parent)' (\(SystemError.text(failure))): set TMPDIR")
+      }
+      path = made
+    }
+    isKept = keep
+  }
+
+  private static func make(in parent: String) -> String? {
     var template = Array("\(parent)/crashctl-XXXXXX".utf8CString)
     // Invariant: mkdtemp replaces the last six characters of the template in place.
-    guard unsafe mkdtemp(&template) != nil else {
-      throw Failure(.unreachable, "cannot make a directory in '\(parent)' (\(SystemError.text(errno)))")
-    }
-    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    isKept = keep
+    guard unsafe mkdtemp(&template) != nil else { return nil }
+    return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
   deinit {

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import CrashClient
 import CrashProtocol
 import Glibc
@@ -56,20 +57,31 @@ public struct ProgramRun: Sendable {
     } catch {
       throw error.failure
     }
-    let end = Self.wait(for: program, signals)
+    let end = Self.wait(for: program, signals, daemon: daemon.pid)
     try report(program, end, daemon)
     if keepsDirectory { Output.complain("kept '\(daemon.directory)'") }
     return end
   }
 
-  private static func wait(for program: ChildProcess, _ signals: SignalSet) -> ChildProcess.End {
+  private static func wait(for program: ChildProcess, _ signals: SignalSet, daemon: pid_t) -> ChildProcess.End {
     while true {
       let (signal, isSent) = signals.next()
       if signal == SIGCHLD {
+        reapOrphans(except: [program.pid, daemon])
         if let end = program.endIfOver() { return end }
       } else if isSent {
         kill(program.pid, signal)
       }
+    }
+  }
+
+  /// Reaps the orphans that this process adopted as the first process of a container.
+  ///
+  /// The function stops at an ended process that another function must reap.
+  private static func reapOrphans(except children: Set<pid_t>) {
+    while true {
+      let pid = cs_process_ended_child()
+      guard pid > 0, !children.contains(pid), waitpid(pid, nil, WNOHANG) == pid else { return }
     }
   }
 

@@ -10,8 +10,11 @@ enum AccessText {
 
   /// Describes the access of the caller.
   static func sentence(_ access: DaemonStatus.Access) -> String {
-    access.all
-      ? "full (all crashes), as for \(whoSeesAll(access))"
-      : "crashes of uid \(access.uid) only; full for \(whoSeesAll(access))"
+    if access.all { return "full (all crashes), as for \(whoSeesAll(access))" }
+    let only = "crashes of uid \(access.uid) only"
+    if access.isForeign == true {
+      return only + ", because this process is in another pid or user namespace than crashd (see access.root)"
+    }
+    return "\(only); full for \(whoSeesAll(access))"
   }
 }

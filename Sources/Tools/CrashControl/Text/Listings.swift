@@ -19,6 +19,7 @@ public enum Listings: Sendable {
       .init(title: "UID", alignsRight: true, dropOrder: 1, common: "uid"),
       .init(title: "SIGNAL", dropOrder: 3, common: "signal", style: .red),
       .init(title: "NAME", minimum: 8, maximum: 24, dropOrder: 4, common: "name"),
+      .init(title: "CONTAINER", minimum: 12, maximum: 32, dropOrder: 6, common: "container"),
       .init(title: "ID", minimum: 8, cut: .digits, style: .dim),
       .init(title: "FUNCTION", minimum: 16, maximum: 48, dropOrder: 5, style: .bold),
       .init(title: "AT", minimum: 14, maximum: 40, cut: .beginning, style: .cyan),
@@ -34,7 +35,8 @@ public enum Listings: Sendable {
       let isNameless = summary.isPreliminary == true && summary.function.isEmpty
       return [
         terminal.moment(summary.time), Folding.times(row.count), "\(summary.pid)", "\(summary.uid)", summary.signal,
-        summary.name, shortID(summary.id), isNameless ? "(symbols are being read)" : summary.function,
+        summary.name, container(summary.containerID, pod: summary.pod), shortID(summary.id),
+        isNameless ? "(symbols are being read)" : summary.function,
         CrashReport.Frame.position(file: summary.file, line: summary.line),
         reason(summary, isBrief: terminal.isBrief),
       ].map(CleanText.line)
@@ -46,6 +48,11 @@ public enum Listings: Sendable {
     }
     return Table(columns: columns, rows: rows, isWhole: isWhole).text(for: terminal, legend: legend)
   }
+
+  /// Returns the name of the pod, or else the first digits of the container's id.
+  ///
+  /// The result is empty for a process without a container.
+  private static func container(_ id: String?, pod: String?) -> String { pod ?? id.map(shortID) ?? "" }
 
   /// Returns the runtime error message, or the diagnosis if there is none.
   ///
@@ -112,6 +119,7 @@ public enum Listings: Sendable {
       .init(title: "PID", alignsRight: true),
       .init(title: "UID", alignsRight: true, common: "uid"),
       .init(title: "NAME", minimum: 8, maximum: 32, style: .bold),
+      .init(title: "CONTAINER", minimum: 12, maximum: 32, dropOrder: 4, common: "container"),
       .init(title: "STATE", common: "state"),
       .init(title: "MEMORY", dropOrder: 3, common: "memory"),
       .init(title: terminal.isBrief ? "UP" : "STARTED", alignsRight: terminal.isBrief),
@@ -121,7 +129,8 @@ public enum Listings: Sendable {
     ]
     let rows = processes.map { process in
       [
-        "\(process.pid)", "\(process.uid)", process.name, process.state, process.memory?.rawValue ?? "",
+        "\(process.pid)", "\(process.uid)", process.name, container(process.containerID, pod: process.pod),
+        process.state, process.memory?.rawValue ?? "",
         terminal.moment(process.startTime), terminal.moment(process.attachTime), shortID(process.buildID),
         process.executable,
       ].map(CleanText.line)

@@ -25,6 +25,7 @@ struct OTLPRecord {
 
   private var resource: JSONValue {
     let (process, machine) = (report.process, report.machine)
+    let container = report.container
     return Self.attributes([
       "service.name": .text(process.name),
       "service.version": .text(report[.release] ?? report.annotations["version"]),
@@ -35,8 +36,14 @@ struct OTLPRecord {
       "os.type": .string("linux"),
       "os.description": .text(machine?.distribution),
       "os.version": .text(machine?.kernel.map { $0.hasPrefix("Linux ") ? String($0.dropFirst(6)) : $0 }),
-      "container.id": .text(report.container?.id),
-      "container.runtime.name": .text(report.container?.runtime),
+      "service.instance.id": .text(serviceInstance),
+      "container.id": .text(container?.id),
+      "container.runtime.name": .text(container?.runtime),
+      "k8s.pod.uid": .text(container?.podUID),
+      "k8s.pod.name": .text(container?.pod),
+      "k8s.namespace.name": .text(container?.namespace),
+      "k8s.node.name": .text(container?.node),
+      "k8s.container.name": .text(container?.name),
       "process.command_line": .text(process.commandLine),
       "process.linux.cgroup": .text(process.cgroup),
       "process.runtime.name": .text(process.swiftVersion == nil ? nil : "swift"),
@@ -48,6 +55,18 @@ struct OTLPRecord {
       "process.real_user.id": .int(process.uid),
       "systemd.unit": .text(process.unit),
     ])
+  }
+
+  /// The instance of the service, as the semantic conventions propose for Kubernetes:
+  /// `k8s.namespace.name.k8s.pod.name.k8s.container.name`, else the pod's uid with the container's name, else the
+  /// container's ID.
+  private var serviceInstance: String? {
+    guard let container = report.container else { return nil }
+    if let namespace = container.namespace, let pod = container.pod, let name = container.name {
+      return "\(namespace).\(pod).\(name)"
+    }
+    if let uid = container.podUID, let name = container.name { return "\(uid).\(name)" }
+    return container.id
   }
 
   private var record: JSONValue {

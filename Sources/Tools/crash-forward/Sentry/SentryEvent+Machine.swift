@@ -11,14 +11,17 @@ extension SentryEvent {
   /// The user for whom the program worked, from the program's annotation `user`.
   var user: JSONValue? { report[.user].map { .object(["id": .string($0)]) } }
 
-  /// The annotations that are valid as tags in Sentry, and crashd's own tags, which take precedence.
+  /// The annotations that are valid as tags in Sentry, the container and its pod, and crashd's own tags, which take
+  /// precedence.
   var tags: JSONValue {
     let own: [String: JSONValue?] = [
       "signal": .text(report.signal.name), "cause": .text(report.diagnosis.cause.rawValue),
       "unit": .text(report.process.unit), "program": .text(report.process.name), "group": .text(report.group.key),
       "class": .text(report.diagnosis.objectClass),
     ]
-    let annotations = report.otherAnnotations.filter { Self.isTag($0.key, $0.value) }.mapValues { JSONValue.text($0) }
+    let container = report.tags.filter { $0.key.hasPrefix("k8s.") || $0.key == "container.id" }
+    let annotations = report.otherAnnotations.merging(container) { $1 }.filter { Self.isTag($0.key, $0.value) }
+      .mapValues { JSONValue.text($0) }
     return .object(known: annotations.merging(own) { $1 })
   }
 
@@ -101,7 +104,14 @@ extension SentryEvent {
         "memory_limit": .number(resources?.memoryLimitBytes), "open_descriptors": .number(resources?.openDescriptors),
         "descriptor_limit": .number(resources?.descriptorLimit),
       ],
-      "container": ["id": .text(report.container?.id), "runtime": .text(report.container?.runtime)],
+      "container": [
+        "id": .text(report.container?.id), "runtime": .text(report.container?.runtime),
+        "name": .text(report.container?.name),
+      ],
+      "k8s": [
+        "pod_name": .text(report.container?.pod), "pod_uid": .text(report.container?.podUID),
+        "namespace": .text(report.container?.namespace), "node": .text(report.container?.node),
+      ],
     ]
     return contexts.compactMapValues { members -> JSONValue? in
       let known = members.compactMapValues { $0 }

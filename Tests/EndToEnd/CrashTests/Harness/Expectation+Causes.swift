@@ -9,7 +9,8 @@ extension Expectation {
   /// The scenarios whose names state their cause.
   private static let named: [CrashReport.Cause: [String]] = [
     "swift-fatal-error": [
-      "fatal-error", "fatal-error-long", "precondition-message", "forced-cast-any", "forced-cast-class", "forced-try",
+      "fatal-error", "fatal-error-long", "fatal-error-as-pid-1", "precondition-message", "forced-cast-any",
+      "forced-cast-class", "forced-try",
       "assertion",
       "continuation-twice", "exclusivity",
     ],
@@ -25,11 +26,11 @@ extension Expectation {
     "jump-to-unmapped": ["jump-to-odd-address", "smashed-return-address", "after-dlclose"],
     "truncated-mapping": ["bus-truncated-mmap"],
     "privileged-instruction": ["privileged-instruction"],
-    "trap": ["undefined-instruction", "builtin-trap", "reraise-trap"],
+    "trap": ["undefined-instruction", "builtin-trap", "trap-as-pid-1", "reraise-trap"],
     "breakpoint": ["int3"],
     "integer-division": ["float-divide"],
     "blocked-system-call": ["seccomp-sys"],
-    "abort": ["abort", "watchdog-abort", "sigabrt-ignored", "inside-setxid", "warned-before-abort"],
+    "abort": ["abort", "abort-as-pid-1", "watchdog-abort", "sigabrt-ignored", "inside-setxid", "warned-before-abort"],
     "pure-virtual-call": ["pure-virtual"],
     "assertion": ["libc-assert"],
     "heap-corruption": ["double-free", "free-invalid", "heap-overwrite-metadata", "malloc-corrupt-top"],

@@ -36,6 +36,7 @@ extension Expectation {
     "cxx-throw-int": ["exception of type int"],
     "noexcept-throw": ["exception of type std::runtime_error"],
     "abort": ["called abort()"],
+    "abort-as-pid-1": ["called abort()"],
     "warned-before-abort": ["called abort()"],
     "pure-virtual": ["pure virtual function"],
     "reraise-segv": ["write to address 0"],
@@ -66,7 +67,8 @@ extension Expectation {
   ///
   /// All other scenarios have no message in an optimized program.
   static let placedAlways = [
-    "fatal-error", "fatal-error-long", "forced-try", "warned-before-fatal-error", "line-zero-several",
+    "fatal-error", "fatal-error-long", "fatal-error-as-pid-1", "forced-try", "warned-before-fatal-error",
+    "line-zero-several",
   ]
   static let placedInDebug = ["precondition-message", "assertion", "force-unwrap", "line-zero-implicit"]
 
@@ -74,6 +76,7 @@ extension Expectation {
     "crash-in-our-handler": ["minimal": 1], "killed-mid-record": ["torn": 1], "no-proc": ["threadList": 1],
     "chroot": ["threadList": 1], "pid-namespace": ["threadList": 1], "no-descriptors": ["threadList": 1],
     "seccomp-strict-profile": ["threadList": 1], "kill-over-namespace": ["threadList": 1],
+    "abort-as-pid-1": ["threadList": 1], "trap-as-pid-1": ["threadList": 1], "fatal-error-as-pid-1": ["threadList": 1],
   ]
 
   /// The expected number of threads: the crashing thread and the threads that the scenario starts, but not the shield's

@@ -58,6 +58,53 @@ struct TagTests {
     }
   }
 
+  @Test("the names of the pod, its namespace, its node and the container come from the environment, and cannot change")
+  func pod() async {
+    await #expect(processExitsWith: .exitCode(42)) {
+      // No other thread runs in this process yet. The environment can therefore be changed.
+      unsafe setenv("CRASHSHIELD_POD", "shop-7c5", 1)
+      unsafe setenv("CRASHSHIELD_NAMESPACE", "production", 1)
+      unsafe setenv("CRASHSHIELD_NODE", "node-2", 1)
+      unsafe setenv("CRASHSHIELD_CONTAINER", "web", 1)
+      unsafe setenv("CRASHSHIELD_RELEASE", "shop@1", 1)
+      unsafe setenv("CRASHSHIELD_ENVIRONMENT", "staging", 1)
+      unsafe setenv("HOSTNAME", "other", 1)
+      unsafe setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1", 1)
+      guard start() else { exit(1) }
+      for key in ["pod", "namespace", "node", "container"] {
+        guard !Shield.setTag("k8s.\(key).name", to: "x") else { exit(2) }
+      }
+      let wanted = [
+        "k8s.pod.name": "shop-7c5", "k8s.namespace.name": "production", "k8s.node.name": "node-2",
+        "k8s.container.name": "web", "release": "shop@1", "environment": "staging",
+      ]
+      #expect(try contents().annotations == wanted)
+      let first = try unsafe RingReader(
+        bytes: UnsafeRawBufferPointer(start: cs_testing_ring(), count: MemoryLayout<cs_ring>.size)
+      ).firstAnnotations()
+      #expect(first == wanted)
+      exit(42)
+    }
+  }
+
+  @Test("in Kubernetes, the host name is the pod's name if no variable has it; elsewhere, it is not")
+  func hostname() async {
+    await #expect(processExitsWith: .exitCode(42)) {
+      unsafe setenv("HOSTNAME", "shop-7c5", 1)
+      unsafe setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1", 1)
+      guard start() else { exit(1) }
+      #expect(try contents().annotations == ["k8s.pod.name": "shop-7c5"])
+      exit(42)
+    }
+    await #expect(processExitsWith: .exitCode(42)) {
+      unsafe setenv("HOSTNAME", "web-3", 1)
+      unsafe unsetenv("KUBERNETES_SERVICE_HOST")
+      guard start() else { exit(1) }
+      #expect(try contents().annotations.isEmpty)
+      exit(42)
+    }
+  }
+
   @Test("the tags of a configuration become the tags of the process")
   func configuration() async {
     await #expect(processExitsWith: .exitCode(42)) {
