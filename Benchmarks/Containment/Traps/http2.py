@@ -119,10 +119,10 @@ class Connection:
 
 
 class Connections:
-    """A fixed number of connections, which are opened again when the server has closed them."""
+    """A fixed number of connections, which are opened again when the server has closed them, or after each request."""
 
-    def __init__(self, port, count, certificate=None, is_grpc=False):
-        self.port, self.is_grpc = port, is_grpc
+    def __init__(self, port, count, keeps=True, certificate=None, is_grpc=False):
+        self.port, self.keeps, self.certificate, self.is_grpc = port, keeps, certificate, is_grpc
         self.connections = [None] * count
         self.locks = [asyncio.Lock() for _ in range(count)]
         self.tls = None
@@ -139,14 +139,20 @@ class Connections:
                 if connection is None or not connection.is_open:
                     connection = await Connection.open(self.port, self.tls, self.is_grpc)
                     self.connections[index] = connection
-            return await connection.exchange(path)
+            outcome = await connection.exchange(path)
+            if not self.keeps:
+                connection.close()
+                self.connections[index] = None
+            return outcome
         except ConnectionRefusedError:
             return "refused"
         except (ConnectionError, ssl.SSLError):
             return "reset"
 
     async def request(self, path):
-        """Sends a request on one of the connections, beside their other requests."""
+        """Sends a request on one of the connections, beside their other requests, or on a connection of its own."""
+        if not self.keeps:
+            return await Connections(self.port, 1, False, self.certificate, self.is_grpc).exchange(0, path)
         return await self.exchange(random.randrange(len(self.connections)), path)
 
     def close(self):

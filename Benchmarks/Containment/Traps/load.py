@@ -57,12 +57,12 @@ class Server:
         arguments = [self.program, mode] + ([self.certificate, self.key] if self.protocol == "h2" else [])
         return start(arguments)
 
-    def connections(self, port):
-        """Returns connections for `AT_A_TIME` requests."""
+    def connections(self, port, count=AT_A_TIME, keeps=True):
+        """Returns connections for `count` requests at a time."""
         if self.protocol == "":
-            return Connections(port, AT_A_TIME)
+            return Connections(port, count, keeps)
         import http2  # only here, because HTTP/1 does not need the package h2
-        return http2.Connections(port, MULTIPLEXED_CONNECTIONS, is_grpc=self.protocol == "grpc",
+        return http2.Connections(port, min(count, MULTIPLEXED_CONNECTIONS), keeps, is_grpc=self.protocol == "grpc",
                                  certificate=self.certificate if self.protocol == "h2" else None)
 
 
@@ -131,11 +131,11 @@ async def unshielded(server):
 
 async def drain(server, supervisor, traps, failures):
     """Runs the third part. Returns its counts."""
-    connections = Connections(supervisor.port, DRAIN_CLIENTS, keeps=False)
+    connections = server.connections(supervisor.port, DRAIN_CLIENTS, keeps=False)
     while await connections.request("/fast") != 200:
         await asyncio.sleep(0.01)
     load = Load(connections, DRAIN_CLIENTS, pause=0.005)
-    idle = Load(Connections(supervisor.port, IDLE_CLIENTS), IDLE_CLIENTS, path="/fast", pause=0.2)
+    idle = Load(server.connections(supervisor.port, IDLE_CLIENTS), IDLE_CLIENTS, path="/fast", pause=0.2)
     trapped = collections.Counter()
     for index in range(traps):
         trapped[await connections.request(f"/trap/{KINDS[index % len(KINDS)]}")] += 1
@@ -168,7 +168,7 @@ async def measure(server, options, failures):
     figures = [f"{server.name}: {total['answered']} of {runs * BUDGET} traps answered, {total['failed']} of "
                f"{total['requests']} other requests lost, {total['slow']} of {runs * IN_FLIGHT} drained in at most "
                f"{longest:.2f} s", f"without containment one trap lost {lost} of {sent}"]
-    if server.protocol == "":
+    if server.protocol != "h2":
         traps = 120 if options.long else 10
         supervisor = (Serve(options.serve, server.program, "drain") if options.serve
                       else Supervisor(server.program, "drain"))

@@ -41,11 +41,13 @@ let package = Package(
       name: "rpc-server",
       dependencies: [
         .product(name: "CrashShield", package: "swift-crash-shield"),
+        .product(name: "CrashShieldSockets", package: "swift-crash-shield"),
         .product(name: "CrashShieldServer", package: "crash-shield-integrations"),
         .product(name: "CrashShieldGRPC", package: "crash-shield-integrations"),
         .product(name: "LoadWork", package: "load-server"),
         .product(name: "GRPCCore", package: "grpc-swift-2"),
         .product(name: "GRPCNIOTransportHTTP2", package: "grpc-swift-nio-transport"),
+        .product(name: "NIOCore", package: "swift-nio"),
       ],
       swiftSettings: [.treatAllWarnings(as: .error)]),
   ]

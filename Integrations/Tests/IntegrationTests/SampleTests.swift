@@ -9,7 +9,7 @@ struct SampleTests {
   func samples() throws {
     let page = try String(contentsOf: Self.root.appendingPathComponent("docs/frameworks.md"), encoding: .utf8)
     let samples = page.components(separatedBy: "<!-- sample: ").dropFirst()
-    #expect(samples.count == 6)
+    #expect(samples.count == 7)
     for sample in samples {
       let file = try #require(sample.components(separatedBy: " -->").first)
       let code = try #require(sample.components(separatedBy: "```").dropFirst().first)

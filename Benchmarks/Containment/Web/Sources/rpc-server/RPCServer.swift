@@ -1,15 +1,17 @@
 import CrashShield
 import CrashShieldGRPC
 import CrashShieldServer
+import CrashShieldSockets
 import GRPCCore
 import GRPCNIOTransportHTTP2
 import Glibc
 import LoadWork
+import NIOCore
 
 /// Prints its port, and serves RPCs until a signal ends it.
 ///
-/// Usage: `rpc-server off|drain|drain-pool|contain:N`. The message of the method `load.Load/Answer` is the path of a
-/// request of `Work`.
+/// Usage: `rpc-server off|drain|drain-pool|contain:N`. The server takes over the listening socket of a supervisor, or
+/// binds a free port. The message of the method `load.Load/Answer` is the path of a request of `Work`.
 @main
 enum RPCServer {
   static func main() async throws {
@@ -20,15 +22,37 @@ enum RPCServer {
     configuration.onDrain = drain.begin
     try Shield.startOrThrow(configuration)
 
+    let socket = InheritedSocket.all().first
     let transport = ContainedTransport(
-      HTTP2ServerTransport.Posix(address: .ipv4(host: "127.0.0.1", port: 0), transportSecurity: .plaintext))
+      socket.map { listening(on: $0, drain) }
+        ?? HTTP2ServerTransport.Posix(address: .ipv4(host: "127.0.0.1", port: 0), transportSecurity: .plaintext))
     let server = GRPCServer(transport: transport, services: [Answers()])
-    drain.onBegin { server.beginGracefulShutdown() }
+    drain.onBegin {
+      Task {
+        // A graceful shutdown closes the connections that are not set up yet. This delay lets the connections begin
+        // their requests that were accepted before the server stopped accepting.
+        if socket != nil { try? await Task.sleep(for: .milliseconds(200)) }
+        server.beginGracefulShutdown()
+      }
+    }
     try await withThrowingDiscardingTaskGroup { group in
       group.addTask { try await server.serve() }
       print(try await transport.base.listeningAddress.ipv4?.port ?? 0)
       fflush(nil)
     }
+  }
+
+  /// Creates a transport that listens on the socket of a supervisor.
+  ///
+  /// When the drain begins, new connections wait in the queue of the socket for the next process.
+  private static func listening(on socket: InheritedSocket, _ drain: Drain) -> HTTP2ServerTransport.Posix {
+    var config = HTTP2ServerTransport.Posix.Config.defaults
+    config.channelDebuggingCallbacks.onBindTCPListener = { channel in
+      drain.onBegin { _ = channel.setOption(.autoRead, value: false) }
+      return channel.eventLoop.makeSucceededVoidFuture()
+    }
+    return HTTP2ServerTransport.Posix(
+      listeningSocketDescriptor: Int(socket.descriptor), transportSecurity: .plaintext, config: config)
   }
 }
 
