@@ -17,9 +17,9 @@
 // | regular file             | A write does not wait for a reader. If the size would exceed RLIMIT_FSIZE, nothing is |
 // |                          | written.                                                                              |
 // | socket                   | MSG_DONTWAIT                                                                          |
-// | pipe, character device   | RWF_NOWAIT. If the file does not support it (pipes before Linux 6.4), poll() first    |
-// |                          | says that one page is free. Another process may fill the page before the write. The   |
-// |                          | watchdog then ends the process at its deadline.                                       |
+// | pipe, character device   | poll() says that there is room, in a pipe one page. The write then has RWF_NOWAIT. If |
+// |                          | the file does not support it (pipes before Linux 6.4), another process may fill the   |
+// |                          | page before the write. The watchdog then ends the process at its deadline.            |
 // clang-format on
 //
 // A nonblocking descriptor would be no solution: O_NONBLOCK belongs to the open file description, which other processes

@@ -160,7 +160,7 @@ uint32_t cs_pieces_put_words(cs_pieces *pieces, uint64_t offset, const void *wor
 }
 
 uint32_t cs_pieces_room(const cs_pieces *pieces, uint64_t offset) SIGNAL_SAFE {
-  const size_t left = pieces->limit - pieces->state.count;
+  const size_t left = pieces->limit > pieces->state.count ? pieces->limit - pieces->state.count : 0;
   const size_t head = varint_bytes(place_of(pieces, offset, CS_RECORD_LINE_KIND_BYTES)) + varint_bytes(pieces->limit);
   return left > head ? (uint32_t)(left - head) : 0;
 }

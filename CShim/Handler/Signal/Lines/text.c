@@ -60,7 +60,10 @@ void cs_text_put_clean(cs_text *text, const void *bytes, size_t size) SIGNAL_SAF
     const bool was_space = is_space;
     is_space = byte <= ' ' || byte == 0x7f;
     if (is_space && was_space) continue;
-    put_byte(text, is_space ? ' ' : byte == '"' || byte == '\\' ? '\'' : (char)byte);
+    char shown = (char)byte;
+    if (is_space) shown = ' ';
+    if (byte == '"' || byte == '\\') shown = '\'';
+    put_byte(text, shown);
   }
   drop_cut_character(text, start);
   while (text->count > start && text->bytes[text->count - 1] == ' ')

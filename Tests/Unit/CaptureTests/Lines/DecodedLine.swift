@@ -12,13 +12,13 @@ struct DecodedLine {
   /// Finds the first record line in a log and decodes it; nil if there is none, or if it is damaged.
   init?(in log: String) {
     let text = Array(log.utf8)
-    guard let start = Self.end(of: Array(CS_RECORD_LINE_PREFIX.utf8), in: text) else { return nil }
+    guard let start: Int = Self.end(of: Array(CS_RECORD_LINE_PREFIX.utf8), in: text) else { return nil }
     let bytes = Self.base64(text[start...])
     guard bytes.count >= 22 else { return nil }
-    head = (0..<9).map { Int(bytes[2 * $0]) | Int(bytes[2 * $0 + 1]) << 8 }
+    head = (0..<9).map { Int(Self.number(bytes[(2 * $0)..<(2 * $0 + 2)])) }
     guard head[0] >= 22, head[0] <= bytes.count else { return nil }
     let body = Array(bytes[..<(head[0] - 4)])
-    let found = bytes[(head[0] - 4)..<head[0]].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+    let found = Self.number(bytes[(head[0] - 4)..<head[0]])
     // The array is valid during the call, and is passed with its size.
     guard unsafe body.withUnsafeBytes({ unsafe cs_ring_crc32c(0, $0.baseAddress, $0.count) }) == found else {
       return nil
@@ -33,6 +33,11 @@ struct DecodedLine {
     // The field lies inside the ring's memory.
     ring.commit(slot: 0, stackBytes: Int(unsafe ring.memory.load(fromByteOffset: size, as: UInt32.self)))
     ring.commitRequest(slot: 0)
+  }
+
+  /// Reads a little-endian number.
+  static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+    bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
   }
 
   private static func end(of word: [UInt8], in text: [UInt8]) -> Int? {
@@ -100,7 +105,7 @@ extension DecodedLine {
     private mutating func literal(_ control: UInt8) -> UInt64? {
       let (base, size) = (Int(control >> 4), Int(control & 15))
       guard size <= 8, bytes.count >= size else { return nil }
-      let value = bytes.prefix(size).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+      let value = DecodedLine.number(bytes.prefix(size))
       bytes = bytes.dropFirst(size)
       let word = bases[base] &+ (value >> 1 ^ (value & 1 == 0 ? 0 : .max))
       if base > 0 {

@@ -61,7 +61,7 @@ struct RecordLineTests {
     let decoded = try #require(DecodedLine(in: Lines.record(ring)))
     let record = try #require(try decoded.ring.contents().records.first)
     #expect(decoded.head[1] > 0 && record.frames.count > 60 && record.frameTotal == 256)
-    #expect(record.message.utf8.count >= 512)
+    #expect(record.message.utf8.count >= 384)
   }
 
   @Test("a log prefix, a JSON string around the line and a suffix do not matter")
@@ -134,12 +134,14 @@ extension RecordLineTests {
     let list = (0..<frames).map { index in
       let number = UInt64(index % distinct)
       let image = number % 3
-      return cs_ring_frame(
-        0x7f00_1000_0000 + image * 0x10_0000 + 0x10 + number * 13, image: UInt16(image), flags: index == 0 ? 1 : 0,
+      var frame = cs_ring_frame(
+        0x7f00_1000_0000 + image * 0x10_0000 + 0x500 + number * 10, image: UInt16(image), flags: index == 0 ? 1 : 0,
         trust: index == 0 ? 1 : 2)
+      frame.function_start = frame.pc - number * 377 % 1_201
+      return frame
     }
     ring.addAnnotation(0, "release", "shop@1.4.2")
-    ring.addAnnotation(1, "tenant", "blue")
+    ring.addAnnotation(1, "region", "eu")
     ring.addRequest(at: TestRing.slot(0) + fieldOffset(\cs_ring_slot.request), number: 7, id: "r-7", tags: "user\0u1\0")
     ring.commitRequest(slot: 0)
     ring.addRecord(slot: 0, message: message, frames: list, stack: (0..<64).map { UInt8($0) })
@@ -165,13 +167,13 @@ extension RecordLineTests {
     }
     for index in 0..<random.below(65) {
       ring.addAnnotation(
-        index, index % 5 == 0 ? "k8s.\(index)" : "key\(index)", String(repeating: "v", count: random.below(440)))
+        index, index % 5 == 0 ? "k8s.\(index)" : "key\(index)", String(repeating: "v", count: 1 + random.below(440)))
     }
     let stack = (0..<(8 * random.below(4_000))).map { _ in UInt8(truncatingIfNeeded: random.next()) }
     ring.addRecord(
       slot: 0, message: String(repeating: "m", count: random.below(2_048)), frames: frames, stack: stack)
     for index in 0..<17 {
-      ring.set(\cs_ring_record.registers.general, at: TestRing.record(0) + 8 * index, random.word())
+      ring.put(random.word(), at: TestRing.record(0) + fieldOffset(\cs_ring_record.registers.general) + 8 * index)
     }
     ring.commit(slot: 0, stackBytes: stack.count)
     ring.set(\cs_ring_header.slot_head, UInt64(1))
@@ -185,11 +187,13 @@ enum Lines {
   private static let lock = Mutex(())
 
   static func record(_ ring: TestRing, isBare: Bool = false) -> String {
-    line(Int(CS_RECORD_LINE_LIMIT_BYTES)) { unsafe cs_test_record_line(ring.memory.baseAddress, 0, isBare, $0) }
+    // The ring exists during the call.
+    unsafe line(Int(CS_RECORD_LINE_LIMIT_BYTES)) { unsafe cs_test_record_line(ring.memory.baseAddress, 0, isBare, $0) }
   }
 
   static func words(_ ring: TestRing, isBare: Bool = false) -> String {
-    line(1_024) { unsafe cs_test_last_words(ring.memory.baseAddress, 0, isBare, $0) }
+    // The ring exists during the call.
+    unsafe line(1_024) { unsafe cs_test_last_words(ring.memory.baseAddress, 0, isBare, $0) }
   }
 
   /// Codes words, and returns the piece and the number of words in it.

@@ -1,0 +1,54 @@
+// The parts of the ring that the record line holds, and the state while the handler selects them.
+#ifndef CS_RECORD_PARTS_H
+#define CS_RECORD_PARTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cs_ring.h"
+#include "pieces.h"
+
+#define WORD_BYTES sizeof(uint64_t)
+
+// The offsets in slot 0 of the ring, which always holds the record.
+#define SLOT_OFFSET             offsetof(cs_ring, slots)
+#define RECORD_OFFSET(field)    (SLOT_OFFSET + offsetof(cs_ring_slot, record) + offsetof(cs_ring_record, field))
+#define REQUEST_OFFSET(field)   (SLOT_OFFSET + offsetof(cs_ring_slot, request) + offsetof(cs_ring_request, field))
+#define ANNOTATION_OFFSET(n, f) (offsetof(cs_ring, annotations) + (n) * sizeof(cs_ring_annotation) + (f))
+
+typedef struct cs_record_parts {
+  cs_pieces pieces;
+  cs_record_line_head head;
+  uint8_t payload[CS_RECORD_LINE_PAYLOAD_LIMIT_BYTES];
+  const cs_ring_slot *slot;
+  bool is_bare;
+  cs_ring_header header; // as the line holds it
+  cs_ring_record record;
+  cs_ring_image image;
+  cs_ring_annotation annotation;
+  cs_ring_incident incident;
+  uint16_t image_index[CS_RING_IMAGE_LIMIT]; // in the line, by the index in the ring; NOT_MAPPED: not in the line
+  uint32_t image_count;
+  uint64_t annotations_put; // one bit for each annotation in the line
+} cs_record_parts;
+
+// Selects the parts of the record in `slot` and writes them as pieces, in the order of their importance. The caller
+// writes the payload's head and CRC. Precondition: `parts->pieces` is begun, and `parts->head` is cleared.
+void cs_parts_put(cs_record_parts *parts, const cs_ring_slot *slot, bool is_bare) SIGNAL_SAFE;
+
+// Adds to a number of cut items, which stays at its limit.
+void cs_parts_add_cut(uint16_t *count, uint64_t more) SIGNAL_SAFE;
+
+// Adds all words or none of them. Returns whether they fit.
+bool cs_parts_put_words(cs_record_parts *parts, uint64_t offset, const void *words, uint32_t count) SIGNAL_SAFE;
+
+// Returns the number of bytes before the first zero byte.
+uint32_t cs_parts_text_bytes(const uint8_t *text, uint32_t limit) SIGNAL_SAFE;
+
+// Add the images that the frames use, then the frames, then the images of the fault address and of registers
+// (record_images.c).
+void cs_parts_put_images_of_frames(cs_record_parts *parts) SIGNAL_SAFE;
+void cs_parts_put_frames(cs_record_parts *parts) SIGNAL_SAFE;
+void cs_parts_put_images_of_addresses(cs_record_parts *parts) SIGNAL_SAFE;
+
+#endif
