@@ -9,7 +9,8 @@ extension CrashReport {
   ///
   /// Empty if host, pod, release, environment and user are unknown.
   var originText: String {
-    [machine?.host.map { "on \($0)" }, container?.pod.map { "pod \($0)" }, releaseText].compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: " · ")
+    [machine?.host.map { "on \($0)" }, container?.pod.map { "pod \($0)" }, releaseText].compactMap { $0 }
+      .filter { !$0.isEmpty }.joined(separator: " · ")
   }
 
   /// The facts about the machine.
