@@ -5,11 +5,12 @@ extension CrashReport {
   /// A line whose fact is empty is not shown.
   typealias Fact = (title: String, text: String)
 
-  /// The origin in the header of a report, such as `on web-3 · release shop@2.4.1 · environment production`.
+  /// The origin in the header of a report, such as `on web-3 · pod shop-7c5 · release shop@2.4.1`.
   ///
-  /// Empty if host, release and environment are unknown.
+  /// Empty if host, pod, release, environment and user are unknown.
   var originText: String {
-    [machine?.host.map { "on \($0)" }, releaseText].compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: " · ")
+    [machine?.host.map { "on \($0)" }, container?.pod.map { "pod \($0)" }, releaseText].compactMap { $0 }
+      .filter { !$0.isEmpty }.joined(separator: " · ")
   }
 
   /// The facts about the machine.

@@ -153,6 +153,7 @@ struct SettingsTests {
     Wrong(
       yaml: "access:\n  group: 0",
       error: "crashd.yaml:2: access.group takes own, none, or a group's name or number, except 0 and nogroup, not '0'"),
+    Wrong(yaml: "access:\n  root: none", error: "crashd.yaml:2: access.root takes host or all, not 'none'"),
     Wrong(
       yaml: "limits:\n  message-bytes: 1023",
       error: "crashd.yaml:2: limits.message-bytes takes a size such as 64MiB or 2GiB, at least 1KiB, not '1023'"),

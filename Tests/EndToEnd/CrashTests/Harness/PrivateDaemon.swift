@@ -11,6 +11,8 @@ final class PrivateDaemon: Sendable {
   /// The directories remain when the daemon ends. Another daemon can therefore use them.
   let place: Place
   let process: ChildProcess
+  /// The pid of crashd, which is a child of `process` if another command started it.
+  private let daemonPid: pid_t
 
   /// The directories of a daemon.
   ///
@@ -41,20 +43,24 @@ final class PrivateDaemon: Sendable {
     var logPath: String { root.path + "/log" }
   }
 
-  private init(place: Place, process: ChildProcess) {
+  private init(place: Place, process: ChildProcess, daemonPid: pid_t) {
     self.place = place
     self.process = process
+    self.daemonPid = daemonPid
   }
 
   /// Starts a daemon and waits until it sends `READY=1`.
+  ///
+  /// `through` is a command that starts crashd as its child and ends with crashd's status.
   static func start(
-    in place: Place? = nil, descriptorLimit: Int? = nil, options: [String] = []
+    in place: Place? = nil, descriptorLimit: Int? = nil, options: [String] = [], through: [String] = []
   ) async throws -> PrivateDaemon {
     let place = try place ?? Place()
     let notifications = try NotificationSocket(path: place.root.path + "/notify")
+    let words = try through + [Binaries.path("crashd")]
     let process = try ChildProcess.start(
-      Binaries.path("crashd"),
-      [
+      words[0],
+      Array(words.dropFirst()) + [
         "--runtime-directory", place.runtime, "--state-directory", place.state,
         "--analyse-path", Binaries.path("crash-analyse"), "--fetch-path", Binaries.path("crash-fetch"),
         // The daemon waits for symbols without a limit. A report is therefore complete when it arrives, even if reading
@@ -71,7 +77,15 @@ final class PrivateDaemon: Sendable {
       let status = try await process.wait()
       throw SystemError("crashd is not ready (\(error); \(status)): \(try contents(of: place.logPath))", 0)
     }
-    return PrivateDaemon(place: place, process: process)
+    var pid = process.pid
+    if !through.isEmpty {
+      let children = try contents(of: "/proc/\(pid)/task/\(pid)/children")
+      guard let child = children.split(separator: " ").first.flatMap({ pid_t($0) }) else {
+        throw SystemError("'\(through)' started no crashd", 0)
+      }
+      pid = child
+    }
+    return PrivateDaemon(place: place, process: process, daemonPid: pid)
   }
 
   /// Runs `body` with a daemon, stops the daemon, and throws if its exit status is not 0.
@@ -96,7 +110,7 @@ final class PrivateDaemon: Sendable {
   ///
   /// Throws if the daemon's exit status is not 0.
   func stop() async throws {
-    process.signal(SIGTERM)
+    Glibc.kill(daemonPid, SIGTERM)
     let status = try await process.wait()
     guard status.code == 0 else {
       throw SystemError("crashd ended with \(status): \(try contents(of: place.logPath))", 0)

@@ -1,6 +1,7 @@
 #include "cd_test_support.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -12,11 +13,13 @@
 // The code of the child. The child only makes system calls, because another thread of the parent may have held a lock
 // of libc at the fork.
 static _Noreturn void be(int socket, const struct sockaddr_un *address, uint32_t uid, uint32_t gid, const gid_t *groups,
-                         size_t group_count, bool is_restricted, int link) {
+                         size_t group_count, bool is_restricted, int namespaces, int link) {
   int code = 0;
+  // In a new user namespace without a mapping, the child cannot change its user, who stays the one of the parent.
+  const bool keeps_user = (namespaces & CD_TEST_NEW_USERS) != 0;
   // glibc's functions would change the credentials of all threads. The system calls change only the calling thread.
-  if (syscall(SYS_setgroups, group_count, groups) != 0 || syscall(SYS_setresgid, gid, gid, gid) != 0 ||
-      syscall(SYS_setresuid, uid, uid, uid) != 0 ||
+  if ((!keeps_user && (syscall(SYS_setgroups, group_count, groups) != 0 || syscall(SYS_setresgid, gid, gid, gid) != 0 ||
+                       syscall(SYS_setresuid, uid, uid, uid) != 0)) ||
       // The value is 1 in a program that this user has started, and 0 in a program that has changed its user.
       prctl(PR_SET_DUMPABLE, is_restricted ? 0 : 1) != 0 ||
       // The socket is shared with the parent. A connect() in the child therefore also connects the parent's descriptor.
@@ -33,15 +36,15 @@ static _Noreturn void be(int socket, const struct sockaddr_un *address, uint32_t
 }
 
 int cd_test_connect_as(int socket, const char *path, uint32_t uid, uint32_t gid, const gid_t *groups,
-                       size_t group_count, bool is_restricted, int *ret_link, int32_t *ret_child) {
+                       size_t group_count, bool is_restricted, int namespaces, int *ret_link, int32_t *ret_child) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   size_t length = strlen(path);
   if (length >= sizeof address.sun_path) return ENAMETOOLONG;
   memcpy(address.sun_path, path, length);
   int links[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, links) != 0) return errno;
-  pid_t child = fork();
-  if (child == 0) be(socket, &address, uid, gid, groups, group_count, is_restricted, links[1]);
+  pid_t child = (pid_t)syscall(SYS_clone, namespaces | SIGCHLD, NULL, NULL, NULL, NULL);
+  if (child == 0) be(socket, &address, uid, gid, groups, group_count, is_restricted, namespaces, links[1]);
   int code = child < 0 ? errno : 0;
   close(links[1]);
   if (code == 0) {

@@ -7,12 +7,23 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+// The flags of clone(2) for new namespaces, which Swift does not import.
+enum {
+  CD_TEST_NEW_MOUNTS = 0x00020000,
+  CD_TEST_NEW_HOSTNAME = 0x04000000,
+  CD_TEST_NEW_IPC = 0x08000000,
+  CD_TEST_NEW_USERS = 0x10000000,
+  CD_TEST_NEW_PIDS = 0x20000000,
+  CD_TEST_NEW_NETWORK = 0x40000000,
+};
+
 // Connects a socket of the caller as another user: a child takes the uid and connects. The kernel records the child's
 // credentials at the time of connect() (SO_PEERCRED, SO_PEERGROUPS). The child runs until cd_test_peer_end(). For
 // crashd, this child is the process at the other end of the socket. If `is_restricted` is set, the kernel would not
-// dump the child for that user. Returns 0 or an errno value.
+// dump the child for that user. The child runs in new `namespaces`, such as CD_TEST_NEW_PIDS. Returns 0 or an errno
+// value.
 int cd_test_connect_as(int socket, const char *path, uint32_t uid, uint32_t gid, const gid_t *groups,
-                       size_t group_count, bool is_restricted, int *ret_link, int32_t *ret_child);
+                       size_t group_count, bool is_restricted, int namespaces, int *ret_link, int32_t *ret_child);
 
 // Ends the child and waits for it.
 void cd_test_peer_end(int link, int32_t child);

@@ -65,6 +65,8 @@ struct TestUser: Sendable {
   var groups: [gid_t] = []
   /// Whether the process of this user is non-dumpable.
   var isRestricted = false
+  /// The new namespaces of the process, such as `CD_TEST_NEW_PIDS`.
+  var namespaces = 0
 }
 
 /// A child process of another user, which runs as long as this object exists.
@@ -76,7 +78,8 @@ private final class TestPeer: Sendable {
     var (link, child): (Int32, Int32) = (-1, -1)
     // The array has as many elements as the count passed, and the path ends with a NUL.
     let code = unsafe cd_test_connect_as(
-      socket, path, user.uid, user.gid, user.groups, user.groups.count, user.isRestricted, &link, &child)
+      socket, path, user.uid, user.gid, user.groups, user.groups.count, user.isRestricted,
+      Int32(user.namespaces), &link, &child)
     (self.link, self.child) = (link, child)
     try SystemError.check(code, "connect to '\(path)' as uid \(user.uid)")
   }

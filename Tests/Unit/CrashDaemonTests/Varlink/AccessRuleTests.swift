@@ -12,13 +12,47 @@ struct AccessRuleTests {
   func visibility() {
     let rule = AccessRule(user: 990, group: AccessRule.Group(number: 995, name: "crashd"))
     let stranger = Peer(pid: 1, uid: 54_321)
-    #expect(rule.visibility(of: Peer(pid: 1, uid: 0)) { _ in false } == .all)
-    #expect(rule.visibility(of: Peer(pid: 1, uid: 990)) { _ in false } == .all)
-    #expect(rule.visibility(of: stranger) { $0 == 995 } == .all)
-    #expect(rule.visibility(of: stranger) { $0 != 995 } == .user(54_321))
+    let here = { ClientOrigin.here }
+    #expect(rule.visibility(of: Peer(pid: 1, uid: 0), origin: here) { _ in false } == .all)
+    #expect(rule.visibility(of: Peer(pid: 1, uid: 990), origin: here) { _ in false } == .all)
+    #expect(rule.visibility(of: stranger, origin: here) { $0 == 995 } == .all)
+    #expect(rule.visibility(of: stranger, origin: here) { $0 != 995 } == .user(54_321))
     // Without an access group, crashd ignores the groups of a peer.
-    #expect(AccessRule(user: 990).visibility(of: stranger) { _ in true } == .user(54_321))
+    #expect(AccessRule(user: 990).visibility(of: stranger, origin: here) { _ in true } == .user(54_321))
     #expect(AccessRule().user == geteuid())
+  }
+
+  @Test("no uid and no group gives full access in another pid namespace, and only crashd's user in a user namespace")
+  func namespaces() {
+    var rule = AccessRule(user: 990, group: AccessRule.Group(number: 995, name: "crashd"))
+    for uid in [0, 990, 54_321] as [UInt32] {
+      let peer = Peer(pid: 1, uid: uid)
+      #expect(rule.visibility(of: peer, origin: { .elsewhere }) { _ in true } == .user(uid))
+      let isOwn = uid == 990
+      #expect(rule.visibility(of: peer, origin: { .otherUserNamespace }) { _ in true } == (isOwn ? .all : .user(uid)))
+    }
+    // A crashd that runs as root has no other user that it could trust in another user namespace.
+    let root = AccessRule(user: 0)
+    #expect(root.visibility(of: Peer(pid: 1, uid: 0), origin: { .otherUserNamespace }) { _ in false } == .user(0))
+    rule.root = .all
+    #expect(rule.visibility(of: Peer(pid: 1, uid: 0), origin: { .elsewhere }) { _ in false } == .all)
+    // crashd does not ask for the namespaces of a peer that has no access anyway.
+    let never = { () -> ClientOrigin in
+      Issue.record("crashd asked for the namespaces")
+      return .here
+    }
+    #expect(rule.visibility(of: Peer(pid: 1, uid: 7), origin: never) { _ in false } == .user(7))
+  }
+
+  @Test("the kernel's information about a pidfd has the pid of each pid namespace; hostile or missing lines have none")
+  func information() {
+    let text = "pos:\t0\nflags:\t02000002\nmnt_id:\t15\nino:\t1050\nPid:\t4711\nNSpid:\t4711\t7\n"
+    #expect(ClientOrigin.pids(inInformation: text) == [4_711, 7])
+    #expect(ClientOrigin.pids(inInformation: text.replacing("\t7\n", with: "\n")) == [4_711])
+    #expect(ClientOrigin.pids(inInformation: "Pid:\t0\nNSpid:\t0\n") == [0])
+    for wrong in ["", "Pid:\t7\n", "NSpid:", "xNSpid:\t7\n"] {
+      #expect(ClientOrigin.pids(inInformation: wrong).isEmpty, "\(wrong)")
+    }
   }
 
   @Test(

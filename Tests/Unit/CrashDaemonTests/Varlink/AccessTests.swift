@@ -1,3 +1,4 @@
+import CTestKit
 import CrashProtocol
 import CrashReport
 import CrashStore
@@ -20,13 +21,16 @@ struct AccessTests {
 
   /// Runs a crashd whose access group is `group`, with one report of `owner` and one of root.
   private func run(
-    _ group: AccessGroup = .numbered(Self.group), _ body: (TestDaemon) async throws -> Void
+    _ group: AccessGroup = .numbered(Self.group), root: RootAccess = .host,
+    _ body: (TestDaemon) async throws -> Void
   ) async throws {
     var limits = Limits.patient
     // The processes of these tests do not answer control messages. The short limit keeps crashd from waiting for their
     // answers.
     limits.control_ms = 10
-    try await TestDaemon.run(limits: limits, configure: { $0.settings.accessGroup = group }) { daemon in
+    try await TestDaemon.run(
+      limits: limits, configure: { ($0.settings.accessGroup, $0.settings.accessRoot) = (group, root) }
+    ) { daemon in
       _ = try daemon.store.put(Self.report("aa", of: Self.owner), raw: [])
       _ = try daemon.store.put(Self.report("bb", of: 0), raw: [])
       try await body(daemon)
@@ -81,6 +85,42 @@ struct AccessTests {
       #expect(status.int("reports") == (someone.seesAll ? 2 : 0))
       #expect(try await client.call("\(Self.own).List").array("reports").count == (someone.seesAll ? 2 : 0))
       #expect(try await daemon.refusals()["group"] == nil)
+    }
+  }
+
+  private static let foreigners: [Someone] = [
+    Someone(
+      testDescription: "root of another pid namespace", user: TestUser(uid: 0, gid: 0, namespaces: CD_TEST_NEW_PIDS),
+      seesAll: false),
+    Someone(
+      testDescription: "root of another user namespace", user: TestUser(uid: 0, gid: 0, namespaces: CD_TEST_NEW_USERS),
+      seesAll: false),
+    Someone(
+      testDescription: "root of another pid and user namespace",
+      user: TestUser(uid: 0, gid: 0, namespaces: CD_TEST_NEW_PIDS | CD_TEST_NEW_USERS), seesAll: false),
+    Someone(
+      testDescription: "a member of the group in another pid namespace",
+      user: TestUser(uid: 54_002, gid: group, namespaces: CD_TEST_NEW_PIDS), seesAll: false),
+    Someone(
+      testDescription: "root of another network, mount and host name",
+      user: TestUser(
+        uid: 0, gid: 0,
+        namespaces: CD_TEST_NEW_NETWORK | CD_TEST_NEW_MOUNTS | CD_TEST_NEW_HOSTNAME | CD_TEST_NEW_IPC),
+      seesAll: true),
+  ]
+
+  @Test(
+    "root and members of another pid or user namespace see only reports of their uid, unless access.root is all",
+    arguments: foreigners, [RootAccess.host, .all])
+  func foreign(_ someone: Someone, root: RootAccess) async throws {
+    try await run(root: root) { daemon in
+      let client = try await daemon.client(as: someone.user)
+      let seesAll = someone.seesAll || root == .all
+      let status = try await client.call("\(Self.own).Status")
+      #expect(status.object("access")["all"] == .bool(seesAll))
+      #expect(status.object("access")["isForeign"] == (seesAll ? nil : .bool(true)))
+      let ids = try await client.call("\(Self.own).List").array("reports").map { $0["id"] }
+      #expect(ids == (seesAll ? [.string("bb"), .string("aa")] : someone.user.uid == 0 ? [.string("bb")] : []))
     }
   }
 

@@ -28,9 +28,9 @@ struct FactsTextTests {
     #expect(TextRenderer().render(report).contains("\nrelease shop@1\n"))
   }
 
-  @Test("host, release, environment and user are in the header of text and HTML")
+  @Test("host, pod, release, environment and user are in the header of text and HTML")
   func header() {
-    let origin = "on web-3 · release cart@2.4.1 · environment production · user customer 17"
+    let origin = "on web-3 · pod cart-7c5 · release cart@2.4.1 · environment production · user customer 17"
     #expect(TextRenderer().render(Sample.everything).contains("\n\(origin)\n"))
     #expect(HTMLRenderer().render(Sample.everything).contains("</time> · \(origin)</p>"))
   }
@@ -47,6 +47,41 @@ struct FactsTextTests {
     }
     #expect(!HTMLRenderer().render(report).contains("<script>"))
     #expect(!HTMLRenderer().render(report).contains("<b>"))
+  }
+
+  @Test("the pod is in text and HTML, with a note that the process claims its names")
+  func pod() {
+    var report = Sample.everything
+    let line =
+      "cart-7c5 in shop on node-2, container web (claimed by the process), uid 28478e30-384f-41e5-9d85-eae249ae8506"
+    #expect(TextRenderer(width: 200).render(report).contains(line))
+    #expect(HTMLRenderer().render(report).contains(line))
+    report.container = CrashReport.Container(id: "c0ff", podUID: report.container?.podUID)
+    report.container?.name = "web"
+    #expect(TextRenderer(width: 200).render(report).contains(" container web, uid 28478e30"))
+    report.container = CrashReport.Container(podUID: "2f7a")
+    #expect(TextRenderer(width: 200).render(report).contains(" uid 2f7a\n"))
+  }
+
+  @Test("the container and its pod are tags under OpenTelemetry's names, and annotations of these names appear once")
+  func podTags() {
+    var report = Sample.everything
+    report.annotations = ["k8s.pod.name": "cart-7c5", "k8s.node.name": "changed", "container.id": "claimed"]
+    #expect(report.tags["k8s.pod.name"] == "cart-7c5" && report.tags["k8s.namespace.name"] == "shop")
+    #expect(report.tags["container.id"] == report.container?.id)
+    #expect(report.tags["k8s.pod.uid"] == report.container?.podUID && report.tags["k8s.container.name"] == "web")
+    #expect(report.otherAnnotations == ["k8s.node.name": "changed", "container.id": "claimed"])
+    #expect(report.container?.id == report.container?.added(to: CrashReport.Container(id: "other")).id)
+  }
+
+  @Test("the names of the pod are scrubbed like annotations, and its uid and the container's id are kept")
+  func podScrubbing() throws {
+    let json = try #require(JSONValue(parsing: Array(ReportCoding.encode(Sample.everything).utf8)))
+    var rules = PrivacySettings()
+    (rules.annotations, rules.patterns) = (["namespace"], ["cart-[0-9]"])
+    let container = try #require(try TextScrubber(rules).scrub(report: json)["container"])
+    #expect(container["pod"] == .string("[scrubbed]c5") && container["namespace"] == .string("[scrubbed]"))
+    #expect(container["name"] == .string("web") && container["id"] == json["container"]?["id"])
   }
 
   @Test("the report of a killed process shows its last known memory use, and the age of this reading")

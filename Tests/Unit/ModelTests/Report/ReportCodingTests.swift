@@ -32,8 +32,9 @@ struct ReportCodingTests {
     #expect(
       tree.keys(dictionaries: ["annotations", "registers", "losses", "tags"]) == [
         "annotations", "breadcrumbs", "breadcrumbs.request", "breadcrumbs.text", "breadcrumbs.time", "container",
-        "container.id",
-        "container.runtime", "container.source", "containment", "containment.budget", "containment.contained",
+        "container.claimed", "container.id", "container.name", "container.namespace", "container.node",
+        "container.pod", "container.podUID", "container.runtime", "container.source",
+        "containment", "containment.budget", "containment.contained",
         "containment.drain", "containment.drain.durationNanoseconds", "containment.drain.endedBy",
         "containment.drain.finished", "containment.drain.lost", "containment.mode", "containment.obstacle",
         "containment.reason", "containment.verdict", "diagnosis", "diagnosis.cause", "diagnosis.confidence",

@@ -45,7 +45,7 @@ enum Sample {
     report.process.swiftVersion = "6.3"
     report.process.uptime_ms = 29_589_123
     report.machine = machine
-    report.container = CrashReport.Container(id: containerID, runtime: "containerd", source: "cgroup")
+    report.container = container
     report.resources = resources
     report.process.requests = CrashReport.RequestCounts(begun: 1_200, finished: 1_180, failed: 5, lost: 15)
     report.containment = CrashReport.Containment(
@@ -74,6 +74,14 @@ enum Sample {
     spanID: "00f067aa0ba902b7", startTime: "2026-11-21T08:13:07.089456Z", age_ns: 34_000_000, tags: ["tier": "gold"])
 
   private static let containerID = String(repeating: "0123456789abcdef", count: 4)
+
+  private static var container: CrashReport.Container {
+    var container = CrashReport.Container(
+      id: containerID, runtime: "containerd", source: "cgroup", podUID: "28478e30-384f-41e5-9d85-eae249ae8506")
+    (container.pod, container.namespace, container.node, container.name) = ("cart-7c5", "shop", "node-2", "web")
+    container.claimed = ["name", "namespace", "node", "pod"]
+    return container
+  }
 
   private static var machine: CrashReport.Machine {
     var machine = CrashReport.Machine()

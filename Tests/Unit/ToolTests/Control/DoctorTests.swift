@@ -40,6 +40,28 @@ struct DoctorTests {
         == "since crashd started: 3 processes whose rings could not be read. See crashd's log.")
   }
 
+  @Test("doctor says which setting of the pod is missing if processes attached from another pid namespace")
+  func pidNamespace() throws {
+    let daemon = try FakeDaemon { connection in
+      while let call = connection.call() {
+        let process = { (pid: Int, more: String) in
+          #"{"pid":\#(pid),"uid":1000,"name":"shop","executable":"/srv/shop","buildID":"ab","startTime":"","#
+            + #""attachTime":"","state":"running"\#(more)}"#
+        }
+        let claimed = #","isPIDClaimed":true"#
+        connection.reply(
+          call.contains("Processes")
+            ? #"{"processes":[\#(process(4, "")),\#(process(7, claimed)),\#(process(9, claimed))]}"#
+            : SampleJSON.status)
+      }
+    }
+    defer { daemon.stop() }
+    let findings = Doctor(client: CrashClient(socketPath: daemon.socketPath)).machine()
+    let finding = try #require(findings.first { $0.subject == "pid namespace" })
+    #expect(finding.level == .warning && finding.sentence.hasPrefix("'shop' and 1 more attached from another pid"))
+    #expect(finding.remedy.contains("hostPID: true") && finding.remedy.contains("shareProcessNamespace: true"))
+  }
+
   @Test("doctor distinguishes a process without the shield, with the shield, and with replaced handlers")
   func processes() throws {
     let all = "0000000040000cf8"  // SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGUSR1, SIGSEGV, SIGSYS

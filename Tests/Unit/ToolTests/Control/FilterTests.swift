@@ -42,6 +42,12 @@ struct FilterTests {
       words: ["--tag", "region=eu", "--tag", "query=a=b"], parameter: "tags",
       value: .array([.string("region=eu"), .string("query=a=b")])),
     Flag(
+      words: ["--pod", "shop-7c5", "--namespace", "production"], parameter: "tags",
+      value: .array([.string("k8s.namespace.name=production"), .string("k8s.pod.name=shop-7c5")])),
+    Flag(
+      words: ["--tag", "a=b", "--pod", "2f7ac4de-1a3d-11e7-bb11-080027cb0e22"], parameter: "tags",
+      value: .array([.string("a=b"), .string("k8s.pod.uid=2f7ac4de-1a3d-11e7-bb11-080027cb0e22")])),
+    Flag(
       words: ["--trace-id", "4BF92F3577B34DA6A3CE929D0E0E4736"], parameter: "traceID",
       value: .string("4bf92f3577b34da6a3ce929d0e0e4736")),
     Flag(words: ["-S", "@1795248611"], parameter: "since", value: .string("2026-11-21T08:10:11Z")),

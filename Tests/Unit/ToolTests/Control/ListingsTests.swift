@@ -63,6 +63,35 @@ struct ListingsTests {
     #expect(piped.contains("UID") && !piped.contains("All rows"))
   }
 
+  @Test("a list has a column for pod or container, if any crash has one")
+  func containers() throws {
+    var (pod, container) = (try summary(), try summary(name: "till", function: "b"))
+    (pod.pod, pod.containerID) = ("shop-7c5", String(repeating: "c", count: 64))
+    container.containerID = String(repeating: "d", count: 64)
+    let terminal = Terminal(width: 200, hasColor: false, clock: Self.now)
+    let text = Listings.reports([pod, container, try summary()], terminal: terminal, legend: true)
+    let lines = text.split(separator: "\n")
+    #expect(lines[0].contains(" CONTAINER "), "\(text)")
+    #expect(lines[1].contains(" shop-7c5 ") && lines[2].contains(" dddddddddddd "), "\(text)")
+    #expect(!Listings.reports([try summary()], terminal: terminal, legend: true).contains("CONTAINER"))
+  }
+
+  @Test("a list of processes has a column for pod or container, if any process has one")
+  func processContainers() throws {
+    let json = { (more: String) in
+      #"{"pid":7,"uid":1000,"name":"shop","executable":"/srv/shop","buildID":"ab","startTime":"2026-11-21T08:00:00Z","#
+        + #""attachTime":"2026-11-21T08:00:00Z","state":"attached"\#(more)}"#
+    }
+    let list = { (more: [String]) in
+      Listings.processes(
+        try more.map { try JSONDecoder().decode(ProcessSummary.self, from: Data(json($0).utf8)) },
+        terminal: Terminal(width: 160, hasColor: false, clock: Self.now), legend: true)
+    }
+    let text = try list([#","pod":"shop-7c5""#, #","containerID":"0123456789abcdef""#, ""])
+    #expect(text.contains(" CONTAINER ") && text.contains(" shop-7c5 ") && text.contains(" 0123456789ab "), "\(text)")
+    #expect(try !list([""]).contains("CONTAINER"))
+  }
+
   @Test("listings written to a pipe are not truncated")
   func pipe() throws {
     let function = String(repeating: "f", count: 300)

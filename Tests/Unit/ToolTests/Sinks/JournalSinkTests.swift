@@ -35,6 +35,18 @@ struct JournalSinkTests {
     #expect(try JournalEntry(Sample.event(id: "aa11").report, json: nil)["CRASH_HOST"] == nil)
   }
 
+  @Test("the journal entry has the container and its pod as fields")
+  func pod() throws {
+    let entry = JournalEntry(try Sample.event(id: "aa11", more: Sample.pod).report, json: nil)
+    let wanted = [
+      "CRASH_CONTAINER_ID": "c0ff", "CRASH_CONTAINER_RUNTIME": "containerd", "CRASH_CONTAINER_NAME": "web",
+      "CRASH_POD": "shop-7c5", "CRASH_POD_UID": "2f7a", "CRASH_NAMESPACE": "production", "CRASH_NODE": "node-2",
+    ]
+    for (name, value) in wanted { #expect(entry[name] == value, "\(name)") }
+    let other = JournalEntry(try Sample.event(id: "aa11").report, json: nil)
+    for name in wanted.keys { #expect(other[name] == nil, "\(name)") }
+  }
+
   @Test("the journal entry has the request of the crash and its trace as fields")
   func request() throws {
     let entry = JournalEntry(try Sample.event(id: "aa11", more: Sample.request).report, json: nil)

@@ -61,6 +61,26 @@ struct OTLPSinkTests {
     #expect(record["crash.memory.limit_bytes"] == "512" && record["crash.uptime_ms"] == "611000")
   }
 
+  @Test("the container and its pod are resource attributes, and name the instance of the service")
+  func pod() throws {
+    let find = { (more: String) throws -> [String: String] in
+      let json = OTLPRecord(report: try Sample.event(id: "aa11", more: more).report).json
+      return try #require(json["resourceLogs"]?.first?["resource"]?["attributes"]?.attributes)
+    }
+    let wanted = [
+      "container.id": "c0ff", "container.runtime.name": "containerd", "k8s.pod.uid": "2f7a", "k8s.pod.name": "shop-7c5",
+      "k8s.namespace.name": "production", "k8s.node.name": "node-2", "k8s.container.name": "web",
+      "service.instance.id": "production.shop-7c5.web",
+    ]
+    let about = try find(Sample.pod)
+    for (key, value) in wanted { #expect(about[key] == value, "\(key)") }
+    let noNamespace = try find(Sample.pod.replacing(#""namespace":"production","#, with: ""))
+    #expect(noNamespace["service.instance.id"] == "2f7a.web")
+    let noName = try find(Sample.pod.replacing(#""name":"web","#, with: ""))
+    #expect(noName["service.instance.id"] == "c0ff")
+    #expect(try find("")["service.instance.id"] == nil)
+  }
+
   @Test("an OTLP record is part of the trace of its request, and has the route of an HTTP operation")
   func request() throws {
     let find = { (more: String) throws -> JSONValue? in

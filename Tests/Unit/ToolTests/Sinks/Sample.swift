@@ -33,6 +33,12 @@ enum Sample {
     "startTime":"2026-11-21T08:00:00Z","commandLine":"shop --port 80","cgroup":"/docker/c0ff","swiftVersion":"6.3",
     "uptime_ms":611000},
     """#.split(separator: "\n").joined()
+  /// A crash in a pod.
+  static let pod = #"""
+    "container":{"id":"c0ff","runtime":"containerd","source":"cgroup","podUID":"2f7a","pod":"shop-7c5",
+    "namespace":"production","node":"node-2","name":"web","claimed":["name","namespace","node","pod"]},
+    "annotations":{"k8s.pod.name":"shop-7c5","region":"eu"},
+    """#.split(separator: "\n").joined()
   /// A crash in a request.
   static let request = #"""
     "threads":[{"tid":7,"name":"w","crashed":true,"registers":{},"frames":[],"request":{"number":5,

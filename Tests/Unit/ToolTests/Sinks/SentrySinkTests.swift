@@ -86,6 +86,21 @@ struct SentrySinkTests {
     #expect(own["release"] == .string("r") && own["environment"] == .string("production"))
   }
 
+  @Test("a Sentry event has the container and its pod as contexts and as tags")
+  func pod() throws {
+    let report = try Sample.event(id: "aa11", more: Sample.pod).report
+    let json = SentryEvent(report: report, environment: nil, release: nil, host: nil).json
+    let contexts = json["contexts"]
+    #expect(contexts?["container"]?["id"] == .string("c0ff") && contexts?["container"]?["name"] == .string("web"))
+    #expect(contexts?["k8s"]?["pod_name"] == .string("shop-7c5") && contexts?["k8s"]?["pod_uid"] == .string("2f7a"))
+    let wanted = [
+      "k8s.pod.name": "shop-7c5", "k8s.namespace.name": "production", "k8s.node.name": "node-2",
+      "k8s.container.name": "web", "k8s.pod.uid": "2f7a", "container.id": "c0ff", "region": "eu",
+    ]
+    for (key, value) in wanted { #expect(json["tags"]?[key] == .string(value), "\(key)") }
+    #expect(json["extra"]?["k8s.pod.name"] == nil)
+  }
+
   @Test("a Sentry event of a report without these data has no empty context, and has crash-forward's host")
   func noFacts() throws {
     let report = try Sample.event(id: "aa11").report
