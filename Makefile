@@ -279,7 +279,7 @@ box: release ## @evidence Test service and package under a real systemd (root)
 # Packs the programs without lintian, which `make box` runs.
 containers: release ## @evidence Build the container images, and crash servers in containers (root)
 	@scripts/install-packages $(CONTAINER_PACKAGES)
-	scripts/build/deb $(RELEASE)/release .build-containers/packages
+	DEB_OPTIONS="-Zgzip -z1" scripts/build/deb $(RELEASE)/release .build-containers/packages
 	TOOLCHAIN=$$(dirname $$(dirname $$(dirname $$(readlink -f $$(command -v $(SWIFT)))))) \
 	  Tests/EndToEnd/Containers/containers.py .build-containers/packages
 

@@ -29,6 +29,10 @@ void cs_registers_from_context(const ucontext_t *context, cs_ring_registers *ret
 // registers.
 void cs_context_copy(const ucontext_t *from, ucontext_t *to) SIGNAL_SAFE;
 
+// Sets the pc back to the breakpoint or the system call that caused the signal, so that the thread executes it again.
+// Leaves the context unchanged if the pc is not past such an instruction.
+void cs_context_repeat(int signal, ucontext_t *context) SIGNAL_SAFE;
+
 // Returns whether the fault was an instruction fetch at the pc: the thread jumped to an address without code.
 bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE;
 

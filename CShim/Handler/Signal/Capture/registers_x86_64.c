@@ -6,6 +6,7 @@
 #include "registers.h"
 
 #include <errno.h>
+#include <signal.h>
 
 #include "../Dispatch/trusted.h"
 #include "../Kernel/memory.h"
@@ -65,6 +66,15 @@ bool cs_context_is_at_trap(const ucontext_t *context) SIGNAL_SAFE {
 static bool is_system_call(uint64_t at) SIGNAL_SAFE {
   uint8_t code[2] = {0};
   return cs_memory_copy(code, at, sizeof code) == sizeof code && code[0] == 0x0f && code[1] == 0x05;
+}
+
+void cs_context_repeat(int signal, ucontext_t *context) SIGNAL_SAFE {
+  greg_t *pc = &context->uc_mcontext.gregs[REG_RIP];
+  uint8_t code = 0;
+  const bool is_after_breakpoint = cs_memory_copy(&code, (uint64_t)*pc - 1, sizeof code) == sizeof code && code == 0xcc;
+  if (signal == SIGTRAP && is_after_breakpoint) *pc -= 1;
+  // The kernel has put the number of the system call back into its register.
+  if (signal == SIGSYS && is_system_call((uint64_t)*pc - 2)) *pc -= 2;
 }
 
 bool cs_registers_show_waiting(const cs_ring_registers *registers) SIGNAL_SAFE {

@@ -4,6 +4,7 @@
 
 #include "finish.h"
 
+#include "../Capture/registers.h"
 #include "replaced_handlers.h"
 #include "state.h"
 #include "trusted.h"
@@ -44,6 +45,12 @@ static void queue(int signal, const siginfo_t *information) SIGNAL_SAFE {
 void cs_finish(int signal, const siginfo_t *information) SIGNAL_SAFE {
   cs_sigaction(signal, &cs_process.previous[signal], NULL);
   if (!happens_again(signal, information->si_code)) queue(signal, information);
+}
+
+void cs_finish_repeat(int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE {
+  const bool is_dropped = cs_process.pid == FIRST_PROCESS && cs_process.previous[signal].handler == SIG_DFL;
+  if (is_dropped && information->si_code > 0 && !happens_again(signal, information->si_code))
+    cs_context_repeat(signal, context);
 }
 
 // If a fault is ignored, the kernel ends the process anyway. In the first process of a pid namespace, the kernel drops

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <ucontext.h>
 
 #include "cs_signal_safe.h"
 
@@ -11,6 +12,11 @@
 // handler returns. If the fault occurs again by itself, the function sends no signal. If not, the function queues the
 // signal with the original siginfo.
 void cs_finish(int signal, const siginfo_t *information) SIGNAL_SAFE;
+
+// In the first process of a pid namespace, the kernel drops a re-raised signal with the default action, but not the
+// signal of a fault. If the signal came from a breakpoint or a system call, changes the context so that the thread
+// executes this instruction again. To be called after cs_finish().
+void cs_finish_repeat(int signal, const siginfo_t *information, ucontext_t *context) SIGNAL_SAFE;
 
 // Returns whether the re-raised signal ends the process, because the previous action is neither a handler nor SIG_IGN.
 bool cs_finish_is_end(int signal, const siginfo_t *information) SIGNAL_SAFE;

@@ -172,6 +172,7 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
     cs_finish_by_default(crasher->signal, &crasher->information);
   }
   cs_context_copy(first, context);
+  cs_finish_repeat(crasher->signal, &crasher->information, context);
   if (ends) cs_halt_exempt(context);
 }
 
@@ -228,7 +229,9 @@ static void crash(int tid, siginfo_t *information, ucontext_t *context, uint64_t
   cs_others_wait();
   if (drains) stay_for_drain(judgement->park, information);
   cs_sigmask(SIG_SETMASK, &mask);
-  if (leave(crasher, signal, information)) cs_halt_exempt(context);
+  const bool ends = leave(crasher, signal, information);
+  cs_finish_repeat(signal, information, context);
+  if (ends) cs_halt_exempt(context);
 }
 
 // Returns whether the signal is not a crash, or is already handled.
