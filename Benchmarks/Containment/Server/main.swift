@@ -47,7 +47,7 @@ guard arguments.count == 3, let mode = Mode(rawValue: arguments[1]), let port = 
   fatalError("usage: containment-server MODE PORT")
 }
 if mode != .plain {
-  var configuration = Shield.Configuration(socket: "/nonexistent/attach", spool: "/nonexistent/spool")
+  var configuration = Shield.Configuration(socket: "/dev/null/attach", spool: "/dev/null/spool")
   configuration.containment = mode.containment
   let status = Shield.start(configuration: configuration)
   guard status.isStarted, status.containmentObstacle == nil else { fatalError("\(status)") }

@@ -43,7 +43,7 @@ public final class Server: Sendable {
     let program = Self.folder.appendingPathComponent(name).path
     try self.init(
       ["/bin/sh", "-c", #"LISTEN_PID=$$ LISTEN_FDS=1 exec "$0""#, program],
-      environment: ["CRASHSHIELD_CONTAINMENT": containment, "CRASHSHIELD_SOCKET": "/nonexistent/attach"],
+      environment: ["CRASHSHIELD_CONTAINMENT": containment, "CRASHSHIELD_SOCKET": "/dev/null/attach"],
       socket: socket.descriptor)
   }
 

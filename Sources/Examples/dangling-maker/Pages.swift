@@ -32,7 +32,7 @@ private func protectBySlots(_ policy: GuardPages.Policy) {
 /// A running crashd is not necessary, because the process also keeps its incidents.
 func startAlone() {
   do {
-    try Shield.startOrThrow(.init(socket: "/nonexistent/attach", spool: "/nonexistent/spool"))
+    try Shield.startOrThrow(.init(socket: "/dev/null/attach", spool: "/dev/null/spool"))
   } catch { fail("\(error)") }
 }
 

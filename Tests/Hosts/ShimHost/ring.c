@@ -118,7 +118,7 @@ static int write_together(void) {
 
 int write_ring(bool is_together) {
   const cs_shim_configuration configuration = {
-      .socket_path = "/nonexistent/attach", .spool_directory = "/nonexistent/spool", .name = "shim-host"};
+      .socket_path = "/dev/null/attach", .spool_directory = "/dev/null/spool", .name = "shim-host"};
   parent = getppid();
   if (cs_shim_start(&configuration, NULL) != CS_SHIM_OK) return 1;
   if (is_together) return write_together();

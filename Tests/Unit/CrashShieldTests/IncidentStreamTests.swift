@@ -8,7 +8,7 @@ import Testing
 private let rightStatus: Int32 = 42
 
 private func start() {
-  guard Shield.start(configuration: .init(socket: "/nonexistent/attach", spool: "/nonexistent")).isStarted else {
+  guard Shield.start(configuration: .init(socket: "/dev/null/attach", spool: "/dev/null/spool")).isStarted else {
     Glibc.exit(3)
   }
 }

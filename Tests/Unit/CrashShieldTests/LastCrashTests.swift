@@ -121,7 +121,7 @@ struct LastCrashTests {
   func unknown() async {
     await #expect(processExitsWith: .exitCode(right)) {
       check(await Shield.lastCrash(within: .seconds(600)) == nil)
-      check(Shield.start(configuration: .init(socket: "/nonexistent/attach", spool: "/nonexistent")).isStarted)
+      check(Shield.start(configuration: .init(socket: "/dev/null/attach", spool: "/dev/null/spool")).isStarted)
       check(await Shield.lastCrash(within: .milliseconds(1)) == nil)
       Glibc.exit(right)
     }

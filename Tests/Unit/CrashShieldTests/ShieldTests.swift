@@ -28,7 +28,7 @@ struct ShieldTests {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       let changes = ConnectionLog()
       try Shield.startOrThrow(
-        Shield.Configuration(socket: "/nonexistent/attach", spool: "/nonexistent/spool") { connection in
+        Shield.Configuration(socket: "/dev/null/attach", spool: "/dev/null/spool") { connection in
           changes.append(connection)
         })
       guard Shield.isStarted, case .unreachable(let why) = changes.first(), !why.isEmpty else { Glibc.exit(1) }
@@ -43,7 +43,7 @@ struct ShieldTests {
       let before = Shield.status
       guard !before.isStarted, before.connection == nil, before.replacedHandlers.isEmpty else { Glibc.exit(1) }
       let changes = ConnectionLog()
-      try Shield.startOrThrow(Shield.Configuration(socket: "/nonexistent/attach") { changes.append($0) })
+      try Shield.startOrThrow(Shield.Configuration(socket: "/dev/null/attach") { changes.append($0) })
       let reported = changes.first()
       let after = Shield.status
       guard case .unreachable? = reported else { Glibc.exit(5) }
@@ -60,7 +60,7 @@ struct ShieldTests {
   @Test("a second start throws, and the first start stays in effect")
   func startedTwice() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
-      try Shield.startOrThrow(Shield.Configuration(socket: "/nonexistent/attach"))
+      try Shield.startOrThrow(Shield.Configuration(socket: "/dev/null/attach"))
       #expect(throws: Shield.StartError.alreadyStarted) { try Shield.startOrThrow() }
       Glibc.exit(Shield.isStarted ? ShieldTests.right : 1)
     }
@@ -86,7 +86,7 @@ struct ShieldTests {
   @Test("a second start returns the reason why it has no effect, and a successful start has no error")
   func startedAgain() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
-      let configuration = Shield.Configuration(socket: "/nonexistent/attach", spool: "/nonexistent/spool")
+      let configuration = Shield.Configuration(socket: "/dev/null/attach", spool: "/dev/null/spool")
       let first = Shield.start(configuration: configuration)
       guard first.isStarted, first.startError == nil else { Glibc.exit(1) }
       let second = Shield.start(release: "another")
@@ -99,7 +99,7 @@ struct ShieldTests {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       // No other thread runs in this process yet. The environment can therefore be changed.
       unsafe setenv("CRASHSHIELD_DISABLE", "1", 1)
-      try Shield.startOrThrow(Shield.Configuration(socket: "/nonexistent/attach"))
+      try Shield.startOrThrow(Shield.Configuration(socket: "/dev/null/attach"))
       Glibc.exit(Shield.isStarted ? 1 : ShieldTests.right)
     }
   }
@@ -109,7 +109,7 @@ struct ShieldTests {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       // No other thread runs in this process yet. The environment can therefore be changed.
       unsafe setenv("CRASHSHIELD_DISABLE", "0", 1)
-      try Shield.startOrThrow(Shield.Configuration(socket: "/nonexistent/attach"))
+      try Shield.startOrThrow(Shield.Configuration(socket: "/dev/null/attach"))
       Glibc.exit(Shield.isStarted ? ShieldTests.right : 1)
     }
   }
@@ -117,7 +117,7 @@ struct ShieldTests {
   @Test("tags are set, replaced and removed; tags that are too long are cut, and the result of the call states that")
   func tags() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
-      try Shield.startOrThrow(Shield.Configuration(socket: "/nonexistent/attach"))
+      try Shield.startOrThrow(Shield.Configuration(socket: "/dev/null/attach"))
       #expect(Shield.setTag("version", to: "1"))
       #expect(Shield.setTag("version", to: "2"))
       #expect(Shield.setTag("version", to: ""))
@@ -131,7 +131,7 @@ struct ShieldTests {
   @Test("breadcrumbs of any text and from many threads at once are recorded without harm")
   func breadcrumbs() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
-      try Shield.startOrThrow(Shield.Configuration(socket: "/nonexistent/attach"))
+      try Shield.startOrThrow(Shield.Configuration(socket: "/dev/null/attach"))
       Shield.addBreadcrumb("")
       Shield.addBreadcrumb("\0")
       Shield.addBreadcrumb(String(repeating: "é", count: 10_000))

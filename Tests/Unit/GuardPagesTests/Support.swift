@@ -52,7 +52,7 @@ func check(_ condition: Bool, column: Int = #column, line: Int = #line) {
 func start(_ types: AnyClass..., policy: GuardPages.Policy = .absorb, slots: Int = 256) {
   unsafe unsetenv("CRASHSHIELD_DISABLE")
   do {
-    try Shield.startOrThrow(.init(socket: "/nonexistent/attach", spool: "/nonexistent"))
+    try Shield.startOrThrow(.init(socket: "/dev/null/attach", spool: "/dev/null/spool"))
     GuardPages.configure(slots: slots, oneIn: 1)
     for type in types { try GuardPages.protect(type, policy: policy) }
   } catch {

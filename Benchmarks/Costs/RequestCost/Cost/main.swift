@@ -57,7 +57,7 @@ func measure(_ way: Way, _ count: Int) async -> (time_ns: UInt64, allocations: U
 
 let arguments = CommandLine.arguments
 guard arguments.count == 3, let way = Way(rawValue: arguments[1]), let count = Int(arguments[2]), count > 0,
-  Shield.start(configuration: .init(socket: "/nonexistent/attach", spool: "/nonexistent/spool")).isStarted
+  Shield.start(configuration: .init(socket: "/dev/null/attach", spool: "/dev/null/spool")).isStarted
 else { exit(2) }
 let cost = await measure(way, count)
 guard way == .plain || Shield.status.findsRequests == true else { exit(3) }

@@ -183,7 +183,7 @@ func contained<Value: Sendable>(_ work: @escaping @Sendable () async throws -> V
 
 /// Starts the shield so that traps of contained requests end only the request.
 func startContained(budget: Int = 16) {
-  var configuration = Shield.Configuration(socket: "/nonexistent/attach", spool: "/nonexistent/spool")
+  var configuration = Shield.Configuration(socket: "/dev/null/attach", spool: "/dev/null/spool")
   configuration.containment = .contain(budget: budget)
   do {
     try Shield.startOrThrow(configuration)

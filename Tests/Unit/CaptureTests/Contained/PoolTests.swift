@@ -95,7 +95,7 @@ struct PoolTests {
       guard let hook = unsafe dlsym(nil, "swift_task_enqueueGlobal_hook") else { complain("no hook") }
       // Invariant: the symbol is a variable that holds a function pointer, and no other thread writes it.
       unsafe hook.storeBytes(of: passOn, as: (@convention(c) (UnsafeRawPointer, UnsafeRawPointer) -> Void).self)
-      var configuration = Shield.Configuration(socket: "/nonexistent/attach", spool: "/nonexistent/spool")
+      var configuration = Shield.Configuration(socket: "/dev/null/attach", spool: "/dev/null/spool")
       configuration.containment = .contain(budget: 1)
       try Shield.startOrThrow(configuration)
       #expect(Shield.status.containmentObstacle == "other code receives the jobs of Swift's global executor")
@@ -110,7 +110,7 @@ struct PoolTests {
     arguments: ["contain", "contain:0", "contain:201", "contain:x", "on", "drain:1"])
   func invalidEnvironment(value: String) async {
     await #expect(processExitsWith: .exitCode(rightStatus)) { [value = value as String] in
-      var configuration = Shield.Configuration(socket: "/nonexistent/attach", spool: "/nonexistent/spool")
+      var configuration = Shield.Configuration(socket: "/dev/null/attach", spool: "/dev/null/spool")
       configuration.containment = .contain(budget: 3)
       // No other thread reads the environment here.
       unsafe setenv("CRASHSHIELD_CONTAINMENT", value, 1)
@@ -127,7 +127,7 @@ struct PoolTests {
   @Test("CRASHSHIELD_CONTAINMENT replaces the mode of the program, whose own values must still be in range")
   func environment() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
-      var configuration = Shield.Configuration(socket: "/nonexistent/attach", spool: "/nonexistent/spool")
+      var configuration = Shield.Configuration(socket: "/dev/null/attach", spool: "/dev/null/spool")
       for wrong in [Shield.Containment.contain(budget: 0), .contain(budget: 201), .drain(grace: .seconds(-1))] {
         configuration.containment = wrong
         #expect(throws: Shield.StartError.self) { try Shield.startOrThrow(configuration) }

@@ -45,7 +45,7 @@ final class Requests: Sendable {
 ///
 /// `onDrain` is called at the begin of a drain.
 func startShield(spool: String, _ containment: Shield.Containment, onDrain: (@Sendable () -> Void)? = nil) {
-  var configuration = Shield.Configuration(socket: "/nonexistent/attach", spool: spool)
+  var configuration = Shield.Configuration(socket: "/dev/null/attach", spool: spool)
   configuration.containment = containment
   configuration.onDrain = onDrain
   do {

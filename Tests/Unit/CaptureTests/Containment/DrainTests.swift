@@ -105,7 +105,7 @@ struct DrainTests {
   @Test("exit() after a contained trap has its own status")
   func leavesLater() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
-      startShield(spool: "/nonexistent/spool", .contain(budget: 4))
+      startShield(spool: "/dev/null/spool", .contain(budget: 4))
       let requests = Requests()
       await requests.run("the request") { _ = shelf(0) }
       guard requests.trapped == 1 else { complain("\(requests.trapped)") }
@@ -169,7 +169,7 @@ struct DrainTests {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       // The program's handler ends the process without calling the functions of atexit().
       signal(SIGILL) { _ in _exit(rightStatus) }
-      startShield(spool: "/nonexistent/spool", .drain(grace: .seconds(600), stall: .zero))
+      startShield(spool: "/dev/null/spool", .drain(grace: .seconds(600), stall: .zero))
       await Requests().run("the request") { _ = shelf(0) }
       await stayForever()
     }
@@ -178,7 +178,7 @@ struct DrainTests {
   @Test("in a forked child, a trap ends the child at once")
   func child() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
-      startShield(spool: "/nonexistent/spool", .contain(budget: 4))
+      startShield(spool: "/dev/null/spool", .contain(budget: 4))
       await Requests().run("the request") {}
       let child = forkAndTrap()
       var status: Int32 = 0

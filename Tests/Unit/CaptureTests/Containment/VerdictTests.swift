@@ -16,7 +16,7 @@ struct VerdictTests {
   @Test("a contained trap ends its request only, and the ring has its incident", arguments: containedPlaces)
   func contained(place: TrapPlace) async throws {
     await #expect(processExitsWith: .exitCode(rightStatus)) { [place = place as TrapPlace] in
-      startShield(spool: "/nonexistent/spool", .contain(budget: 2))
+      startShield(spool: "/dev/null/spool", .contain(budget: 2))
       let requests = Requests()
       await requests.begin(VerdictTests.others)
       await requests.run("the request") { await place.trap() }

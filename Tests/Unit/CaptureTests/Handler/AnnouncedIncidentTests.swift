@@ -46,7 +46,7 @@ struct ReadIncidentTests {
   @Test("a detail of a crash that the process survived is not an incident of the process")
   func details() async {
     await #expect(processExitsWith: .exitCode(42)) {
-      guard Shield.start(configuration: .init(socket: "/nonexistent/attach", spool: "/nonexistent")).isStarted
+      guard Shield.start(configuration: .init(socket: "/dev/null/attach", spool: "/dev/null/spool")).isStarted
       else { exit(1) }
       var entry = cs_ring_incident()
       func record(_ source: cs_ring_incident_source, _ kind: UInt32, _ mode: cs_mode) {

@@ -18,7 +18,7 @@ private func contents() throws -> RingContents {
 private func start(name: String? = nil, release: String? = nil, environment: String? = nil) -> Bool {
   Shield.start(
     name: name, release: release, environment: environment,
-    configuration: .init(socket: "/nonexistent/attach", spool: "/nonexistent/spool")
+    configuration: .init(socket: "/dev/null/attach", spool: "/dev/null/spool")
   ).isStarted
 }
 
@@ -112,7 +112,7 @@ struct TagTests {
   func configuration() async {
     await #expect(processExitsWith: .exitCode(42)) {
       let configuration = Shield.Configuration(
-        socket: "/nonexistent/attach", spool: "/nonexistent/spool", release: "shop@1", environment: "production",
+        socket: "/dev/null/attach", spool: "/dev/null/spool", release: "shop@1", environment: "production",
         tags: ["region": "eu", "release": "ignored"])
       unsafe setenv("CRASHSHIELD_ENVIRONMENT", "staging", 1)
       try Shield.startOrThrow(configuration)

@@ -32,9 +32,9 @@ func mustCrash(_ work: () async throws -> Void) async {
   complain("not crashed")
 }
 
-func startShield(spool: String = "/nonexistent/spool") {
+func startShield(spool: String = "/dev/null/spool") {
   do {
-    try Shield.startOrThrow(.init(socket: "/nonexistent/attach", spool: spool))
+    try Shield.startOrThrow(.init(socket: "/dev/null/attach", spool: spool))
   } catch {
     complain("\(error)")
   }

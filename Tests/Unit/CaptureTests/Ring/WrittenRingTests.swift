@@ -19,7 +19,7 @@ struct WrittenRingTests {
   /// Starts the capture without crashd, and records some annotations and breadcrumbs.
   private static func start(spool: String) -> Bool {
     let isStarted = unsafe spool.withCString { spool in
-      unsafe "/nonexistent/attach".withCString { socket in
+      unsafe "/dev/null/attach".withCString { socket in
         // All strings are valid during the call, and the call copies them.
         var configuration = unsafe cs_shim_configuration()
         unsafe configuration.socket_path = socket
@@ -39,7 +39,7 @@ struct WrittenRingTests {
   @Test("a running process's ring has its identity, images and annotations; a torn record is counted as a loss")
   func running() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
-      guard WrittenRingTests.start(spool: "/nonexistent/spool") else { Glibc.exit(1) }
+      guard WrittenRingTests.start(spool: "/dev/null/spool") else { Glibc.exit(1) }
       guard cs_testing_claim_and_abandon() else { Glibc.exit(2) }
       // The capture's own mapping is a complete ring, and stays mapped until the process ends.
       let contents = try unsafe RingReader(
@@ -62,7 +62,7 @@ struct WrittenRingTests {
   @Test("the use of a handle to a deallocated object is recorded in the ring, with the caller")
   func handle() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
-      guard WrittenRingTests.start(spool: "/nonexistent/spool") else { Glibc.exit(1) }
+      guard WrittenRingTests.start(spool: "/dev/null/spool") else { Glibc.exit(1) }
       var victim: Victim? = Victim()
       let handle = victim.map { ShieldHandle($0) }
       victim = nil
@@ -89,7 +89,7 @@ struct WrittenRingTests {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       // One class is protected before the start of the shield, and one after it.
       try Shield.protect(Early.self)
-      guard WrittenRingTests.start(spool: "/nonexistent/spool") else { Glibc.exit(1) }
+      guard WrittenRingTests.start(spool: "/dev/null/spool") else { Glibc.exit(1) }
       try Shield.protect(Victim.self, policy: .absorb)
       let dead = unsafe deadVictim()
       for _ in 0..<3 { _ = unsafe dead._withUnsafeGuaranteedRef { $0.answer() } }

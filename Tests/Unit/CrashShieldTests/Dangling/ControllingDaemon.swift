@@ -32,7 +32,7 @@ final class ControllingDaemon {
   /// If `attached` is nil, waits for a reconnect of the shield instead of starting it.
   func attach(_ attached: Attached?, _ messages: [ControlMessage], allowsRemoteControl: Bool? = nil) {
     if let attached {
-      var configuration = Shield.Configuration(socket: path, spool: "/nonexistent/spool") { attached.note($0) }
+      var configuration = Shield.Configuration(socket: path, spool: "/dev/null/spool") { attached.note($0) }
       configuration.allowsRemoteControl = allowsRemoteControl
       do { try Shield.startOrThrow(configuration) } catch { check(false) }
     }

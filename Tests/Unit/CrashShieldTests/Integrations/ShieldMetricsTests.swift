@@ -59,7 +59,7 @@ struct ShieldMetricsTests {
   func trap() async {
     await #expect(processExitsWith: .signal(SIGILL)) {
       do {
-        try Shield.startOrThrow(.init(socket: "/nonexistent/attach", spool: "/nonexistent/spool"))
+        try Shield.startOrThrow(.init(socket: "/dev/null/attach", spool: "/dev/null/spool"))
         try updateInIsolatedWork(ShieldMetrics(prefix: "", factory: TestMetrics()) { fatalError("a backend") })
       } catch {}
       exit(1)
