@@ -25,8 +25,7 @@ static void require(int condition, const char *what) {
 
 static void prepare(const char *way) {
   if (strcmp(way, "off") == 0) return;
-  const cs_shim_configuration configuration = {.socket_path = "/dev/null/attach",
-                                               .spool_directory = "/dev/null/spool"};
+  const cs_shim_configuration configuration = {.socket_path = "/dev/null/attach", .spool_directory = "/dev/null/spool"};
   require(cs_shim_start(&configuration, NULL) == CS_SHIM_OK, "the shield does not start");
   cs_pages_configure(CS_PAGES_SLOT_LIMIT, strcmp(way, "drawn") == 0 ? 1 : UINT32_MAX);
   const uint32_t bytes = strcmp(way, "other") == 0 ? 2 * BYTES : BYTES;

@@ -83,8 +83,7 @@ static void use_own_calls(void) {
 }
 
 int main(int count, char **arguments) {
-  const cs_shim_configuration configuration = {.socket_path = "/dev/null/attach",
-                                               .spool_directory = "/dev/null/spool"};
+  const cs_shim_configuration configuration = {.socket_path = "/dev/null/attach", .spool_directory = "/dev/null/spool"};
   REQUIRE(count == 2);
   REQUIRE(cs_shim_start(&configuration, NULL) == CS_SHIM_OK);
   const char *const reason = cs_pages_unavailable();
