@@ -48,9 +48,10 @@ public final class Daemon: Sendable {
     } catch {
       logger.warning("cannot remove the leftovers of symbol jobs: \(error), ignoring")
     }
-    let symbols = SymbolCaches.Configuration(
+    var symbols = SymbolCaches.Configuration(
       directory: directories.symbols, program: program, servers: Self.servers(configuration, logger),
       limits: configuration.limits, ledger: ledger, logger: logger)
+    symbols.symbolDirectories = configuration.settings.symbolDirectories
     let board = ProtectionBoard()
     let live = LiveSettings(configuration.settings.live)
     let policy = PolicyKeeper(
