@@ -1,5 +1,5 @@
 public import CrashProtocol
-internal import CrashReport
+public import CrashReport
 
 /// Formats a report for people.
 public enum ReportText: Sendable {
@@ -17,6 +17,13 @@ public enum ReportText: Sendable {
     let report = outcome.report.report
     let change = outcome.changed ? "changed" : "is unchanged"
     return CleanText.line("report \(Listings.shortID(report.id)) \(change): \(report.diagnosis.sentence)") + "\n"
+  }
+
+  /// Formats the result of an import as one line.
+  public static func line(_ imported: ImportedRecord, _ report: CrashReport) -> String {
+    let what = imported.isNew ? "imported" : "already stored"
+    let words = "\(what) \(Listings.shortID(imported.id)) \(report.process.name): \(report.diagnosis.sentence)"
+    return CleanText.line(words) + "\n"
   }
 
   /// Formats the report as text.
