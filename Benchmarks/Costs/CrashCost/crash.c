@@ -1,8 +1,8 @@
 // Measures the cost of a crash in three situations: 36 functions deep, beside 1,000 waiting threads, and beside 100
 // running threads. scripts/measure/crash builds and runs this program. `crash WAY` crashes in the given way, and `crash
 // read FILE` prints the costs that the ring in FILE recorded. `crash reference WAY` prints the cost of simpler work on
-// the same machine, to which the script compares the cost of the crash. `crash copy` survives its crash, and prints the
-// time that copying the ring to the spool takes.
+// the same machine, to which the script compares the cost of the crash. `crash copy` and `crash lines` survive their
+// crash, and print the time that copying the ring to the spool takes, and the time of the lines that a crash leaves.
 #include <inttypes.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "../../../CShim/Handler/Signal/Deliver/deliver.h"
+#include "../../../CShim/Handler/Signal/Lines/lines.h"
 #include "cs_ring.h"
 #include "cs_shim.h"
 
@@ -141,6 +142,28 @@ static int print_copies(void) {
   return 0;
 }
 
+// Prints the minimum and the median of the time for the lines, and the time from the fault to the commit, in
+// nanoseconds. The handler of SIGABRT makes the shield capture the crash before the program's handler continues.
+static int print_lines(void) {
+  static uint64_t times[COPY_COUNT];
+  const struct sigaction action = {.sa_handler = go_on};
+  if (sigaction(SIGSEGV, &action, NULL) != 0 || sigaction(SIGABRT, &action, NULL) != 0) return 2;
+  if (cs_shim_start(NULL, NULL) != CS_SHIM_OK) return 2;
+  if (sigsetjmp(before_crash, 1) == 0) return (int)descend(DEPTH);
+  const cs_ring_slot *slot = &cs_process.ring->slots[0];
+  if ((slot->state & CS_RING_STATE_MASK) != CS_RING_STATE_COMMITTED) return 5;
+  for (size_t index = 0; index < COPY_COUNT; index++) {
+    cs_lines_forget();
+    const uint64_t start = now_ns();
+    cs_lines_write();
+    times[index] = now_ns() - start;
+  }
+  qsort(times, COPY_COUNT, sizeof times[0], by_size);
+  printf("%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", times[0], times[COPY_COUNT / 2],
+         slot->commit_ns - marked_ns(cs_process.ring));
+  return 0;
+}
+
 static void answer(int number) {
   (void)number;
   sem_post(&answered);
@@ -190,6 +213,7 @@ int main(int count, char **arguments) {
   const char *way = count > 1 ? arguments[1] : "";
   if (strcmp(way, "reference") == 0 && count > 2) return print_reference(arguments[2]);
   if (strcmp(way, "copy") == 0) return print_copies();
+  if (strcmp(way, "lines") == 0) return print_lines();
   if (strcmp(way, "read") == 0 && count > 2) return print_costs(arguments[2]);
   if (cs_shim_start(NULL, NULL) != CS_SHIM_OK) return 2;
   if (strcmp(way, "idle") == 0) make_threads(IDLE_COUNT, idle);

@@ -42,6 +42,11 @@ bool cs_environment_allows_control(const cs_shim_configuration *configuration);
 // Returns whether the spool also keeps a crash that crashd has received: CRASHSHIELD_COPY.
 bool cs_environment_keeps_copy(void);
 
+// Returns where the last words go, from CRASHSHIELD_LAST_WORDS. NULL: the default.
+const char *cs_environment_last_words(void);
+// Returns whether a crash that nothing else keeps goes to stderr: CRASHSHIELD_RECORD=stderr.
+bool cs_environment_records_to_stderr(void);
+
 // Returns whether forked children start the shield in the same way as their parent: CRASHSHIELD_FORK=1.
 bool cs_environment_reattaches(void);
 // Returns whether a constructor starts the shield: CRASHSHIELD_EARLY=1.
@@ -65,6 +70,13 @@ cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *r
 // Opens the spool directory, if it exists, and keeps it open.
 void cs_spool_open(void);
 void cs_ring_unmake(void);
+// Returns the descriptor with the identity of its file.
+cs_descriptor cs_descriptor_described(int number);
+
+// Opens the file for the last words, and finds the functions that they leave out. The last words and the record line
+// are off in a program with more rights than its caller.
+void cs_lines_open(void);
+void cs_lines_close(void);
 
 // Adds the loaded images to the ring.
 void cs_images_register(const char *executable);

@@ -61,6 +61,15 @@ bool cs_environment_keeps_copy(void) {
   return value == NULL || strcmp(value, "0") != 0;
 }
 
+const char *cs_environment_last_words(void) {
+  return variable("CRASHSHIELD_LAST_WORDS");
+}
+
+bool cs_environment_records_to_stderr(void) {
+  const char *value = variable("CRASHSHIELD_RECORD");
+  return value != NULL && strcmp(value, "stderr") == 0;
+}
+
 bool cs_environment_reattaches(void) {
   return is_set("CRASHSHIELD_FORK");
 }

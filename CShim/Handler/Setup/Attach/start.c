@@ -22,6 +22,7 @@
 #include "../../Signal/FirstChance/chance.h"
 #include "../../Signal/Images/images.h"
 #include "../../Signal/Kernel/privilege.h"
+#include "../../Signal/Lines/lines.h"
 #include "../../Signal/Threads/sweep.h"
 #include "../../Signal/Unwind/unwind.h"
 
@@ -80,6 +81,7 @@ static void child_after_fork(void) {
   cs_crasher_forget_all();
   cs_chance_forget_all();
   cs_sweep_forget();
+  cs_lines_forget();
   if (!reattaches) return;
   // No caller in the program could receive a failure, because this start happens automatically in a forked child.
   cs_shim_failure failure;
@@ -100,9 +102,11 @@ static void undo(void) {
 static void forget_former_process(void) {
   memset(&cs_process, 0, offsetof(cs_state, swift_message));
   cs_process.ring_descriptor.number = cs_process.reserve.number = cs_process.spool.number = -1;
+  cs_process.last_words.number = cs_process.first_stderr.number = -1;
   cs_crasher_forget_all();
   cs_chance_forget_all();
   cs_sweep_forget();
+  cs_lines_forget();
   cs_requests_forget();
 }
 
@@ -135,6 +139,7 @@ static cs_shim_error make_ready(const cs_environment *environment, const cs_ring
   cs_warm_up();
   cs_process.user = cs_geteuid();
   cs_process.is_copied = cs_environment_keeps_copy();
+  cs_lines_open();
   cs_process.pid = cs_getpid();
   return CS_SHIM_OK;
 }

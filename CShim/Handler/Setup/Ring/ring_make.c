@@ -80,7 +80,7 @@ static void fill_header(cs_ring_header *header, const cs_environment *environmen
   header->magic = CS_RING_MAGIC;
 }
 
-static cs_descriptor described(int number) {
+cs_descriptor cs_descriptor_described(int number) {
   struct stat status = {0};
   if (fstat(number, &status) != 0) return (cs_descriptor){.number = -1};
   return (cs_descriptor){number, (uint64_t)status.st_dev, (uint64_t)status.st_ino};
@@ -151,9 +151,9 @@ cs_shim_error cs_ring_make(const cs_environment *environment, cs_shim_failure *r
   // Excludes the ring from core dumps, so that core dumps have the same contents as without the shield.
   madvise(memory, sizeof(cs_ring), MADV_DONTDUMP);
   cs_process.ring = memory;
-  cs_process.ring_descriptor = described(file);
+  cs_process.ring_descriptor = cs_descriptor_described(file);
   const int reserve = cs_descriptor_raise(fcntl(file, F_DUPFD_CLOEXEC, 0));
-  cs_process.reserve = reserve < 0 ? (cs_descriptor){.number = -1} : described(reserve);
+  cs_process.reserve = reserve < 0 ? (cs_descriptor){.number = -1} : cs_descriptor_described(reserve);
   fill_header(&cs_process.ring->header, environment);
   prefault(cs_process.ring);
   return CS_SHIM_OK;
@@ -165,10 +165,11 @@ void cs_spool_open(void) {
   // The mode of the spool directory may let all users create files, but let only a few users list them. O_PATH opens
   // the directory without read permission.
   const int directory = cs_descriptor_raise(open(cs_process.spool_directory, O_PATH | O_DIRECTORY | O_CLOEXEC));
-  cs_process.spool = directory < 0 ? (cs_descriptor){.number = -1} : described(directory);
+  cs_process.spool = directory < 0 ? (cs_descriptor){.number = -1} : cs_descriptor_described(directory);
 }
 
 void cs_ring_unmake(void) {
+  cs_lines_close();
   if (cs_descriptor_is_ours(&cs_process.spool)) close(cs_process.spool.number);
   if (cs_descriptor_is_ours(&cs_process.reserve)) close(cs_process.reserve.number);
   if (cs_descriptor_is_ours(&cs_process.ring_descriptor)) close(cs_process.ring_descriptor.number);

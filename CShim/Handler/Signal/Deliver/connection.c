@@ -101,10 +101,13 @@ static bool close_reserve(void) SIGNAL_SAFE {
 
 // If the program has lowered its limit of descriptors since the start, the number of the reserved descriptor may be
 // above the limit. Closing the reserved descriptor then does not help. A thread that has its own descriptor table then
-// closes a standard stream in this table to get a free number. The stream stays open in the program's table.
+// closes a standard stream in this table to get a free number. The stream stays open in the program's table. If stderr
+// gets a line of the crash, it stays open here, too.
 static bool close_stream(void) SIGNAL_SAFE {
   cs_crasher *crasher = cs_crasher_of(cs_gettid());
-  while (crasher != NULL && crasher->has_own_table && crasher->next_spare <= STDERR_FILENO) {
+  const bool is_stderr_needed = cs_process.words_to_stderr || cs_process.record_to_stderr;
+  const int last = is_stderr_needed ? STDOUT_FILENO : STDERR_FILENO;
+  while (crasher != NULL && crasher->has_own_table && crasher->next_spare <= last) {
     if (cs_close(crasher->next_spare++) == 0) return true;
   }
   return false;

@@ -17,6 +17,16 @@
 // may be necessary, because another thread may have crashed during the delivery.
 #define SERVE_ROUNDS CS_RING_SLOT_LIMIT
 
+static uint32_t has_failed; // atomic: whether the last delivery found no place for the crash
+
+static void note_failed(bool is_failed) SIGNAL_SAFE {
+  __atomic_store_n(&has_failed, is_failed ? 1 : 0, __ATOMIC_RELAXED);
+}
+
+bool cs_deliver_has_failed(void) SIGNAL_SAFE {
+  return __atomic_load_n(&has_failed, __ATOMIC_RELAXED) != 0;
+}
+
 // Sends a wake-up. A full socket buffer also counts as success, because the buffer already contains many wake-ups that
 // crashd has not read.
 static bool wake(int number) SIGNAL_SAFE {
@@ -56,11 +66,12 @@ static void unlock(void) SIGNAL_SAFE {
 
 // Writes the spool file and stores the number of deliveries that the file covers. Stores the number even if writing
 // fails, because otherwise every waiting thread would try again. Precondition: the caller holds the lock.
-static void spool(bool (*write)(void) SIGNAL_SAFE) SIGNAL_SAFE {
+static bool spool(bool (*write)(void) SIGNAL_SAFE) SIGNAL_SAFE {
   const uint32_t count = __atomic_load_n(&cs_process.delivery_count, __ATOMIC_SEQ_CST);
   cs_inject_here(CS_INJECT_SPOOL);
-  write();
+  const bool is_whole = write();
   __atomic_store_n(&cs_process.spooled_count, count, __ATOMIC_SEQ_CST);
+  return is_whole;
 }
 
 // Repeats the delivery if another thread has requested one during the last delivery. One delivery is sufficient for
@@ -70,7 +81,10 @@ static void serve(void) SIGNAL_SAFE {
     // Sequentially consistent: each thread committed its record before it incremented `delivery_wanted`. This delivery
     // therefore includes the records of all threads that `wanted` counts.
     const uint32_t wanted = __atomic_load_n(&cs_process.delivery_wanted, __ATOMIC_SEQ_CST);
-    if (!wake_connected() && !cs_own_link_wakes_crashd() && !connect_and_wake()) spool(cs_spool_write);
+    // If this thread faults during the delivery, the delivery has failed.
+    note_failed(true);
+    const bool is_kept = wake_connected() || cs_own_link_wakes_crashd() || connect_and_wake() || spool(cs_spool_write);
+    note_failed(!is_kept);
     __atomic_store_n(&cs_process.delivery_done, wanted, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&cs_process.delivery_wanted, __ATOMIC_SEQ_CST) == wanted) return;
   }
@@ -84,7 +98,10 @@ static void deliver(int lock_tries) SIGNAL_SAFE {
   // Sequentially consistent: this thread committed its record before it increments `delivery_count`. If the number that
   // is stored with a spool file is not below this count, the file therefore contains this thread's record.
   __atomic_add_fetch(&cs_process.delivery_count, 1, __ATOMIC_SEQ_CST);
-  if (wake_connected()) return;
+  if (wake_connected()) {
+    note_failed(false);
+    return;
+  }
   const int tid = cs_gettid();
   const uint32_t mine = __atomic_add_fetch(&cs_process.delivery_wanted, 1, __ATOMIC_SEQ_CST);
   for (int attempt = 0; attempt < lock_tries; attempt++) {

@@ -23,6 +23,9 @@ void cs_deliver_copy(void) SIGNAL_SAFE;
 // For the watchdog: like cs_deliver_copy(), but without waiting for another thread.
 void cs_deliver_copy_for_others(void) SIGNAL_SAFE;
 
+// Returns whether the last delivery has failed: neither crashd nor the spool has the crash.
+bool cs_deliver_has_failed(void) SIGNAL_SAFE;
+
 // Returns whether a running crashd has the ring.
 bool cs_deliver_is_attached(void) SIGNAL_SAFE;
 

@@ -74,8 +74,9 @@ static int create_file(const spool_place *place) SIGNAL_SAFE {
 
 static int create_file_by_path(const spool_place *place) SIGNAL_SAFE {
   int file = create_file(place);
-  if (file != -ENOENT) return file;
-  // The directories may be missing, because crashd has never run on this machine.
+  // The directories may be missing, because crashd has never run on this machine. No crashd will then read the file, so
+  // a record line is better.
+  if (file != -ENOENT || cs_process.record_to_stderr) return file;
   cs_mkdir(cs_process.spool_parent, 0755);
   cs_mkdir(cs_process.spool_directory, 0700);
   return create_file(place);

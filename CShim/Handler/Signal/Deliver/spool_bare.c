@@ -1,10 +1,11 @@
-// Writes the reduced ring, for an owner of the file who must not read the process's data. The file contains only the
-// fields that the code below copies.
+// Reduces the ring for a reader who must not read the process's data, and writes the reduced ring to a spool file. The
+// reduced ring contains only the fields that the code below copies.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED
 
 #include "../Dispatch/state.h"
+#include "bare.h"
 #include "cs_ring_access.h"
 #include "deliver.h"
 
@@ -24,16 +25,27 @@ static uint64_t distance(uint32_t index) SIGNAL_SAFE {
   return ((uint64_t)(index + 1) << PLACE_SHIFT) - cs_process.ring->images[index].start;
 }
 
-static bool put_header(int file) SIGNAL_SAFE {
+void cs_bare_header(cs_ring_header *ret_header) SIGNAL_SAFE {
   const cs_ring_header *header = &cs_process.ring->header;
-  memset(&bare, 0, sizeof bare);
+  memset(ret_header, 0, sizeof *ret_header);
   // Copies the fields from the magic to the executable's path: the identity of the process and its counters.
-  memcpy(&bare.header, header, offsetof(cs_ring_header, slot_overwritten));
-  bare.header.breadcrumb_head = bare.header.annotation_lost = 0;
-  bare.header.slot_overwritten = cs_ring_counter(&header->slot_overwritten);
-  bare.header.survived = __atomic_load_n(&header->survived, __ATOMIC_RELAXED);
-  bare.header.memory_mode = CS_RING_MEMORY_NONE;
-  bare.header.is_restricted = 1;
+  memcpy(ret_header, header, offsetof(cs_ring_header, slot_overwritten));
+  ret_header->breadcrumb_head = ret_header->annotation_lost = 0;
+  ret_header->slot_overwritten = cs_ring_counter(&header->slot_overwritten);
+  ret_header->survived = __atomic_load_n(&header->survived, __ATOMIC_RELAXED);
+  ret_header->memory_mode = CS_RING_MEMORY_NONE;
+  ret_header->is_restricted = 1;
+}
+
+void cs_bare_image(uint32_t index, cs_ring_image *ret_image) SIGNAL_SAFE {
+  *ret_image = cs_process.ring->images[index];
+  ret_image->bias += distance(index);
+  ret_image->start += distance(index);
+  ret_image->end += distance(index);
+}
+
+static bool put_header(int file) SIGNAL_SAFE {
+  cs_bare_header(&bare.header);
   return cs_spool_put(file, &bare.header, sizeof bare.header, 0);
 }
 
@@ -41,10 +53,7 @@ static bool put_images(int file) SIGNAL_SAFE {
   const cs_ring *ring = cs_process.ring;
   const size_t count = cs_image_count(ring);
   for (uint32_t index = 0; index < count; index++) {
-    bare.image = ring->images[index];
-    bare.image.bias += distance(index);
-    bare.image.start += distance(index);
-    bare.image.end += distance(index);
+    cs_bare_image(index, &bare.image);
     const uint64_t offset = offsetof(cs_ring, images) + index * sizeof bare.image;
     if (!cs_spool_put(file, &bare.image, sizeof bare.image, offset)) return false;
   }
@@ -65,17 +74,17 @@ static cs_ring_frame moved(const cs_ring_frame *frame) SIGNAL_SAFE {
   return result;
 }
 
-static void copy_record(const cs_ring_record *record) SIGNAL_SAFE {
-  memset(&bare, 0, sizeof bare);
+void cs_bare_record(const cs_ring_record *record, cs_ring_record *ret_record) SIGNAL_SAFE {
+  memset(ret_record, 0, sizeof *ret_record);
   // Copies the fields from the sequence to the end of the unwinder's results: times, IDs, signal and counts.
-  memcpy(&bare.record, record, offsetof(cs_ring_record, instruction_bytes));
-  bare.record.address = 0;
-  bare.record.flags &= CS_RING_RECORD_MINIMAL | CS_RING_RECORD_LATE | CS_RING_RECORD_BUDGET;
-  bare.record.flags |= CS_RING_RECORD_BARE;
-  memcpy(bare.record.thread_name, record->thread_name, sizeof record->thread_name);
+  memcpy(ret_record, record, offsetof(cs_ring_record, instruction_bytes));
+  ret_record->address = 0;
+  ret_record->flags &= CS_RING_RECORD_MINIMAL | CS_RING_RECORD_LATE | CS_RING_RECORD_BUDGET;
+  ret_record->flags |= CS_RING_RECORD_BARE;
+  memcpy(ret_record->thread_name, record->thread_name, sizeof record->thread_name);
   const uint32_t count = cs_at_most(record->frame_count, CS_RING_FRAME_LIMIT);
   for (uint32_t index = 0; index < count; index++)
-    bare.record.frames[index] = moved(&record->frames[index]);
+    ret_record->frames[index] = moved(&record->frames[index]);
 }
 
 static bool put_slot(int file, uint32_t index) SIGNAL_SAFE {
@@ -84,7 +93,7 @@ static bool put_slot(int file, uint32_t index) SIGNAL_SAFE {
   uint64_t state = cs_ring_slot_state_acquire(slot);
   const uint64_t step = state & CS_RING_STATE_MASK;
   if (step == CS_RING_STATE_COMMITTED || step == CS_RING_STATE_PENDING) {
-    copy_record(&slot->record);
+    cs_bare_record(&slot->record, &bare.record);
     const uint32_t crc = cs_ring_crc32c(0, &bare.record, sizeof bare.record);
     const bool is_put =
         cs_spool_put(file, &slot->commit_ns, sizeof slot->commit_ns, offset + offsetof(cs_ring_slot, commit_ns)) &&

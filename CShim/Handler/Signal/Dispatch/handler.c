@@ -55,6 +55,7 @@
 #include "../FirstChance/signal_frame.h"
 #include "../Kernel/descriptors.h"
 #include "../Kernel/privilege.h"
+#include "../Lines/lines.h"
 #include "../Threads/halt.h"
 #include "../Threads/own_threads.h"
 #include "../Threads/sweep_answer.h"
@@ -107,9 +108,11 @@ static void deliver_and_wait(cs_crasher *crasher) SIGNAL_SAFE {
   cs_others_wait();
 }
 
-// Leaves the handler. `crasher` may be NULL. Returns true if the previous action of the signal then ends the process.
+// Leaves the handler. `crasher` may be NULL. The thread writes its lines while the watchdog still watches it. Returns
+// true if the previous action of the signal then ends the process.
 static bool leave(cs_crasher *crasher, int signal, const siginfo_t *information) SIGNAL_SAFE {
   const bool ends = cs_capture_is_end(signal, information);
+  cs_lines_write();
   cs_sweep_leave(signal, ends);
   cs_watch_leave();
   cs_replaced_handler_give_back(signal);
@@ -164,6 +167,7 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
     if (park != NULL) stay_for_drain(park, &crasher->information);
     ends = leave(crasher, crasher->signal, &crasher->information);
   } else {
+    if (crasher->depth == 1) cs_lines_write();
     if (signal != crasher->signal) cs_finish_here_by_default(signal);
     cs_finish_by_default(crasher->signal, &crasher->information);
   }

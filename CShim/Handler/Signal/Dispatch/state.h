@@ -32,6 +32,11 @@ typedef struct cs_state {
   cs_descriptor reserve; // a descriptor that is closed when a crash finds no free descriptor
   cs_descriptor spool;   // the spool directory, if it existed at the start
 
+  cs_descriptor last_words;   // the open file for the last words (Lines)
+  cs_descriptor first_stderr; // the identity of stderr at the start
+  bool words_to_stderr;       // whether the last words go to stderr
+  bool record_to_stderr;      // whether the record line goes to stderr if neither crashd nor the spool takes a crash
+
   struct sockaddr_un socket_address;
   uint32_t socket_address_bytes;
   char spool_parent[CS_RING_PATH_LIMIT_BYTES];

@@ -23,6 +23,7 @@
 #include "../FaultInjection/fault_injection.h"
 #include "../FirstChance/chance.h"
 #include "../Kernel/descriptors.h"
+#include "../Lines/lines.h"
 #include "../Threads/own_threads.h"
 #include "crasher.h"
 #include "finish.h"
@@ -43,6 +44,9 @@
 
 // The interval at which the watchdog checks whether threads have left first-chance handlers (chance.h).
 #define CHECK_NS 20000000
+
+// The number of descriptors that the watchdog keeps after a crash that the process survives.
+#define NEEDED_COUNT 3
 
 // Sets a kernel timer that ends the process with SIGKILL after `deadline_ms` plus one second. The timer is necessary
 // because the watchdog itself may block forever while it delivers, for example on a failed disk.
@@ -108,13 +112,14 @@ static const siginfo_t *information_of_first(void) SIGNAL_SAFE {
 // The process survives, so the watchdog's own descriptor table must not keep files open that the program closes. Closes
 // all descriptors except those that a later crash needs.
 static void close_copy(void) SIGNAL_SAFE {
-  const cs_descriptor *const needed[] = {&cs_process.ring_descriptor, &cs_process.spool};
-  int kept[2] = {-1, -1};
-  for (int index = 0; index < 2; index++) {
+  const cs_descriptor *const needed[NEEDED_COUNT] = {&cs_process.ring_descriptor, &cs_process.spool,
+                                                     &cs_process.last_words};
+  int kept[NEEDED_COUNT] = {-1, -1, -1};
+  for (int index = 0; index < NEEDED_COUNT; index++) {
     if (cs_descriptor_is_ours(needed[index])) kept[index] = needed[index]->number;
   }
   // If the kernel does not support close_range, the copied table keeps all descriptors.
-  (void)cs_descriptors_separate_keeping(kept, 2);
+  (void)cs_descriptors_separate_keeping(kept, NEEDED_COUNT);
 }
 
 static void end_process(uint32_t deadline_ms) SIGNAL_SAFE {
@@ -128,6 +133,7 @@ static void end_process(uint32_t deadline_ms) SIGNAL_SAFE {
   limit_patience(&timer, deadline_ms);
   if (has_committed || (is_undelivered() && !is_served)) cs_deliver_for_others();
   cs_deliver_copy_for_others();
+  cs_lines_write();
   forget_patience(timer);
   if (cs_watch_close()) cs_finish_at_once(information_of_first());
   if (has_copy) close_copy();

@@ -98,6 +98,10 @@ static inline long cs_fchmod(int descriptor, unsigned mode) SIGNAL_SAFE {
   return cs_system_call(SYS_fchmod, descriptor, mode, 0, 0, 0, 0);
 }
 
+static inline long cs_write(int descriptor, const void *bytes, size_t size) SIGNAL_SAFE {
+  return cs_system_call(SYS_write, descriptor, (long)bytes, (long)size, 0, 0, 0);
+}
+
 static inline long cs_pwrite(int descriptor, const void *bytes, size_t size, uint64_t offset) SIGNAL_SAFE {
   return cs_system_call(SYS_pwrite64, descriptor, (long)bytes, (long)size, (long)offset, 0, 0);
 }

@@ -1,0 +1,40 @@
+// Codes pieces of the ring for the record line. cs_record_line.h defines the coding.
+#ifndef CS_PIECES_H
+#define CS_PIECES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cs_record_line.h"
+#include "cs_signal_safe.h"
+
+// The part of the coder's state that a piece changes. If a piece does not fit, the coder restores the state.
+typedef struct cs_piece_state {
+  size_t count; // bytes of the payload
+  uint64_t end; // the offset in the ring after the last piece
+  uint64_t bases[CS_RECORD_LINE_BASE_COUNT];
+  uint32_t next_base;
+} cs_piece_state;
+
+typedef struct cs_pieces {
+  uint8_t *bytes;
+  size_t limit; // no piece goes beyond this number of bytes
+  cs_piece_state state;
+} cs_pieces;
+
+// Begins with an empty payload after `head_bytes`, which the caller fills.
+cs_pieces cs_pieces_begin(uint8_t *bytes, size_t head_bytes, size_t limit) SIGNAL_SAFE;
+
+// Adds a piece with the first words, and returns their number. If not all words fit, the number is a multiple of
+// `step`. Adds nothing and returns 0 if no step fits.
+uint32_t cs_pieces_put_words(cs_pieces *pieces, uint64_t offset, const void *words, uint32_t count,
+                             uint32_t step) SIGNAL_SAFE;
+
+// Adds a piece with the first bytes, and returns their number.
+uint32_t cs_pieces_put_bytes(cs_pieces *pieces, uint64_t offset, const void *bytes, uint32_t count) SIGNAL_SAFE;
+
+// Returns how many bytes of a piece with bytes fit, if the piece begins at `offset`.
+uint32_t cs_pieces_room(const cs_pieces *pieces, uint64_t offset) SIGNAL_SAFE;
+
+#endif

@@ -1,0 +1,17 @@
+// Writes the record line, which holds the important parts of the ring in one line of text (docs/record-line.md).
+#ifndef CS_RECORD_LINE_WRITER_H
+#define CS_RECORD_LINE_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cs_record_line.h"
+#include "cs_ring.h"
+
+// Encodes the record in slot `slot` of the ring, and returns the size of the line with its newline. `is_bare`: the line
+// may contain only what a user may read who must not read the process's data (docs/decisions/0122). Precondition: only
+// one thread at a time calls this function. Signal safety: the function uses static buffers and no system call.
+size_t cs_record_line(uint32_t slot, bool is_bare, char ret_line[CS_RECORD_LINE_LIMIT_BYTES]) SIGNAL_SAFE;
+
+#endif

@@ -1,0 +1,220 @@
+import CrashMaker
+import CrashReport
+import Glibc
+import TestKit
+import Testing
+
+/// The lines that a crash leaves outside of crashd: the last words, and the record line.
+@Suite("The lines of a crash")
+struct LinesTests {
+  @Test(
+    "without a running crashd, a crash by each signal leaves one line of last words with the report's id",
+    arguments: [
+      "null-write", "bus-truncated-mmap", "abort", "array-index", "int3", "float-divide", "seccomp-sys",
+      "crash-in-our-handler", "simultaneous-8", "no-descriptors",
+    ])
+  func signals(name: String) async throws {
+    let place = try Self.placeWithSpool()
+    let scenario = try #require(Scenario.named(name))
+    let crash = try await Crasher.run(name, environment: place.environment(words: place.words))
+    #expect(crash.status.signal == (try Crasher.signalNumber(scenario.signal)))
+    let line = try Self.onlyLine(of: place.words)
+    #expect(line.utf8.count < 1_024 && line.contains("crash-maker crashed by \(scenario.signal)"), "\(line)")
+    #expect(name == "seccomp-sys" || line.contains(" in crash-maker+0x"), "\(line)")
+    let rings = try entries(of: place.place.runtime + "/spool")
+    #expect(rings.allSatisfy { line.hasSuffix("; report " + $0.prefix(32)) }, "\(line) \(rings)")
+  }
+
+  @Test("with a running crashd, the line has the id of the report, and no record line is written")
+  func attached() async throws {
+    try await PrivateDaemon.run { daemon in
+      let words = daemon.place.root.path + "/words"
+      var environment = daemon.place.environment
+      environment.merge(["CRASHSHIELD_LAST_WORDS": words, "CRASHSHIELD_RECORD": "stderr"]) { $1 }
+      let crash = try await Crasher.run("array-index", environment: environment)
+      let report = try await daemon.firstReport(of: crash.pid)
+      let line = try Self.onlyLine(of: words)
+      #expect(line.hasSuffix("; report " + report.id.prefix(32)), "\(line) \(report.id)")
+      #expect(
+        line.contains(": Swift/ContiguousArrayBuffer.swift:") && line.contains("Index out of range in crash-maker+"))
+      #expect(!crash.error.contains("crashshield-record:"))
+    }
+  }
+
+  @Test(
+    "in a container, the line is in /dev/termination-log; a full or read-only file changes nothing else",
+    .enabled("only root can make a mount namespace") { geteuid() == 0 }, arguments: ["plain", "full", "read-only"])
+  func terminationLog(kind: String) async throws {
+    let place = try Self.placeWithSpool()
+    let devices = try place.place.root.directory("dev")
+    let small = try place.place.root.directory("small")
+    // The kernel removes the mounts when the shell ends, so the shell prints the file.
+    let script = #"""
+      mount -t tmpfs -o size=64k small "$2" && touch "$2/log" || exit 1
+      if [ "$4" = full ]; then cat /dev/zero >"$2/filler" 2>/dev/null; fi
+      mount -t tmpfs devices "$1" && touch "$1/termination-log" || exit 2
+      for name in null zero full urandom; do touch "$1/$name" && mount --bind /dev/$name "$1/$name" || exit 3; done
+      mount --bind "$2/log" "$1/termination-log" || exit 4
+      if [ "$4" = read-only ]; then mount -o remount,bind,ro "$1/termination-log" || exit 5; fi
+      mount --rbind "$1" /dev || exit 6
+      "$3" null-write
+      code=$?
+      cat "$2/log"
+      exit $code
+      """#
+    let (outcome, output) = try await Self.shell(
+      script, [devices, small, Binaries.path("crash-maker"), kind], place.environment(words: nil))
+    #expect(outcome.code == 128 + SIGSEGV)
+    let lines = output.split(separator: "\n")
+    #expect(lines.count == (kind == "plain" ? 1 : 0), "\(output)")
+    #expect(lines.allSatisfy { $0.hasPrefix("crashshield: crash-maker crashed by SIGSEGV at address 0x0 in ") })
+    #expect(try entries(of: place.place.runtime + "/spool").count == 1)
+  }
+
+  @Test(
+    "a device that is full, a FIFO without a reader, a symbolic link and a directory get no line and change nothing")
+  func refused() async throws {
+    let place = try Self.placeWithSpool()
+    let root = place.place.root.path
+    let (fifo, link) = (root + "/fifo", root + "/link")
+    #expect(unsafe mkfifo(fifo, 0o600) == 0 && symlink(root + "/target", link) == 0)
+    for path in ["/dev/full", fifo, link, root, root + "/none/words"] {
+      let crash = try await Crasher.run("null-write", environment: place.environment(words: path))
+      #expect(crash.status.signal == SIGSEGV, "\(path)")
+    }
+    #expect(try !entries(of: root).contains("target"))
+    #expect(try entries(of: place.place.runtime + "/spool").count == 5)
+  }
+
+  @Test("CRASHSHIELD_LAST_WORDS=off leaves no line; stderr leaves it there")
+  func choices() async throws {
+    let place = try Self.placeWithSpool()
+    let off = try await Crasher.run("null-write", environment: place.environment(words: "off"))
+    #expect(!off.error.contains("crashshield:"))
+    let asked = try await Crasher.run("null-write", environment: place.environment(words: "stderr"))
+    #expect(asked.error.split(separator: "\n").count { $0.hasPrefix("crashshield: ") } == 1)
+  }
+
+  @Test("a stderr that is closed, or a full pipe that nothing reads, does not delay or change the end")
+  func stuck() async throws {
+    let place = try PrivateDaemon.Place()
+    var environment = place.environment
+    environment.merge(
+      ["CRASHSHIELD_LAST_WORDS": "stderr", "CRASHSHIELD_RECORD": "stderr", "CRASHSHIELD_SPOOL": "/proc/none/spool"]
+    ) { $1 }
+    let (closed, _) = try await Self.shell(#""$1" null-write 2>&-"#, [Binaries.path("crash-maker")], environment)
+    #expect(closed.code == 128 + SIGSEGV)
+    let path = place.root.path + "/fifo"
+    #expect(unsafe mkfifo(path, 0o600) == 0)
+    let reader = try FileDescriptor(opening: path, O_RDWR | O_NONBLOCK)
+    let page = [UInt8](repeating: 0, count: 4_096)
+    // The array has the size that is passed.
+    while unsafe write(reader.number, page, page.count) > 0 {}
+    // The watchdog would end a process that waits for the pipe. Its deadline is longer than the test's.
+    let child = try ChildProcess.start(
+      Binaries.path("crash-maker"), ["null-write"], ChildProcess.Options(environment: environment, errorPath: path))
+    #expect(try await child.wait().signal == SIGSEGV)
+  }
+
+  @Test("a contained trap leaves no last words; a drain leaves them when it ends")
+  func containment() async throws {
+    let place = try Self.placeWithSpool()
+    let environment = place.environment(words: place.words)
+    let contained = try await HostRun.start(
+      "index", "contain", ["--traps", "1", "--budget", "3"], environment: environment)
+    #expect(contained.end == "exit 0" && contained.contained == 1)
+    #expect(try contents(of: place.words).isEmpty)
+    let drained = try await HostRun.start("index", "drain", environment: environment)
+    #expect(drained.end == "signal \(SIGILL)" && drained.drainEnd == "done")
+    #expect(try Self.onlyLine(of: place.words).contains("crashed by SIGILL"))
+  }
+
+  @Test(
+    "without crashd and without a spool, a crash leaves one record line of at most 4,096 bytes on stderr",
+    arguments: [
+      "null-write", "deep-recursion", "fatal-error-long", "crash-in-our-handler", "simultaneous-8", "many-threads",
+    ])
+  func record(name: String) async throws {
+    let place = try PrivateDaemon.Place()
+    var environment = place.environment
+    environment.merge(["CRASHSHIELD_RECORD": "stderr", "CRASHSHIELD_SPOOL": place.root.path + "/none/spool"]) { $1 }
+    let crash = try await Crasher.run(name, environment: environment)
+    let lines = crash.error.split(separator: "\n").filter { $0.hasPrefix("crashshield-record:1:") }
+    #expect(lines.count == 1 && lines.allSatisfy { (300..<4_096).contains($0.utf8.count) }, "\(crash.error)")
+    // The handler does not make a directory for a file that no crashd would read.
+    #expect(try !entries(of: place.root.path).contains("none"))
+    environment["CRASHSHIELD_RECORD"] = "off"
+    environment["CRASHSHIELD_SPOOL"] = "/proc/none/spool"
+    #expect(try await !Crasher.run(name, environment: environment).error.contains("crashshield-record"))
+  }
+
+  @Test("a spool file that the handler could write takes the place of the record line")
+  func spooled() async throws {
+    let place = try Self.placeWithSpool()
+    var environment = place.environment(words: nil)
+    environment["CRASHSHIELD_RECORD"] = "stderr"
+    let crash = try await Crasher.run("null-write", environment: environment)
+    #expect(!crash.error.contains("crashshield-record"))
+    #expect(try entries(of: place.place.runtime + "/spool").count == 1)
+  }
+
+  @Test(
+    "a set-user-ID program ignores both variables",
+    .enabled("only root can change the user") { geteuid() == 0 })
+  func privileged() async throws {
+    let place = try Self.placeWithSpool()
+    let program = place.place.root.path + "/crash-maker"
+    var environment = place.environment(words: place.place.root.path + "/words")
+    environment.merge(["CRASHSHIELD_RECORD": "stderr", "CRASHSHIELD_SPOOL": "/proc/none/spool"]) { $1 }
+    let script = #"""
+      chmod 0777 "$1" && cp "$2" "$3" && chmod 4755 "$3" || exit 1
+      setpriv --reuid=65534 --clear-groups "$3" null-write
+      """#
+    let (outcome, output) = try await Self.shell(
+      script, [place.place.root.path, Binaries.path("crash-maker"), program], environment)
+    #expect(outcome.code == 128 + SIGSEGV)
+    #expect(!output.contains("crashshield") && (try !entries(of: place.place.root.path).contains("words")))
+  }
+}
+
+extension LinesTests {
+  /// The directories of a daemon that does not run, with a spool directory, and the path for last words.
+  private struct Setting {
+    var place: PrivateDaemon.Place
+    var words: String { place.root.path + "/words" }
+
+    func environment(words: String?) -> [String: String] {
+      var environment = place.environment
+      environment["CRASHSHIELD_LAST_WORDS"] = words
+      return environment
+    }
+  }
+
+  private static func placeWithSpool() throws -> Setting {
+    let place = try PrivateDaemon.Place()
+    let path = place.runtime + "/spool"
+    guard unsafe mkdir(path, 0o700) == 0, unsafe chmod(path, 0o3733) == 0 else {
+      throw SystemError("mkdir '\(path)'", errno)
+    }
+    return Setting(place: place)
+  }
+
+  private static func onlyLine(of path: String) throws -> Substring {
+    let lines = try contents(of: path).split(separator: "\n")
+    #expect(lines.count == 1, "\(lines)")
+    return try #require(lines.first)
+  }
+
+  /// Runs a script in a new mount namespace, and returns how it ended and what it printed.
+  private static func shell(
+    _ script: String, _ arguments: [String], _ environment: [String: String]
+  ) async throws -> (status: ExitStatus, output: String) {
+    let directory = try TestDirectory()
+    let path = directory.path + "/output"
+    let output = try FileDescriptor(unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600), from: "open")
+    let shell = try ChildProcess.start(
+      "/usr/bin/unshare", (geteuid() == 0 ? ["--mount"] : []) + ["--", "/bin/sh", "-c", script, "sh"] + arguments,
+      ChildProcess.Options(environment: environment, output: output.number, errorPath: path))
+    return (try await shell.wait(), try contents(of: path))
+  }
+}

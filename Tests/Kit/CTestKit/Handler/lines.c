@@ -1,0 +1,57 @@
+#include "cs_test_lines.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cs_test_support.h"
+
+#include "../../../../CShim/Handler/Signal/Dispatch/state.h"
+#include "../../../../CShim/Handler/Signal/Lines/last_words.h"
+#include "../../../../CShim/Handler/Signal/Lines/output.h"
+#include "../../../../CShim/Handler/Signal/Lines/pieces.h"
+#include "../../../../CShim/Handler/Signal/Lines/record_line.h"
+
+size_t cs_test_record_line(void *ring, uint32_t slot, bool is_bare, char *ret_line) {
+  cs_ring *const before = cs_process.ring;
+  cs_process.ring = ring;
+  const size_t size = cs_record_line(slot, is_bare, ret_line);
+  cs_process.ring = before;
+  return size;
+}
+
+size_t cs_test_last_words(void *ring, uint32_t slot, bool is_bare, char *ret_line) {
+  cs_ring *const before = cs_process.ring;
+  cs_process.ring = ring;
+  const size_t size = cs_last_words(&cs_process.ring->slots[slot].record, is_bare, ret_line);
+  cs_process.ring = before;
+  return size;
+}
+
+bool cs_test_output_line(int descriptor, const void *line, size_t size) {
+  struct stat status = {0};
+  return fstat(descriptor, &status) == 0 && cs_output_line(descriptor, &status, line, size);
+}
+
+uint32_t cs_test_put_words(const uint64_t *words, uint32_t count, uint32_t step, uint8_t *ret_bytes, size_t limit,
+                           size_t *ret_size) {
+  cs_pieces pieces = cs_pieces_begin(ret_bytes, 0, limit);
+  const uint32_t done = cs_pieces_put_words(&pieces, 0, words, count, step);
+  *ret_size = pieces.state.count;
+  return done;
+}
+
+// The environment of the test must not change, so a child sets the variable.
+int cs_test_run_repaired_with_words(const char *directory) {
+  const pid_t child = fork();
+  if (child == 0) {
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/words", directory);
+    if (setenv("CRASHSHIELD_LAST_WORDS", path, 1) != 0) _exit(0);
+    const int status = cs_test_run_chance(CS_TEST_CHANCE_THEN_CRASH, directory);
+    _exit(WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+  }
+  int status = 0;
+  return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}

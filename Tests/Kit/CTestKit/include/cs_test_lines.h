@@ -1,0 +1,25 @@
+// C functions for tests of the lines that a crash leaves outside of crashd.
+#ifndef CS_TEST_LINES_H
+#define CS_TEST_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Encode the record in `slot` of a ring in memory. `ret_line` has CS_RECORD_LINE_LIMIT_BYTES bytes. Return the size of
+// the line. Precondition: one thread at a time calls these functions, and the shield has not started in this process.
+size_t cs_test_record_line(void *ring, uint32_t slot, bool is_bare, char *ret_line);
+size_t cs_test_last_words(void *ring, uint32_t slot, bool is_bare, char *ret_line);
+
+// Writes a line as the handler does. Returns false if nothing was written.
+bool cs_test_output_line(int descriptor, const void *line, size_t size);
+
+// Runs a program that repairs 1,000 faults and then crashes (CS_TEST_CHANCE_THEN_CRASH), with its last words in
+// DIRECTORY/words. Returns the signal that ended it.
+int cs_test_run_repaired_with_words(const char *directory);
+
+// Codes words as one piece into a buffer with `limit` bytes, and returns the number of words that fit.
+uint32_t cs_test_put_words(const uint64_t *words, uint32_t count, uint32_t step, uint8_t *ret_bytes, size_t limit,
+                           size_t *ret_size);
+
+#endif

@@ -1,0 +1,241 @@
+import CShimRing
+import CTestKit
+import CrashReport
+import CrashRing
+import Synchronization
+import Testing
+
+@Suite("The record line", .serialized)
+struct RecordLineTests {
+  @Test("the line has the crash that the ring has: frames, images, registers, message, request and annotations")
+  func whole() throws {
+    let ring = Self.ring(frames: 40)
+    let line = Lines.record(ring)
+    let decoded = try #require(DecodedLine(in: line))
+    let (before, after) = (try ring.contents(), try decoded.ring.contents())
+    let (expected, found) = (try #require(before.records.first), try #require(after.records.first))
+    #expect(decoded.head.dropFirst(1).allSatisfy { $0 == 0 })
+    #expect(after.identity == before.identity)
+    #expect(found.frames.map(\.pc) == expected.frames.map(\.pc))
+    #expect(Self.places(after) == Self.places(before))
+    #expect(found.registers == expected.registers && found.message == expected.message)
+    #expect(found.tid == expected.tid && found.signal == expected.signal && found.address == expected.address)
+    #expect(found.request == expected.request && found.request != nil)
+    #expect(found.stack == expected.stack && found.memory == expected.memory)
+    #expect(after.annotations == before.annotations)
+    #expect(after.losses.isEmpty)
+  }
+
+  @Test("a line of any ring has at most 4,096 bytes, is one line of base64url, and decodes", arguments: 0..<60)
+  func limit(seed: Int) throws {
+    var random = SeededNumbers(seed: UInt64(seed))
+    let ring = Self.wildRing(&random)
+    let line = Lines.record(ring)
+    #expect(line.utf8.count <= Int(CS_RECORD_LINE_LIMIT_BYTES))
+    #expect(line.hasPrefix(CS_RECORD_LINE_PREFIX) && line.hasSuffix("\n"))
+    let payload = line.dropFirst(CS_RECORD_LINE_PREFIX.count).dropLast()
+    #expect(payload.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") })
+    let decoded = try #require(DecodedLine(in: line))
+    let (before, after) = (try ring.contents(), try decoded.ring.contents())
+    let (expected, found) = (try #require(before.records.first), try #require(after.records.first))
+    // What is cut is counted, and the rest is the start of what the ring has.
+    #expect(found.frames.count + decoded.head[1] == expected.frames.count)
+    #expect(found.frames.map(\.pc) == expected.frames.prefix(found.frames.count).map(\.pc))
+    #expect(expected.message.hasPrefix(found.message))
+    #expect(after.annotations.allSatisfy { before.annotations[$0.key] == $0.value })
+    #expect(after.annotations.count + decoded.head[4] == before.annotations.count)
+    #expect(expected.stack.starts(with: found.stack))
+  }
+
+  @Test("a recursion of 256 frames is in the line, because its frames repeat")
+  func recursion() throws {
+    let ring = Self.ring(frames: 256, distinct: 2)
+    let decoded = try #require(DecodedLine(in: Lines.record(ring)))
+    #expect(decoded.head[1] == 0)
+    #expect(Self.places(try decoded.ring.contents()) == Self.places(try ring.contents()))
+  }
+
+  @Test("256 distinct frames do not fit: the innermost are in the line, and the report says how many are missing")
+  func deep() throws {
+    let ring = Self.ring(frames: 256, message: String(repeating: "x", count: 2_000))
+    let decoded = try #require(DecodedLine(in: Lines.record(ring)))
+    let record = try #require(try decoded.ring.contents().records.first)
+    #expect(decoded.head[1] > 0 && record.frames.count > 60 && record.frameTotal == 256)
+    #expect(record.message.utf8.count >= 512)
+  }
+
+  @Test("a log prefix, a JSON string around the line and a suffix do not matter")
+  func wrapped() throws {
+    let line = Lines.record(Self.ring(frames: 5)).dropLast()
+    let logs = [
+      "2026-11-29T12:00:00.000Z stderr F \(line)", #"{"log":"\#(line)\n","stream":"stderr"}"#, "[app] \(line)|end",
+    ]
+    for log in logs { #expect(DecodedLine(in: log) != nil) }
+  }
+
+  @Test("a cut line and a line with a changed character are refused")
+  func damaged() throws {
+    let line = Lines.record(Self.ring(frames: 5)).dropLast()
+    for size in [22, 40, line.count / 2, line.count - 1] { #expect(DecodedLine(in: String(line.prefix(size))) == nil) }
+    var changed = Array(line)
+    changed[line.count / 2] = changed[line.count / 2] == "A" ? "B" : "A"
+    #expect(DecodedLine(in: String(changed)) == nil)
+  }
+
+  @Test("a bare line has no addresses, registers, messages, annotations, request or memory of the process")
+  func bare() throws {
+    let ring = Self.ring(frames: 20)
+    let contents = try #require(DecodedLine(in: Lines.record(ring, isBare: true))).ring.contents()
+    let record = try #require(contents.records.first)
+    #expect(record.isBare && contents.memory.isRestricted)
+    #expect(record.registers.isEmpty && record.address == 0 && record.message.isEmpty && record.request == nil)
+    #expect(record.stack.isEmpty && record.memory.isEmpty && contents.annotations.isEmpty)
+    let before = try ring.contents()
+    #expect(Self.places(contents) == Self.places(before))
+    #expect(Set(contents.images.map(\.start)).isDisjoint(with: before.images.map(\.start)))
+  }
+
+  @Test("words that are coded and decoded are equal, and a limit keeps whole steps", arguments: 0..<40)
+  func words(seed: Int) throws {
+    var random = SeededNumbers(seed: UInt64(seed))
+    let words = (0..<300).map { _ in random.word() }
+    let (coded, count) = Lines.words(words, step: 3, limit: seed % 2 == 0 ? 100_000 : 400 + 10 * seed)
+    #expect(count == words.count || count % 3 == 0)
+    #expect(seed % 2 != 0 || count == words.count)
+    var reader = DecodedLine.Reader(bytes: coded[4...])
+    #expect(reader.words(count) == Array(words.prefix(count)))
+    #expect(reader.bytes.isEmpty)
+  }
+}
+
+extension RecordLineTests {
+  /// Each frame as its image's path and build ID, and its offset.
+  private static func places(_ contents: RingContents) -> [String] {
+    let images = Dictionary(uniqueKeysWithValues: contents.images.map { ($0.index, $0) })
+    return contents.records[0].frames.map { frame in
+      guard let image = frame.image.flatMap({ images[$0] }) else { return "\(frame.pc)" }
+      let start = frame.functionStart.map { "\($0 - image.bias)" } ?? "-"
+      return
+        "\(image.path) \(image.buildID) \(frame.pc - image.bias) \(start) \(frame.trust) \(frame.isExact) \(frame.isAsync)"
+    }
+  }
+
+  /// A ring with one crash in slot 0.
+  private static func ring(
+    frames: Int, distinct: Int = .max, message: String = "Fatal error: Index out of range"
+  ) -> TestRing {
+    let ring = TestRing()
+    for index in 0..<3 {
+      ring.addImage(
+        index, start: 0x7f00_1000_0000 + UInt64(index) * 0x10_0000,
+        path: index == 0 ? "/srv/server" : "/lib/\(index).so",
+        buildID: (0..<20).map { UInt8(16 * index + $0) }, flags: index == 0 ? 1 : 0)
+    }
+    let list = (0..<frames).map { index in
+      let number = UInt64(index % distinct)
+      let image = number % 3
+      return cs_ring_frame(
+        0x7f00_1000_0000 + image * 0x10_0000 + 0x10 + number * 13, image: UInt16(image), flags: index == 0 ? 1 : 0,
+        trust: index == 0 ? 1 : 2)
+    }
+    ring.addAnnotation(0, "release", "shop@1.4.2")
+    ring.addAnnotation(1, "tenant", "blue")
+    ring.addRequest(at: TestRing.slot(0) + fieldOffset(\cs_ring_slot.request), number: 7, id: "r-7", tags: "user\0u1\0")
+    ring.commitRequest(slot: 0)
+    ring.addRecord(slot: 0, message: message, frames: list, stack: (0..<64).map { UInt8($0) })
+    ring.set(\cs_ring_header.slot_head, UInt64(1))
+    return ring
+  }
+
+  /// A ring with one crash whose parts have any sizes and contents.
+  private static func wildRing(_ random: inout SeededNumbers) -> TestRing {
+    let ring = TestRing()
+    let images = 1 + random.below(60)
+    for index in 0..<images {
+      ring.addImage(
+        index, start: 0x7f00_1000_0000 + UInt64(index) * 0x10_0000,
+        path: "/" + String(repeating: "p", count: random.below(300)) + "/\(index).so",
+        buildID: (0..<random.below(33)).map { _ in UInt8(truncatingIfNeeded: random.next()) },
+        flags: index == 0 ? 1 : 0)
+    }
+    let frames = (0..<random.below(257)).map { _ in
+      let image = random.below(images)
+      return cs_ring_frame(
+        0x7f00_1000_0000 + UInt64(image) * 0x10_0000 + 1 + UInt64(random.below(0xfff)), image: UInt16(image))
+    }
+    for index in 0..<random.below(65) {
+      ring.addAnnotation(
+        index, index % 5 == 0 ? "k8s.\(index)" : "key\(index)", String(repeating: "v", count: random.below(440)))
+    }
+    let stack = (0..<(8 * random.below(4_000))).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+    ring.addRecord(
+      slot: 0, message: String(repeating: "m", count: random.below(2_048)), frames: frames, stack: stack)
+    for index in 0..<17 {
+      ring.set(\cs_ring_record.registers.general, at: TestRing.record(0) + 8 * index, random.word())
+    }
+    ring.commit(slot: 0, stackBytes: stack.count)
+    ring.set(\cs_ring_header.slot_head, UInt64(1))
+    return ring
+  }
+}
+
+/// Calls the handler's code on rings in memory.
+enum Lines {
+  /// The handler's code uses static buffers, so only one test at a time calls it.
+  private static let lock = Mutex(())
+
+  static func record(_ ring: TestRing, isBare: Bool = false) -> String {
+    line(Int(CS_RECORD_LINE_LIMIT_BYTES)) { unsafe cs_test_record_line(ring.memory.baseAddress, 0, isBare, $0) }
+  }
+
+  static func words(_ ring: TestRing, isBare: Bool = false) -> String {
+    line(1_024) { unsafe cs_test_last_words(ring.memory.baseAddress, 0, isBare, $0) }
+  }
+
+  /// Codes words, and returns the piece and the number of words in it.
+  static func words(_ words: [UInt64], step: UInt32, limit: Int) -> (piece: [UInt8], count: Int) {
+    var size = 0
+    var bytes = [UInt8](repeating: 0, count: limit)
+    // The arrays are valid during the call, and are passed with their sizes.
+    let count = unsafe words.withUnsafeBufferPointer { words in
+      unsafe bytes.withUnsafeMutableBufferPointer { bytes in
+        unsafe cs_test_put_words(words.baseAddress, UInt32(words.count), step, bytes.baseAddress, limit, &size)
+      }
+    }
+    return (Array(bytes[..<size]), Int(count))
+  }
+
+  private static func line(_ limit: Int, _ make: (UnsafeMutablePointer<CChar>?) -> Int) -> String {
+    var bytes = [CChar](repeating: 0, count: limit)
+    // The buffer has the size that the function may use.
+    let size = lock.withLock { _ in unsafe bytes.withUnsafeMutableBufferPointer { unsafe make($0.baseAddress) } }
+    return String(decoding: bytes[..<size].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}
+
+/// A sequence of numbers that its seed determines.
+struct SeededNumbers: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 | 1 }
+
+  mutating func next() -> UInt64 {
+    state ^= state << 13
+    state ^= state >> 7
+    state ^= state << 17
+    return state
+  }
+
+  mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
+
+  /// A word as on a stack: zero, a small number, an address near others, or any bits.
+  mutating func word() -> UInt64 {
+    switch below(5) {
+    case 0: 0
+    case 1: UInt64(below(300))
+    case 2: 0x7fff_1234_0000 + UInt64(below(4_096))
+    case 3: 0x5555_0000_0000 + UInt64(below(100_000))
+    default: next()
+    }
+  }
+}
