@@ -152,7 +152,8 @@ public final class Daemon: Sendable {
           },
           heartbeat: heartbeats.store))
       let interface = CrashdInterface(
-        store: analysis.store, reanalysis: Reanalysis(analysis), caches: analysis.caches, unwinder: analysis.unwinder,
+        store: analysis.store, reanalysis: Reanalysis(analysis), imports: RecordImports(analysis),
+        caches: analysis.caches, unwinder: analysis.unwinder,
         pipeline: pipeline, attach: attach, policy: policy, ledger: analysis.ledger, outage: analysis.outage,
         forwards: counts, settings: live, limits: analysis.limits, access: access, commit: configuration.commit)
       let varlink = VarlinkServer(listener: varlinkSocket, interface: interface, hub: analysis.hub)

@@ -23,7 +23,9 @@ public struct RecordLine: Sendable, Equatable {
 
   /// The parts of the ring that are not zero, and the checksums of its slot.
   public let pieces: [Piece]
-  /// The numbers of items that had no room in the line, as kinds of losses; without kinds of which nothing is missing.
+  /// The numbers of items that had no room in the line, as kinds of losses.
+  ///
+  /// Kinds with 0 are left out.
   public let cut: [String: Int]
 
   /// Reads a line, from its mark to its last digit.
@@ -33,7 +35,9 @@ public struct RecordLine: Sendable, Equatable {
     let text = Array(text.utf8.prefix(Self.limitBytes))
     guard text.starts(with: Self.mark.utf8) else { throw .noMark }
     guard text.starts(with: CS_RECORD_LINE_PREFIX.utf8) else {
-      let version = text.dropFirst(Self.mark.utf8.count).prefix { $0 != UInt8(ascii: ":") }
+      let rest = text.dropFirst(Self.mark.utf8.count)
+      let version = rest.prefix { $0 != UInt8(ascii: ":") }
+      if version.count == rest.count, version.count <= 1 { throw .cut(found: 0, expected: Self.leastBytes) }
       throw .version(CleanText.line(String(decoding: version.prefix(16), as: UTF8.self)))
     }
     try self.init(payload: Self.payload(text.dropFirst(CS_RECORD_LINE_PREFIX.utf8.count)))
@@ -65,6 +69,8 @@ public struct RecordLine: Sendable, Equatable {
 // The parts of a payload.
 extension RecordLine {
   private static let headBytes = MemoryLayout<cs_record_line_head>.size
+  /// The size of a payload without pieces.
+  private static let leastBytes = headBytes + MemoryLayout<UInt32>.size
 
   /// The fields of the head with the numbers of cut items, and the kinds of losses that they become.
   ///
@@ -91,10 +97,9 @@ extension RecordLine {
   private static func payload(_ digits: ArraySlice<UInt8>) throws(RecordLineError) -> [UInt8] {
     var decoder = Base64Digits(digits)
     let start = decoder.bytes(2)
-    let least = headBytes + MemoryLayout<UInt32>.size
-    guard start.count == 2 else { throw .cut(found: start.count, expected: least) }
+    guard start.count == 2 else { throw .cut(found: start.count, expected: leastBytes) }
     let length = Int(number(start[...]))
-    guard (least...Int(CS_RECORD_LINE_PAYLOAD_LIMIT_BYTES)).contains(length) else { throw .length(length) }
+    guard (leastBytes...Int(CS_RECORD_LINE_PAYLOAD_LIMIT_BYTES)).contains(length) else { throw .length(length) }
     let payload = start + decoder.bytes(length - 2)
     guard payload.count == length else { throw .cut(found: payload.count, expected: length) }
     guard decoder.restIsZero else { throw .malformed("its last digit has bits beyond its length") }

@@ -26,7 +26,7 @@ struct RecordLineReader {
     let offset = end &+ Self.signed(place >> 1)
     let isWords = UInt32(place & 1) == CS_RECORD_LINE_KIND_WORDS
     let count = try varint()
-    // Ordering: limit the count first, because the number of bytes could overflow.
+    // The count is compared first, because the number of bytes could overflow.
     guard count <= UInt64(room), isWords ? count * 8 <= UInt64(room) : true else {
       throw .malformed("its pieces fill too many bytes")
     }

@@ -13,6 +13,7 @@ struct CrashdInterface: Sendable {
 
   var store: ReportStore
   var reanalysis: Reanalysis
+  var imports: RecordImports
   var caches: SymbolCaches
   var unwinder: SnapshotUnwinder
   var pipeline: CrashPipeline
@@ -167,8 +168,8 @@ struct CrashdInterface: Sendable {
   func importRecord(_ parameters: Methods.Import.Parameters, _ client: Client) async throws(ProtocolError)
     -> Methods.Import.Reply
   {
-    do throws(CrashAnalysis.ImportFailure) {
-      let (id, isNew) = try await pipeline.analysis.importRecord(parameters.record, for: client.peer.uid)
+    do throws(RecordImports.Failure) {
+      let (id, isNew) = try await imports.take(parameters.record, for: client.peer.uid)
       return Methods.Import.Reply(id: id, isNew: isNew)
     } catch {
       throw ProtocolError(error)

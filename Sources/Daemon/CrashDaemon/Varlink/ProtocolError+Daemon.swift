@@ -34,7 +34,7 @@ extension ProtocolError {
   }
 
   /// Converts the reason why crashd did not store a record line.
-  init(_ failure: CrashAnalysis.ImportFailure) {
+  init(_ failure: RecordImports.Failure) {
     self =
       switch failure {
       case .line(let error): .invalidRecord(reason: error.description)
