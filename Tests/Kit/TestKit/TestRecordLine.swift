@@ -3,7 +3,7 @@ internal import CShimRing
 /// Writes record lines in the format of cs_record_line.h.
 ///
 /// The writer is simple: each literal has the base 0, and only words of zeros are left out.
-public enum TestRecordLine {
+public enum TestRecordLine: Sendable {
   /// The begin of a line of the current version.
   public static let prefix = CS_RECORD_LINE_PREFIX
 
