@@ -30,20 +30,21 @@ public struct RecordDecoding: Sendable {
   /// A record that the log repeats has one report. A signal ends the work after the current record.
   /// - Throws: `Failure` if the log has no record, or crashd cannot be started.
   public func run(_ body: (ReceivedReport) throws(Failure) -> Void) throws(Failure) {
-    let signals = SignalSet([SIGINT, SIGTERM, SIGHUP])
+    // A signal ends the process while the log is opened, which may block.
+    var log = try RecordLog(path)
+    let signals = SignalSet([SIGINT, SIGTERM, SIGHUP, SIGPIPE])
     let before = signals.block()
     defer {
-      // The directories of crashd and of the symbols are removed now.
-      if let signal = signals.pending() { cs_process_die_by(signal) }
+      // The directories of crashd and of the symbols are removed now. SIGPIPE ends the process when it is unblocked.
+      if let signal = signals.pending(), signal != SIGPIPE { cs_process_die_by(signal) }
       before.install()
     }
-    try decode(body, until: { signals.pending() != nil })
+    try decode(&log, body, until: { signals.pending() != nil })
   }
 
   private func decode(
-    _ body: (ReceivedReport) throws(Failure) -> Void, until isStopped: () -> Bool
+    _ log: inout RecordLog, _ body: (ReceivedReport) throws(Failure) -> Void, until isStopped: () -> Bool
   ) throws(Failure) {
-    var log = try RecordLog(path)
     var symbols = try RecordSymbols(directories: directories, servers: servers, environment: environment)
     guard let first = try log.next(until: isStopped) else { return try log.finish(count: 0) }
     let daemon = try PrivateDaemon.start(
@@ -52,7 +53,8 @@ public struct RecordDecoding: Sendable {
     let client = daemon.client
     var (next, count): (LoggedRecord?, Int) = (first, 0)
     while let record = next {
-      try symbols.find(record.contents.images)
+      try symbols.find(record.contents.images, until: isStopped)
+      if isStopped() { return }
       var report: ReceivedReport?
       do throws(ClientError) {
         let imported = try client.importRecord(record.text)

@@ -5,18 +5,20 @@ internal import LinuxSystem
 
 /// A temporary directory that has the files with the symbols of records by build id, as crashd searches for them.
 ///
-/// crashd finds files that are at the paths of their images itself.
+/// crashd itself opens files at the paths of images.
 struct RecordSymbols: ~Copyable {
   private static let fileLimit = 100_000
   private static let depthLimit = 16
-  private static let fetchLimitBytes = 4 << 30
   private static let fetch_ms = 90_000
+  private static let stopCheck_ms: Int32 = 250
 
   private let directories: [String]
   private let servers: [String]
   private let environment: [String: String]
   private let storage: PrivateDirectory
-  /// The files in the directories that have no place by their build id; nil until the directories were searched.
+  /// The bytes and the number of files that may still be fetched, because a log can name any number of builds.
+  private var fetchRoom = (bytes: 4 << 30, files: 64)
+  /// Files in `directories` outside of `.build-id`, by build id; nil before the search.
   private var files: [String: String]?
   /// The builds that were searched for.
   private var searched: Set<String> = []
@@ -34,15 +36,17 @@ struct RecordSymbols: ~Copyable {
   }
 
   /// Finds the files of the images that a record uses.
-  mutating func find(_ images: [RingContents.Image]) throws(Failure) {
-    for image in images where !image.buildID.isEmpty && searched.insert(image.buildID).inserted {
+  ///
+  /// Returns early if the caller stops the search.
+  mutating func find(_ images: [RingContents.Image], until isStopped: () -> Bool) throws(Failure) {
+    for image in images where !isStopped() && !image.buildID.isEmpty && searched.insert(image.buildID).inserted {
       let isHere = image.path.hasPrefix("/") && ImageBuildID.read(image.path) == image.buildID
       if let file = given(image.buildID) {
         // crashd reads code and symbols of the image itself if the image is here, and lines from the debug file.
         try link(image.buildID, to: file, suffixes: isHere ? [".debug"] : ["", ".debug"])
       } else if !isHere {
         var file = Self.beside(image, images) ?? Self.debugFile(image.buildID, in: DebugFilePaths.standardDirectory)
-        if file == nil { file = try fetched(image) }
+        if file == nil { file = try fetched(image, until: isStopped) }
         if let file { try link(image.buildID, to: file, suffixes: [""]) }
       }
     }
@@ -119,7 +123,11 @@ struct RecordSymbols: ~Copyable {
   }
 
   /// Asks the servers for the debug file of an image; returns nil if no server has it.
-  private func fetched(_ image: RingContents.Image) throws(Failure) -> String? {
+  private mutating func fetched(
+    _ image: RingContents.Image, until isStopped: () -> Bool
+  ) throws(Failure) -> String? {
+    guard fetchRoom.bytes > 0, fetchRoom.files > 0 else { return nil }
+    fetchRoom.files -= 1
     guard !servers.isEmpty, !image.path.hasPrefix("[") else { return nil }
     let path = storage.path + "/" + image.buildID
     // Invariant: open reads the path only during the calls.
@@ -137,13 +145,24 @@ struct RecordSymbols: ~Copyable {
       let child = try ChildProcess(
         Programs.find("crash-fetch"),
         [
-          "--build-id", image.buildID, "--limit-bytes", "\(Self.fetchLimitBytes)", "--timeout-ms", "\(Self.fetch_ms)",
+          "--build-id", image.buildID, "--limit-bytes", "\(fetchRoom.bytes)", "--timeout-ms", "\(Self.fetch_ms)",
         ] + servers,
         .init(standardInput: nothing, standardOutput: output, endsWithParent: true, environment: environment))
-      guard child.wait(timeout_ms: -1) == .exited(0) else { return nil }
+      var end: ChildProcess.End?
+      while end == nil {
+        if isStopped() {
+          child.stop()
+          return nil
+        }
+        end = child.wait(timeout_ms: Self.stopCheck_ms)
+      }
+      guard end == .exited(0) else { return nil }
     } catch {
       throw error.failure
     }
+    var status = stat()
+    // Invariant: stat fills in the structure.
+    if unsafe stat(path, &status) == 0 { fetchRoom.bytes -= Int(status.st_size) }
     return ImageBuildID.read(path) == image.buildID ? path : nil
   }
 
@@ -153,6 +172,11 @@ struct RecordSymbols: ~Copyable {
     let parents = [storage.path + "/.build-id", String(place[..<(place.lastIndex(of: "/") ?? place.endIndex)])]
     for parent in parents where unsafe mkdir(parent, 0o700) != 0 && errno != EEXIST {
       throw Failure(.unreachable, "cannot make '\(parent)' (\(SystemError.text(errno)))")
+    }
+    var status = stat()
+    // Invariant: stat fills in the structure.
+    if unsafe stat(target, &status) == 0, ![0, geteuid()].contains(status.st_uid) {
+      Output.complain("crashd does not read '\(target)', which belongs to uid \(status.st_uid): copy the file")
     }
     for suffix in suffixes where unsafe symlink(target, place + suffix) != 0 && errno != EEXIST {
       throw Failure(.unreachable, "cannot make '\(place + suffix)' (\(SystemError.text(errno)))")

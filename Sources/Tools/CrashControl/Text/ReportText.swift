@@ -20,10 +20,11 @@ public enum ReportText: Sendable {
   }
 
   /// Formats the result of an import as one line.
-  public static func line(_ imported: ImportedRecord, _ report: CrashReport) -> String {
+  public static func line(_ imported: ImportedRecord, _ report: CrashReport?) -> String {
+    let id = Listings.shortID(imported.id)
+    guard let report else { return "already removed \(id), or not readable by you\n" }
     let what = imported.isNew ? "imported" : "already stored"
-    let words = "\(what) \(Listings.shortID(imported.id)) \(report.process.name): \(report.diagnosis.sentence)"
-    return CleanText.line(words) + "\n"
+    return CleanText.line("\(what) \(id) \(report.process.name): \(report.diagnosis.sentence)") + "\n"
   }
 
   /// Formats the report as text.
