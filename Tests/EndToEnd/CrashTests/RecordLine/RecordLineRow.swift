@@ -13,7 +13,9 @@ struct RecordLineRow {
   static let silent: [String: String] = {
     let handler = "a handler of the program ends the process before the shield's handler has the last word"
     let names = ["crash-in-previous-handler", "crash-in-user-callback", "handler-chained-before", "sa-onstack-missing"]
-    return Dictionary(uniqueKeysWithValues: names.map { ($0, handler) })
+    var silent = Dictionary(uniqueKeysWithValues: names.map { ($0, handler) })
+    silent["posix_spawn-child"] = "the spawned program waits until it is connected with crashd"
+    return silent
   }()
 
   /// The parts of a report that may differ in a scenario, with the reasons.
@@ -24,6 +26,10 @@ struct RecordLineRow {
     let names = ["kill-from-outside", "kill-abort-from-outside", "kill-ill-from-outside"]
     var exceptions = Dictionary(
       uniqueKeysWithValues: names.map { ($0, (parts: Set([Part.frames, .sentence]), reason: outside)) })
+    for name in ["simultaneous-2", "simultaneous-8", "simultaneous-64"] {
+      exceptions[name] = ([.frames, .sentence, .threads], "another thread crashes first in each run")
+    }
+    exceptions["inside-setxid"] = ([.frames], "the fault interrupts libc at another instruction in each run")
     exceptions["other-uid"] = (
       [.cause, .sentence], "the user of the log must not see the addresses of a process with more rights"
     )
