@@ -209,7 +209,7 @@ targets += house(
   "Tests/Kit",
   [
     .target(name: "CTestKit", dependencies: ["CShim", "CShimQuarantine", "CShimRing"]),
-    .target(name: "TestKit", dependencies: ["CrashReport", "CrashShieldGuards", "LinuxSystem"]),
+    .target(name: "TestKit", dependencies: ["CShimRing", "CrashReport", "CrashShieldGuards", "LinuxSystem"]),
   ])
 
 targets += house(
@@ -342,8 +342,8 @@ if !coreOnly {
       .target(
         name: "CrashControl",
         dependencies: [
-          "CLinux", "CrashClient", "CrashProtocol", "CrashReport", "CrashShield", "CrashShieldGuards", "CrashSymbols",
-          "LinuxSystem",
+          "CLinux", "CrashClient", "CrashProtocol", "CrashReport", "CrashRing", "CrashShield", "CrashShieldGuards",
+          "CrashSymbols", "LinuxSystem",
         ]),
       .executableTarget(
         name: "crashctl",

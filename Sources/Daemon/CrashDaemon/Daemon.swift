@@ -48,9 +48,10 @@ public final class Daemon: Sendable {
     } catch {
       logger.warning("cannot remove the leftovers of symbol jobs: \(error), ignoring")
     }
-    let symbols = SymbolCaches.Configuration(
+    var symbols = SymbolCaches.Configuration(
       directory: directories.symbols, program: program, servers: Self.servers(configuration, logger),
       limits: configuration.limits, ledger: ledger, logger: logger)
+    symbols.symbolDirectories = configuration.settings.symbolDirectories
     let board = ProtectionBoard()
     let live = LiveSettings(configuration.settings.live)
     let policy = PolicyKeeper(
@@ -151,7 +152,8 @@ public final class Daemon: Sendable {
           },
           heartbeat: heartbeats.store))
       let interface = CrashdInterface(
-        store: analysis.store, reanalysis: Reanalysis(analysis), caches: analysis.caches, unwinder: analysis.unwinder,
+        store: analysis.store, reanalysis: Reanalysis(analysis), imports: RecordImports(analysis),
+        caches: analysis.caches, unwinder: analysis.unwinder,
         pipeline: pipeline, attach: attach, policy: policy, ledger: analysis.ledger, outage: analysis.outage,
         forwards: counts, settings: live, limits: analysis.limits, access: access, commit: configuration.commit)
       let varlink = VarlinkServer(listener: varlinkSocket, interface: interface, hub: analysis.hub)

@@ -43,6 +43,9 @@ public struct DaemonConfiguration: Sendable {
   /// The maximum number of debuginfod servers that `crash-fetch` accepts.
   public static let debuginfodLimit = 8
 
+  /// The maximum number of directories with images and debug files.
+  public static let symbolDirectoryLimit = 8
+
   /// Makes a configuration.
   public init(
     directories: Directories, analysePath: String? = nil, fetchPath: String? = nil, debuginfodURLs: [String] = [],

@@ -41,6 +41,7 @@ enum RingLayout {
   static let recordInSlot = offset(of: \cs_ring_slot.record)
   static let requestInSlot = offset(of: \cs_ring_slot.request)
   static let requestCRCInSlot = offset(of: \cs_ring_slot.request_crc)
+  static let stackBytesInRecord = offset(of: \cs_ring_record.stack_bytes)
   static let stackInSlot = MemoryLayout<cs_ring_slot>.size - Int(CS_RING_STACK_LIMIT_BYTES)
 
   private static let images = offset(of: \cs_ring.images)

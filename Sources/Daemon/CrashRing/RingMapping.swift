@@ -51,6 +51,20 @@ public final class RingMapping: Sendable {
     reader = try unsafe RingReader(bytes: memory.bytes)
   }
 
+  /// Makes the ring of a record line in private memory.
+  ///
+  /// - Throws: `RingError` if the line does not contain a ring that this version can read.
+  public init(_ line: RecordLine) throws(RingError) {
+    isShared = false
+    memory = try Memory(
+      size: RingVersion.current.bytes, protection: PROT_READ | PROT_WRITE, flags: MAP_PRIVATE | MAP_ANONYMOUS,
+      descriptor: -1, call: "mmap for a record line")
+    for piece in line.pieces { memory.put(piece) }
+    // `reader` uses the memory only as long as `self` exists, and `self` owns the memory. The memory is unmapped only
+    // in the deinit of `Memory`.
+    reader = try unsafe RingReader(bytes: memory.bytes)
+  }
+
   /// Reads the current contents of the ring.
   /// - Parameters:
   ///   - descriptor: The descriptor of the ring's file, if it is available. With the descriptor, the reader does not
@@ -238,6 +252,19 @@ private final class Memory: @unchecked Sendable {
   func letGo() {
     // madvise receives exactly the mapped range. MADV_DONTNEED does not change the bytes of a shared mapping.
     _ = unsafe madvise(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count, MADV_DONTNEED)
+  }
+
+  /// Copies a piece of a record line into the private memory.
+  func put(_ piece: RecordLine.Piece) {
+    precondition(
+      unsafe piece.offset >= 0 && piece.offset <= bytes.count - piece.bytes.count, "BUG: a piece outside of the ring")
+    let start = unsafe UnsafeMutableRawPointer(mutating: bytes.baseAddress)?.advanced(by: piece.offset)
+    // The line above has checked that the piece lies inside the mapping, which the initializer made writable.
+    unsafe piece.bytes.withUnsafeBytes { source in
+      if let start = unsafe start, let from = source.baseAddress {
+        unsafe start.copyMemory(from: from, byteCount: source.count)
+      }
+    }
   }
 
   /// Reads the whole file into the private memory.

@@ -62,6 +62,8 @@ extension ReportStore {
 
   /// Returns the summary of a program's newest report; nil if the program has no report.
   ///
+  /// Imported reports are skipped, because their crashes may have happened on another machine.
+  ///
   /// The program is identified by user, executable and name. Complexity: the method reads one row for each report of
   /// the program.
   /// - Throws: `StoreError.unavailable`.
@@ -75,6 +77,7 @@ extension ReportStore {
             SELECT \(ReportRow.summary) FROM reports WHERE id IN (
               SELECT id FROM group_reports INDEXED BY group_reports_executable
               WHERE executable = :executable AND uid = :uid AND name = :name)
+              AND json_extract(json, '$.source') IS NULL
             ORDER BY seq DESC LIMIT 1
             """, arguments: ["executable": executable, "uid": Int64(uid), "name": name])?.fields
       }

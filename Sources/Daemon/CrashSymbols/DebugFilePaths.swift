@@ -21,9 +21,7 @@ public struct DebugFilePaths: Sendable {
   /// `link` is the file name in the image's `.gnu_debuglink` section.
   public func paths(buildID: String, link: String?) -> [String] {
     var paths: [String] = []
-    if buildID.utf8.count > 2 {
-      paths.append("\(directory)/.build-id/\(buildID.prefix(2))/\(buildID.dropFirst(2)).debug")
-    }
+    if let path = Self.ofBuild(buildID, in: directory) { paths.append(path + ".debug") }
     guard let link, Self.isName(link), imagePath.hasPrefix("/"), let slash = imagePath.lastIndex(of: "/") else {
       return paths
     }
@@ -32,6 +30,11 @@ public struct DebugFilePaths: Sendable {
     // If an image was loaded through `$ORIGIN/../lib`, its path contains `..`. There is no path below the directory of
     // debug files that corresponds to a path with `..`.
     return Self.leadsUp(folder) ? paths : paths + ["\(directory)\(folder)/\(link)"]
+  }
+
+  /// Returns the path at which a directory has the image of a build; the path of its debug file also has `.debug`.
+  public static func ofBuild(_ buildID: String, in directory: String) -> String? {
+    buildID.utf8.count > 2 ? "\(directory)/.build-id/\(buildID.prefix(2))/\(buildID.dropFirst(2))" : nil
   }
 
   /// Whether a path has the component `..`.

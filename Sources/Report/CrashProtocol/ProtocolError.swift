@@ -10,6 +10,8 @@ public enum ProtocolError: Error, Equatable, Sendable {
   case noSuchGroup(key: String)
   /// The raw record cannot be analyzed again, for the given reason.
   case notReanalysable(reason: String)
+  /// The text is not a whole record line, for the given reason.
+  case invalidRecord(reason: String)
   /// No subscriber has this name.
   case noSuchSubscriber(String)
   /// The subscriber is a collector in crashd's settings and cannot be removed.
@@ -64,6 +66,7 @@ extension ProtocolError {
     case .ambiguousID(let id, let count): own("AmbiguousID", ["id": .string(id), "count": .int(count)])
     case .noSuchGroup(let key): own("NoSuchGroup", ["key": .string(key)])
     case .notReanalysable(let reason): own("NotReanalysable", ["reason": .string(reason)])
+    case .invalidRecord(let reason): own("InvalidRecord", ["reason": .string(reason)])
     case .noSuchSubscriber(let name): own("NoSuchSubscriber", ["subscriber": .string(name)])
     case .subscriberInUse(let name): own("SubscriberInUse", ["subscriber": .string(name)])
     case .tooManySubscribers(let limit): own("TooManySubscribers", ["limit": .int(limit)])
@@ -110,6 +113,7 @@ extension ProtocolError {
     "AmbiguousID": { .ambiguousID(id: $0.text("id"), count: $0.number("count", or: 2)) },
     "NoSuchGroup": { .noSuchGroup(key: $0.text("key")) },
     "NotReanalysable": { .notReanalysable(reason: $0.text("reason")) },
+    "InvalidRecord": { .invalidRecord(reason: $0.text("reason")) },
     "NoSuchSubscriber": { .noSuchSubscriber($0.text("subscriber")) },
     "SubscriberInUse": { .subscriberInUse($0.text("subscriber")) },
     "TooManySubscribers": { .tooManySubscribers(limit: $0.number("limit")) },

@@ -72,6 +72,8 @@ public struct Failure: Error, Sendable, Equatable {
       self.init(.nothingFound, "no group, or more than one, has a key that begins with '\(key)': see crashctl groups")
     case .notReanalysable(let reason):
       self.init(.nothingFound, "cannot analyze the report again: \(reason)")
+    case .invalidRecord(let reason):
+      self.init(.nothingFound, "crashd refused the record: \(reason)")
     case .invalidCursor(let cursor):
       self.init(.usage, "invalid cursor '\(cursor)' for this crashd: use one from follow --json=short")
     case .cursorExpired(let lost, _):

@@ -102,6 +102,20 @@ struct ConnectionOptions: ParsableArguments {
     if let rest, !isLine { Output.complain(rest) }
   }
 
+  /// Returns the value as JSON.
+  func text(_ value: some Encodable) throws(Failure) -> String {
+    do { return try json.text(value) } catch { throw Failure(.unreachable, "cannot write JSON: \(error)") }
+  }
+
+  /// Returns the report in a format.
+  func bytes(_ received: ReceivedReport, as format: ReportFormat) throws(Failure) -> [UInt8] {
+    do {
+      return try format.bytes(received, clock: terminal.clock)
+    } catch {
+      throw Failure(.unreachable, "cannot write the report as \(format.rawValue): \(error)")
+    }
+  }
+
   func show(json value: some Encodable) throws { try Output.write(json.text(value)) }
 }
 

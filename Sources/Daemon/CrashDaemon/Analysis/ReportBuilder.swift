@@ -73,11 +73,16 @@ struct ReportBuilder<Symbols: SymbolLookup> {
       group: Grouping.group(
         of: main.thread, kind: main.facts.kind, process: process.identity.name, images: images,
         message: first.message, what: GroupTitle.text(of: diagnosis, main.facts)),
-      losses: contents.losses,
+      losses: contents.losses.merging(process.cut) { $0 + $1 },
       timing: CrashReport.Timing(entry_ns: first.entry_ns, commit_ns: first.commit_ns, stored_ns: 0))
     report.otherGroups = otherGroups(Array(zip(records, threads).dropFirst()), than: report.group)
     report.replacedHandlers = replacedHandlers
     report.memoryOmitted = memoryOmitted
+    if process.isImported {
+      report.source = .recordLine
+      // The clock of the process was that of another boot, or of another machine.
+      report.timing = nil
+    }
     report.earlierRuntimeWarnings = main.facts.earlierWarnings
     report.raisedAgain = raisedAgain(slot: first.slot)
     report.guardedObject =
@@ -117,7 +122,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     switch contents.memory.mode {
     case .none: return .program
     case .withheld: return .operator
-    case .scrubbed, .full: return nil
+    case .scrubbed, .full: return process.isImported ? .recordLine : nil
     }
   }
 
@@ -200,7 +205,9 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     var found = CrashReport.ProcessIdentity(
       pid: Int(process.peer.pid), uid: Int(process.peer.uid), name: identity.name, executable: identity.executable,
       buildID: process.buildID, startTime: Moment(nanoseconds: identity.startTime_ns).description, unit: process.unit)
-    if process.isRestricted || contents.memory.isRestricted { found.isRestricted = true }
+    // The user of an imported line has read the line, even if its process had more privileges.
+    let isRestricted = process.isRestricted || contents.memory.isRestricted && !process.isImported
+    if isRestricted { found.isRestricted = true }
     if process.isPIDClaimed { found.isPIDClaimed = true }
     return found
   }

@@ -25,6 +25,10 @@ struct ProcessFacts: Sendable {
   ///
   /// The process did not connect, or crashd's pid namespace does not contain the process.
   var isPIDClaimed = false
+  /// Whether the record comes from a record line, which a client imported.
+  var isImported = false
+  /// The numbers of items that had no room in the record line, as kinds of losses.
+  var cut: [String: Int] = [:]
   /// The range of times at which the events in the ring may have happened; nil if any time is possible.
   var times: TimeBounds?
   /// The environment of the process, as it was at the attach.

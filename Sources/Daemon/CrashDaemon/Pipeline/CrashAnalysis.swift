@@ -125,8 +125,8 @@ struct CrashAnalysis: Sendable {
     }
   }
 
-  /// Analyzes a spool file as soon as crashd has a free permit.
-  func analyse(_ file: SpooledFile) async -> Outcome {
-    await permits.withPermit(for: file.process.facts.peer.uid) { await analyse(file, $0).outcome }
+  /// Analyzes a spool file or a record line as soon as crashd has a free permit.
+  func analyse(_ source: some CrashSource) async -> Outcome {
+    await permits.withPermit(for: source.process.facts.peer.uid) { await analyse(source, $0).outcome }
   }
 }

@@ -118,7 +118,10 @@ actor Reanalysis {
     var (contents, symbols) = await analysis.openAgain(process)
     let second: SnapshotUnwinder.Outcome?
     do throws(SnapshotUnwinder.Busy) {
-      second = try await analysis.unwinder.unwind(contents, for: process.facts.peer.uid, waits: waits)
+      // The stack in a record line is cut.
+      second =
+        process.facts.isImported
+        ? nil : try await analysis.unwinder.unwind(contents, for: process.facts.peer.uid, waits: waits)
     } catch {
       throw .busy
     }
@@ -170,6 +173,7 @@ actor Reanalysis {
         source.contents(), peer: Peer(pid: pid, uid: uid), unit: report.process.unit)
       facts.isRestricted = report.process.isRestricted == true
       facts.isPIDClaimed = report.process.isPIDClaimed == true
+      facts.isImported = report.source == .recordLine
       return AttachedProcess(number: 0, facts: facts, ring: source, isStored: true)
     } catch {
       throw .unreadable("\(error)")

@@ -26,6 +26,10 @@ extension Settings {
       "at most \(DaemonConfiguration.debuginfodLimit) URLs that begin with http:// or https://", separator: " ",
       isLive: false
     ) { $0.count <= DaemonConfiguration.debuginfodLimit && $0.allSatisfy(isServer) },
+    .list(
+      "symbol-directories", \.symbolDirectories, "at most \(DaemonConfiguration.symbolDirectoryLimit) absolute paths",
+      separator: ":", isLive: false
+    ) { $0.count <= DaemonConfiguration.symbolDirectoryLimit && $0.allSatisfy { $0.hasPrefix("/") } },
     .flag("automatic-protection", \.protectsAutomatically, isLive: false),
 
     .value(

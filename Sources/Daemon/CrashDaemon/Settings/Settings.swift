@@ -18,6 +18,8 @@ public struct Settings: Sendable, Equatable {
   ///
   /// If the list is empty, crashd queries no server.
   public var debuginfodURLs: [String] = []
+  /// Directories with images and debug files by build ID, which crashd searches before the path of an image.
+  public var symbolDirectories: [String] = []
   /// Whether crashd protects classes automatically when use-after-free crashes become more frequent.
   ///
   /// An operator's override for a program takes precedence.

@@ -7,6 +7,8 @@ import CrashSymbols
 struct DebugFiles: Sendable {
   /// The directory in which the system installs debug files: `/usr/lib/debug` on Debian.
   var directory: String
+  /// Further directories with debug files by build ID, which an operator set.
+  var others: [String] = []
   /// The path of the image, as the process reports it.
   var imagePath: String
   /// The user ID of the process that reported the image.
@@ -49,7 +51,9 @@ struct DebugFiles: Sendable {
   ///
   /// A path with `..` is refused, because the process chooses the image's path and `..` could lead to any directory.
   private func isInstalled(_ path: String) -> Bool {
-    path.hasPrefix(directory + "/") && !DebugFilePaths.leadsUp(path.dropFirst(directory.utf8.count))
+    ([directory] + others).contains { directory in
+      path.hasPrefix(directory + "/") && !DebugFilePaths.leadsUp(path.dropFirst(directory.utf8.count))
+    }
   }
 
   private func open(_ path: String, _ buildID: String) -> ImageFile.Opened? {
@@ -63,6 +67,7 @@ struct DebugFiles: Sendable {
 
   /// Returns the paths at which a debug file may exist.
   func paths(buildID: String, link: String?) -> [String] {
-    DebugFilePaths(directory: directory, imagePath: imagePath).paths(buildID: buildID, link: link)
+    others.compactMap { DebugFilePaths.ofBuild(buildID, in: $0).map { $0 + ".debug" } }
+      + DebugFilePaths(directory: directory, imagePath: imagePath).paths(buildID: buildID, link: link)
   }
 }

@@ -14,12 +14,12 @@ enum ForeignImages {
   static func look(
     _ images: [ImageFile], for user: UInt32, _ configuration: SymbolCaches.Configuration
   ) async -> (seen: [ImageFile], refused: [(ImageFile, String)]) {
-    let (cpu, timeout_ms) = (configuration.cpu, configuration.limits.imageLook_ms)
+    let timeout_ms = configuration.limits.imageLook_ms
     return await withTaskGroup(of: [(ImageFile, Result<ImageFile, SystemError>)].self) { group in
       for (place, images) in Dictionary(grouping: images, by: \.place) {
         group.addTask {
           let found = await ForeignFileWork.shared.result(of: user, at: place, timeout_ms: timeout_ms) {
-            images.map { image in (image, look(image, for: user, cpu)) }
+            images.map { image in (image, look(image, for: user, configuration)) }
           }
           return found ?? images.map { ($0, .failure(SystemError("open image '\($0.path)'", code: ETIMEDOUT))) }
         }
@@ -39,13 +39,18 @@ enum ForeignImages {
   }
 
   private static func look(
-    _ image: ImageFile, for user: UInt32, _ cpu: CPUAccounts
+    _ image: ImageFile, for user: UInt32, _ configuration: SymbolCaches.Configuration
   ) -> Result<ImageFile, SystemError> {
+    let cpu = configuration.cpu
     guard cpu.wait_ns(for: user) == 0 else {
       return .failure(SystemError("open image '\(image.path)' within the CPU time of its user", code: EAGAIN))
     }
     return cpu.charging(user) {
-      do throws(SystemError) { return .success(try image.look(for: user)) } catch { return .failure(error) }
+      do throws(SystemError) {
+        return .success(try image.look(for: user, in: configuration.symbolDirectories))
+      } catch {
+        return .failure(error)
+      }
     }
   }
 }

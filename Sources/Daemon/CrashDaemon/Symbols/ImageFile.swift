@@ -1,5 +1,6 @@
 import CLinux
 import CrashRing
+import CrashSymbols
 import Glibc
 import LinuxSystem
 
@@ -106,12 +107,44 @@ struct ImageFile: Sendable {
     return seen
   }
 
+  /// Opens the file of the image's build in directories that an operator set, else the file at the path.
+  ///
+  /// If the process sent a descriptor, this method does not search the directories. If neither the directories have the
+  /// image nor its path can be opened, the debug file of the build takes the place of the image, because it has all
+  /// symbols. The rules of `look` hold for each file.
+  func look(for user: UInt32, in directories: [String]) throws(SystemError) -> ImageFile {
+    if descriptor != nil || directories.isEmpty { return try look(for: user) }
+    let installed = directories.compactMap { DebugFilePaths.ofBuild(buildID, in: $0) }
+    if let image = found(at: installed, for: user) { return image }
+    do throws(SystemError) {
+      return try look(for: user)
+    } catch {
+      guard let debugFile = found(at: installed.map { $0 + ".debug" }, for: user) else { throw error }
+      return debugFile
+    }
+  }
+
+  /// Returns this image with the first of the files that can be opened.
+  private func found(at paths: [String], for user: UInt32) -> ImageFile? {
+    for path in paths {
+      var image = self
+      image.path = path
+      // Ignore errors, because most of the paths do not exist.
+      guard var seen = try? image.look(for: user) else { continue }
+      seen.path = self.path
+      return seen
+    }
+    return nil
+  }
+
   /// Opens the file: calls `opened`, and calls `look` first if `opened` returns nil.
   ///
   /// This method must run on a thread that may block.
-  func open(for user: UInt32) throws(SystemError) -> Opened {
+  func open(for user: UInt32, in directories: [String] = []) throws(SystemError) -> Opened {
     if let opened = try opened(for: user) { return opened }
-    guard let opened = try look(for: user).opened(for: user) else { throw SystemError(what, code: EACCES) }
+    guard let opened = try look(for: user, in: directories).opened(for: user) else {
+      throw SystemError(what, code: EACCES)
+    }
     return opened
   }
 

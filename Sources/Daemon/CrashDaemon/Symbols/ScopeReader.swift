@@ -65,7 +65,8 @@ actor ScopeReader {
       program: program, buildID: image.buildID, pc: pc, isOfClasses: isOfClasses, timeout_ms: limits.scope_ms,
       charge: configuration.charge(user),
       debugFiles: DebugFiles(
-        directory: configuration.debugDirectory, imagePath: image.path, user: user, owner: .allUsers))
+        directory: configuration.debugDirectory, others: configuration.symbolDirectories, imagePath: image.path,
+        user: user, owner: .allUsers))
     var answer: ScopeDescription?
     do {
       answer = try await ask(job, image, user)
@@ -129,7 +130,7 @@ actor ScopeReader {
     /// The time-out for the description applies, because the file system of the image may block.
     private func open(_ image: ImageFile, _ user: UInt32) throws -> ImageFile.Opened {
       let result = ForeignFileWork.shared.wait(of: user, at: image.place, timeout_ms: timeout_ms) {
-        CPUAccounts.measure { Result { try image.open(for: user) } }
+        CPUAccounts.measure { Result { try image.open(for: user, in: debugFiles.others) } }
       }
       guard let (opened, cost_ns) = result else { throw SystemError("open image '\(image.path)'", code: ETIMEDOUT) }
       charge(cost_ns)

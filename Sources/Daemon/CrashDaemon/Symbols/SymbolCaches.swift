@@ -47,6 +47,8 @@ actor SymbolCaches {
     var program: String?
     /// The directory in which the system installs debug files.
     var debugDirectory = DebugFilePaths.standardDirectory
+    /// Directories with images and debug files by build ID, which an operator set.
+    var symbolDirectories: [String] = []
     /// The debuginfod servers; nil if none are configured.
     var servers: FetchJob.Servers?
     var limits: Limits
@@ -269,7 +271,9 @@ extension SymbolCaches {
   }
 
   func debugFiles(of path: String, _ name: CacheName, for user: UInt32) -> DebugFiles {
-    DebugFiles(directory: configuration.debugDirectory, imagePath: path, user: user, owner: name.owner)
+    DebugFiles(
+      directory: configuration.debugDirectory, others: configuration.symbolDirectories, imagePath: path, user: user,
+      owner: name.owner)
   }
 
   private func finish(_ job: Job, _ result: Result<[String], any Error>) {

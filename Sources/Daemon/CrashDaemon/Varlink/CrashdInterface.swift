@@ -13,6 +13,7 @@ struct CrashdInterface: Sendable {
 
   var store: ReportStore
   var reanalysis: Reanalysis
+  var imports: RecordImports
   var caches: SymbolCaches
   var unwinder: SnapshotUnwinder
   var pipeline: CrashPipeline
@@ -44,6 +45,7 @@ struct CrashdInterface: Sendable {
     table.bind(Methods.ResolveGroup.self, CrashdInterface.resolveGroup)
     table.bind(Methods.Explain.self, CrashdInterface.explain)
     table.bind(Methods.Reanalyse.self, CrashdInterface.reanalyse)
+    table.bind(Methods.Import.self, CrashdInterface.importRecord)
     table.bind(Methods.Processes.self, CrashdInterface.processes)
     table.bind(Methods.AwaitProcess.self, CrashdInterface.awaitProcess)
     table.bind(Methods.Status.self, CrashdInterface.status)
@@ -158,6 +160,17 @@ struct CrashdInterface: Sendable {
       let outcome = try await reanalysis.run(
         idPrefix: parameters.id, for: client.peer.uid, visibility: client.visibility)
       return ReanalyseReply(report: outcome.report, changed: outcome.hasChanged)
+    } catch {
+      throw ProtocolError(error)
+    }
+  }
+
+  func importRecord(_ parameters: Methods.Import.Parameters, _ client: Client) async throws(ProtocolError)
+    -> Methods.Import.Reply
+  {
+    do throws(RecordImports.Failure) {
+      let (id, isNew) = try await imports.take(parameters.record, for: client.peer.uid)
+      return Methods.Import.Reply(id: id, isNew: isNew)
     } catch {
       throw ProtocolError(error)
     }

@@ -1,4 +1,5 @@
 import CrashProtocol
+import CrashRing
 import CrashStore
 
 // Converts crashd's internal errors to errors of the Varlink interface.
@@ -29,6 +30,16 @@ extension ProtocolError {
         .notReanalysable(reason: "the symbols of \(builds.joined(separator: ", ")) are missing")
       case .changed: .notReanalysable(reason: "it has changed in the meantime; try again")
       case .busy: .notReanalysable(reason: "another report is being analyzed again; try later")
+      }
+  }
+
+  /// Converts the reason why crashd did not store a record line.
+  init(_ failure: RecordImports.Failure) {
+    self =
+      switch failure {
+      case .line(let error): .invalidRecord(reason: error.description)
+      case .store(let error): ProtocolError(error)
+      case .system(let why): .storeUnavailable(reason: why)
       }
   }
 

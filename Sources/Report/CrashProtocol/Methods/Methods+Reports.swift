@@ -3,8 +3,8 @@ package import CrashReport
 // The methods for reports and groups.
 extension Methods {
   static let ofReports: [any Method.Type] = [
-    List.self, Get.self, Groups.self, GetGroup.self, ResolveGroup.self, Explain.self, Reanalyse.self, Prune.self,
-    Remove.self,
+    List.self, Get.self, Groups.self, GetGroup.self, ResolveGroup.self, Explain.self, Reanalyse.self, Import.self,
+    Prune.self, Remove.self,
   ]
 
   package enum List: Method {
@@ -71,6 +71,16 @@ extension Methods {
     package typealias Parameters = OptionalID
     package typealias Reply = ReanalyseReply<ReceivedReport>
     package typealias Sent = ReanalyseReply<CrashReport>
+  }
+
+  package enum Import: Method {
+    package struct Parameters: Codable, Sendable {
+      package var record: String
+
+      package init(record: String) { self.record = record }
+    }
+
+    package typealias Reply = ImportedRecord
   }
 
   package enum Prune: Method {

@@ -49,6 +49,16 @@ extension ReanalyseReply: Equatable where Report: Equatable {}
 /// A report after the new analysis, and whether the analysis changed it.
 public typealias ReanalysedReport = ReanalyseReply<ReceivedReport>
 
+/// The reply of `Import`.
+public struct ImportedRecord: Codable, Sendable, Equatable {
+  /// The id of the report.
+  public var id: String
+  /// Whether crashd stored the crash in this call; false if it already had the report.
+  public var isNew: Bool
+
+  package init(id: String, isNew: Bool) { (self.id, self.isNew) = (id, isNew) }
+}
+
 /// One reply of `Subscribe`.
 ///
 /// The reply either states that the stream is ready, or contains an event. The report of an event has the same type as

@@ -13,7 +13,7 @@ extension HTMLRenderer {
       ("Process", "\(process.name), pid \(process.pid), uid \(process.uid)"), ("Unit", process.unit ?? ""),
       ("Program", process.executable), ("Build", process.buildID), ("Started", times.moment(process.startTime)),
       (report.death == nil ? "Crashed" : "Ended", times.moment(report.time)),
-      ("Memory", TextRenderer.memoryText(report)), ("Report", report.id),
+      ("Memory", TextRenderer.memoryText(report)), ("Source", TextRenderer.sourceText(report)), ("Report", report.id),
       ("Group", TextRenderer.groupText(report)),
     ]
     return list("Details", rows.filter { !$0.1.isEmpty })

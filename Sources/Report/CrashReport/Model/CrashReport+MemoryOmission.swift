@@ -13,6 +13,8 @@ extension CrashReport {
     public static let program = MemoryOmission(rawValue: "program")
     /// An operator excluded the memory, by `privacy.no-memory` in crashd's settings.
     public static let `operator` = MemoryOmission(rawValue: "operator")
+    /// The memory had no room in the record line from which the report comes.
+    public static let recordLine = MemoryOmission(rawValue: "record-line")
   }
 }
 
@@ -20,7 +22,10 @@ extension TextRenderer {
   /// Returns a readable line; empty if the report contains memory.
   static func memoryText(_ report: CrashReport) -> String {
     guard let omission = report.memoryOmitted else { return "" }
-    let who = omission == .operator ? "for this program in crashd's settings" : "by the program"
-    return "not stored: disabled \(who)"
+    switch omission {
+    case .recordLine: return "not stored: it had no room in the record line"
+    case .operator: return "not stored: disabled for this program in crashd's settings"
+    default: return "not stored: disabled by the program"
+    }
   }
 }

@@ -113,6 +113,8 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var inFlight: InFlight?
   /// How containment reacted to the crash, or nil if the program did not switch containment on, and in older reports.
   public var containment: Containment?
+  /// Where the record of the crash comes from, or nil if crashd read it from the ring of the process.
+  public var source: Source?
 
   /// Creates a report from its parts.
   ///

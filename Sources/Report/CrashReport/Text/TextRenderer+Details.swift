@@ -16,7 +16,7 @@ extension TextRenderer {
       ("Evidence", report.diagnosis.evidence ?? ""), ("Process", owner),
       ("Program", process.executable), ("Build", process.buildID), ("Started", times.moment(process.startTime)),
       (report.death == nil ? "Crashed" : "Ended", times.moment(report.time)), ("Memory", memory(report)),
-      ("Report", report.id),
+      ("Source", Self.sourceText(report)), ("Report", report.id),
       ("Group", Self.groupText(report)),
     ]
     if verbose, let timing = report.timing {
@@ -163,6 +163,13 @@ extension TextRenderer {
     "annotations": "an annotation that did not fit or was being written",
     "breadcrumbs": "a damaged breadcrumb",
     "requests": "a damaged entry of a request",
+    "cutFrames": "a frame that had no room in the record line",
+    "cutImages": "an image that had no room in the record line",
+    "cutText": "a byte of a text that had no room in the record line",
+    "cutAnnotations": "an annotation that had no room in the record line",
+    "cutIncidents": "an incident that had no room in the record line",
+    "cutBreadcrumbs": "a breadcrumb that had no room in the record line",
+    "cutThreads": "a thread that had no room in the record line",
     "requestsTooLarge": "a request in flight that did not fit into the report",
   ]
 

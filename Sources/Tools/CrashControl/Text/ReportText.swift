@@ -1,5 +1,5 @@
 public import CrashProtocol
-internal import CrashReport
+public import CrashReport
 
 /// Formats a report for people.
 public enum ReportText: Sendable {
@@ -17,6 +17,14 @@ public enum ReportText: Sendable {
     let report = outcome.report.report
     let change = outcome.changed ? "changed" : "is unchanged"
     return CleanText.line("report \(Listings.shortID(report.id)) \(change): \(report.diagnosis.sentence)") + "\n"
+  }
+
+  /// Formats the result of an import as one line.
+  public static func line(_ imported: ImportedRecord, _ report: CrashReport?) -> String {
+    let id = Listings.shortID(imported.id)
+    guard let report else { return "already removed \(id), or not readable by you\n" }
+    let what = imported.isNew ? "imported" : "already stored"
+    return CleanText.line("\(what) \(id) \(report.process.name): \(report.diagnosis.sentence)") + "\n"
   }
 
   /// Formats the report as text.

@@ -32,6 +32,9 @@ final class TestRing {
 
   deinit { unsafe free(memory.baseAddress) }
 
+  /// A copy of the ring's bytes.
+  var bytes: [UInt8] { unsafe Array(memory) }
+
   /// Reads the ring.
   func contents() throws -> RingContents {
     // The ring exists longer than the reader.

@@ -1,0 +1,143 @@
+import CrashReport
+import CrashRing
+import CrashStore
+import LinuxSystem
+
+/// Stores the crashes in record lines, which processes printed because they could reach no crashd.
+///
+/// Each user may import one line at a time, and four users at once. Other calls wait for their turn.
+struct RecordImports: Sendable {
+  /// Why crashd did not store a record line.
+  enum Failure: Error {
+    case line(RecordLineError)
+    case store(StoreError)
+    case system(String)
+  }
+
+  private let analysis: CrashAnalysis
+  private let turns: FairSemaphore
+
+  init(_ analysis: CrashAnalysis) {
+    self.analysis = analysis
+    turns = FairSemaphore(PermitLimit(total: 4, perUser: 1), analysis.limits.accounts)
+  }
+
+  /// Stores the crash in a record line as a crash of `user`, unless the store already has the crash.
+  ///
+  /// - Returns: The ID of the report, and whether the call stored it.
+  func take(_ text: String, for user: UInt32) async throws(Failure) -> (id: String, isNew: Bool) {
+    // The turn ensures that two lines of one user do not get the same ID.
+    let result = await turns.withPermit(for: user) { _ in
+      do throws(Failure) {
+        return Result<(id: String, isNew: Bool), Failure>.success(try await taken(text, for: user))
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
+  }
+
+  private func taken(_ text: String, for user: UInt32) async throws(Failure) -> (id: String, isNew: Bool) {
+    var (process, moment) = try CPUAccounts.charging { () throws(Failure) in try Self.process(of: text, for: user) }
+    // The report has the ID of the ring, as the line's text says. A process may survive a crash and print another line,
+    // and another user may have imported the line. Such a report gets an ID that depends on the user and the crash.
+    for id in [process.facts.identity.ringID, CrashAnalysis.derived(process.facts, Int(truncatingIfNeeded: moment))] {
+      let known = try CPUAccounts.charging { () throws(Failure) in try relation(of: process, moment, toReport: id) }
+      switch known {
+      case .same: return (id, false)
+      case .other: continue
+      case .none:
+        var facts = process.facts
+        facts.identity.ringID = id
+        process = AttachedProcess(number: 0, facts: facts, ring: process.ring)
+        return try await store(process, as: id)
+      }
+    }
+    throw .system("the store has another report with the ID of this crash")
+  }
+
+  private func store(_ process: AttachedProcess, as id: String) async throws(Failure) -> (id: String, isNew: Bool) {
+    switch await analysis.analyse(ImportedRecord(process: process)) {
+    case .stored(let id, _):
+      // The store does not store a report again that a user has removed.
+      let isNew = (try? analysis.store.report(idPrefix: id, visibility: .all)) != nil
+      return (id, isNew)
+    case .held(let id, _): return (id, true)
+    case .nothingNew: return (id, false)
+    case .unanswered(let error): throw .store(error)
+    case .failed: throw .system("the report could not be stored: see crashd's log")
+    }
+  }
+
+  /// The relation of a stored report to a crash.
+  private enum Relation {
+    /// There is no report with the ID.
+    case none
+    /// The report is about the crash.
+    case same
+    /// The report is about another crash, or of another user.
+    case other
+  }
+
+  private func relation(
+    of process: AttachedProcess, _ moment: UInt64, toReport id: String
+  ) throws(Failure) -> Relation {
+    let (old, raw): (CrashReport, [UInt8])
+    do throws(StoreError) {
+      (_, old, raw) = try analysis.store.reportAndRaw(idPrefix: id, visibility: .all)
+    } catch {
+      if case .noSuchReport = error { return .none }
+      throw .store(error)
+    }
+    guard old.process.uid == Int(process.facts.peer.uid), let before = try? Reanalysis.process(of: old, raw: raw) else {
+      return .other
+    }
+    return before.ring.contents().records.contains { $0.time_ns == moment } ? .same : .other
+  }
+
+  /// Makes the process that printed a line, and returns the time of its crash, as the line states it.
+  private static func process(
+    of text: String, for user: UInt32
+  ) throws(Failure) -> (process: AttachedProcess, moment: UInt64) {
+    let line: RecordLine
+    let contents: RingContents
+    do throws(RecordLineError) {
+      line = try RecordLine(text)
+      contents = try line.contents()
+    } catch {
+      if case .ring(.systemCall) = error { throw .system(error.description) }
+      throw .line(error)
+    }
+    do {
+      let file = try MemoryFile(size: RingVersion.current.bytes)
+      for piece in line.pieces { try file.write(piece.bytes, at: piece.offset) }
+      try file.seal()
+      // The kernel confirmed neither the process nor its user. The report therefore belongs to the caller.
+      var facts = ProcessFacts(contents, peer: Peer(pid: contents.identity.pid, uid: user), unit: nil)
+      (facts.isPIDClaimed, facts.isImported, facts.cut) = (true, true, line.cut)
+      // The crash may be older than the last boot of this machine, and happened on another machine.
+      facts.times = TimeBounds()
+      let moment = contents.records.map(\.time_ns).max() ?? 0
+      let ring = try RingSource(memory: file.descriptor)
+      return (AttachedProcess(number: 0, facts: facts, ring: ring), moment)
+    } catch {
+      throw .system("\(error)")
+    }
+  }
+}
+
+/// The ring of a record line.
+///
+/// The caller of `Import` has the line and can repeat the call. Nothing is therefore held in memory.
+private struct ImportedRecord: CrashSource {
+  let process: AttachedProcess
+  var seen: CrashAnalysis.Seen? { nil }
+  var isFinal: Bool { true }
+
+  /// Counts nothing, because this crashd lost nothing.
+  func count(_ losses: [String: Int], isSettled: Bool, in ledger: Ledger) {}
+
+  func hold(_ report: StoreOutage.Held, in outage: StoreOutage, because error: StoreError) -> Bool { false }
+
+  func outcome(of error: StoreError) -> CrashAnalysis.Outcome? { error.isOutage ? .unanswered(error) : nil }
+}

@@ -1,0 +1,89 @@
+/// Finds record lines in a log, in one pass.
+///
+/// The log may have any bytes and lines of any length. Memory is limited by the length of one record line, and time is
+/// linear in the length of the log.
+public struct RecordScanner: Sendable {
+  /// A text in a log that begins like a record line.
+  public struct Found: Sendable, Equatable {
+    /// The number of the line in the log, from 1.
+    public var line: Int
+    /// The text, from its mark to the last character that a record line can have.
+    public var text: String
+
+    /// Creates a value from its parts.
+    public init(line: Int, text: String) { (self.line, self.text) = (line, text) }
+  }
+
+  private static let mark = Array(RecordLine.mark.utf8)
+  /// For each number of matched characters, minus 1: the number of characters that still match after a mismatch (the
+  /// failure function of Knuth, Morris and Pratt).
+  private static let matchedAfterMismatch: [Int] = mark.indices.map { index in
+    let matched = mark.prefix(index + 1)
+    return (0...index).last { matched.prefix($0) == matched.suffix($0) } ?? 0
+  }
+  private var line = 1
+  /// The number of characters of the mark that the last characters of the log equal.
+  private var matched = 0
+  /// The text whose mark was found; empty if no text has begun.
+  private var text: [UInt8] = []
+
+  /// Creates a scanner at the begin of a log.
+  public init() {}
+
+  /// Reads bytes of the log from `position` on, and returns the first text that ends in them.
+  ///
+  /// `position` is then the offset of the first byte that was not read.
+  public mutating func next(in bytes: [UInt8], from position: inout Int) -> Found? {
+    while position < bytes.count {
+      let byte = bytes[position]
+      position += 1
+      let found = read(byte)
+      if byte == UInt8(ascii: "\n") { line += 1 }
+      if let found { return found }
+    }
+    return nil
+  }
+
+  /// Returns the text at the end of the log, if it has no newline.
+  public mutating func end() -> Found? {
+    defer { text = [] }
+    return found(text)
+  }
+
+  private mutating func read(_ byte: UInt8) -> Found? {
+    while matched > 0, byte != Self.mark[matched] { matched = Self.matchedAfterMismatch[matched - 1] }
+    if byte == Self.mark[matched] { matched += 1 }
+    let isComplete = matched == Self.mark.count
+    if isComplete { matched = 0 }
+    if text.isEmpty {
+      if isComplete { text = Self.mark }
+      return nil
+    }
+    if isComplete {
+      // A process ended while it wrote the line, and another process continued with a whole line.
+      let cut = found(text.dropLast(Self.mark.count - 1))
+      text = Self.mark
+      return cut
+    }
+    if Self.isDigit(byte), text.count < RecordLine.limitBytes {
+      text.append(byte)
+      return nil
+    }
+    defer { text = [] }
+    return found(text)
+  }
+
+  private func found(_ text: some Collection<UInt8>) -> Found? {
+    text.isEmpty ? nil : Found(line: line, text: String(decoding: text, as: UTF8.self))
+  }
+
+  /// Whether a record line can have the character after its mark.
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: ":"):
+      true
+    default: false
+    }
+  }
+}
