@@ -63,6 +63,50 @@ struct LastWordsTests {
   }
 
   @Test(
+    "invalid UTF-8, C1 control characters and direction marks become question marks, and a cut character is left out")
+  func commands() {
+    let cases: [(bytes: [UInt8], shown: String)] = [
+      (Array("a\u{9b}31mb\u{85}c".utf8), "a?31mb?c"), (Array("a\u{2028}b\u{2029}c".utf8), "a?b?c"),
+      (Array("a\u{202a}b\u{202e}c\u{2066}d\u{2069}e".utf8), "a?b?c?d?e"), (Array("é漢👩 \u{a0}x".utf8), "é漢👩 \u{a0}x"),
+      ([0x61, 0x9b, 0x62, 0xff, 0xfe, 0x63], "a?b??c"), ([0x61, 0xc0, 0x80, 0x62], "a?b"),
+      ([0x61, 0xed, 0xa0, 0x80, 0x62], "a?b"), ([0x61, 0xf4, 0x90, 0x80, 0x80, 0x62], "a?b"),
+      ([0x61, 0xe6, 0xbc, 0x62], "a?b"), ([0x61, 0xe6, 0xbc], "a"),
+    ]
+    for (bytes, shown) in cases {
+      let ring = Self.ring(message: String(repeating: "x", count: bytes.count))
+      ring.put(bytes, at: TestRing.record(0) + fieldOffset(\cs_ring_record.message))
+      #expect(Lines.words(ring).contains("SIGILL: \(shown) in server+0x10"), "\(bytes)")
+    }
+  }
+
+  @Test("a frame that does not fit is left out whole")
+  func wholeFrames() throws {
+    for size in 80..<200 {
+      let ring = Self.ring(message: String(repeating: "m", count: 480))
+      let name = "/srv/" + String(repeating: "n", count: size)
+      ring.setBytes(\cs_ring_image.path, at: TestRing.image(0), Array((name + "\0").utf8))
+      ring.setBytes(\cs_ring_image.path, at: TestRing.image(1), Array((name + "\0").utf8))
+      let frames = try #require(Lines.words(ring).split(separator: ";").first?.split(separator: " in ").last)
+      for frame in frames.split(separator: " < ") {
+        #expect(["+0x10", "+0x1f", "+0x2f"].contains { frame.hasSuffix($0) }, "\(frame)")
+      }
+    }
+  }
+
+  @Test("a file that replaced stderr gets the line only if it is open for appending", .enabled(if: cs_test_can_run()))
+  func replaced() throws {
+    for appends in [false, true] {
+      try withTemporaryDirectory { directory in
+        // The path is valid during the call.
+        let status = unsafe directory.withCString { unsafe cs_test_run_with_replaced_stderr($0, appends) }
+        #expect(status & 0x7f == SIGSEGV)
+        let lines = try Self.text(directory + "/replaced").split(separator: "\n")
+        #expect(lines.count == (appends ? 1 : 0) && lines.allSatisfy { $0.hasPrefix("crashshield: ") }, "\(lines)")
+      }
+    }
+  }
+
+  @Test(
     "faults that a handler of the program repairs leave no line; the crash after them leaves one",
     .enabled(if: cs_test_can_run()))
   func repaired() throws {
@@ -117,6 +161,50 @@ struct OutputTests {
     #expect(!Self.write(to: writer))
   }
 
+  @Test("a full FIFO and a full terminal get nothing, and the writer does not wait")
+  func fullWithoutNowait() throws {
+    let directory = try TestDirectory()
+    let path = directory.path + "/fifo"
+    #expect(unsafe mkfifo(path, 0o600) == 0)
+    let fifo = unsafe open(path, O_RDWR)
+    let (terminal, program) = try Self.terminal()
+    defer { [fifo, terminal, program].forEach { close($0) } }
+    // Both take a line while they have space.
+    #expect(Self.write(to: fifo) && Self.read(from: fifo) == Self.line)
+    #expect(Self.write(to: program, "short\n") && Self.read(from: terminal) == "short\r\n")
+    for descriptor in [fifo, program] {
+      #expect(fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0)
+      let page = [UInt8](repeating: 0, count: 4_096)
+      // The array has the size that is passed.
+      while unsafe Glibc.write(descriptor, page, page.count) > 0 {}
+      #expect(fcntl(descriptor, F_SETFL, 0) == 0)
+      #expect(!Self.write(to: descriptor))
+      #expect(fcntl(descriptor, F_GETFL) & O_NONBLOCK == 0)
+    }
+  }
+
+  @Test("a socket with a network peer gets nothing")
+  func network() throws {
+    let server = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
+    let client = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
+    defer { [server, client].forEach { close($0) } }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    try unsafe withUnsafeMutablePointer(to: &address) { pointer in
+      // The address is valid in this scope, and is passed with its size.
+      try unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        try #require(unsafe bind(server, address, size) == 0 && getsockname(server, address, &size) == 0)
+        try #require(unsafe connect(client, address, size) == 0)
+      }
+    }
+    #expect(!Self.write(to: client))
+    var byte: UInt8 = 0
+    // The buffer has the size that is passed.
+    #expect(unsafe recv(server, &byte, 1, Int32(MSG_DONTWAIT)) == -1)
+  }
+
   @Test("a pipe, a file and a socket get the whole line; a full device and a directory get nothing")
   func kinds() throws {
     let directory = try TestDirectory()
@@ -145,7 +233,15 @@ struct OutputTests {
     return (ends[0], ends[1])
   }
 
-  private static func write(to descriptor: Int32) -> Bool {
+  /// Opens a terminal, and returns its two ends.
+  private static func terminal() throws -> (terminal: Int32, program: Int32) {
+    var ends: [Int32] = [-1, -1]
+    // The function stores two descriptors.
+    try #require(unsafe cs_test_open_terminal(&ends))
+    return (ends[0], ends[1])
+  }
+
+  private static func write(to descriptor: Int32, _ line: String = line) -> Bool {
     let bytes = Array(line.utf8)
     // The array is valid during the call, and is passed with its size.
     return unsafe cs_test_output_line(descriptor, bytes, bytes.count)
