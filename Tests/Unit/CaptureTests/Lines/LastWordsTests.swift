@@ -161,7 +161,8 @@ struct OutputTests {
     #expect(!Self.write(to: writer))
   }
 
-  @Test("a full FIFO and a full terminal get nothing, and the writer does not wait")
+  @Test(
+    "a full FIFO, and a terminal without space for a line, do not get the line, and the writer does not wait")
   func fullWithoutNowait() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/fifo"
@@ -179,6 +180,14 @@ struct OutputTests {
       while unsafe Glibc.write(descriptor, page, page.count) > 0 {}
       #expect(fcntl(descriptor, F_SETFL, 0) == 0)
       #expect(!Self.write(to: descriptor))
+      if descriptor == program {
+        // The terminal now has space again, but not for a line. A blocking write would wait.
+        #expect(Self.read(from: terminal, count: 64).utf8.count == 64)
+        var room = pollfd(fd: program, events: Int16(POLLOUT), revents: 0)
+        // The function gets one structure.
+        #expect(unsafe poll(&room, 1, -1) == 1)
+        #expect(!Self.write(to: program))
+      }
       #expect(fcntl(descriptor, F_GETFL) & O_NONBLOCK == 0)
     }
   }
@@ -247,8 +256,8 @@ struct OutputTests {
     return unsafe cs_test_output_line(descriptor, bytes, bytes.count)
   }
 
-  private static func read(from descriptor: Int32) -> String {
-    var bytes = [UInt8](repeating: 0, count: 8_192)
+  private static func read(from descriptor: Int32, count: Int = 8_192) -> String {
+    var bytes = [UInt8](repeating: 0, count: count)
     // The buffer has the size that is passed.
     let size = unsafe Glibc.read(descriptor, &bytes, bytes.count)
     return String(decoding: bytes.prefix(max(0, size)), as: UTF8.self)
