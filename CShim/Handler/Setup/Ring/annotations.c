@@ -103,8 +103,10 @@ void cs_annotations_fix(const char *key, const char *value) {
   }
 }
 
-// The parent may write into its ring at the same time. An entry that changes during the copy is skipped.
+// The parent may write into its ring at the same time. An entry that changes during the copy is skipped. The copies
+// leave no gaps, because readers in the handler stop at the first entry that was never used.
 void cs_annotations_inherit(const cs_ring *parent) {
+  size_t count = 0;
   for (size_t index = 0; index < CS_RING_ANNOTATION_LIMIT; index++) {
     cs_ring_annotation copy;
     const cs_ring_annotation *entry = &parent->annotations[index];
@@ -113,7 +115,7 @@ void cs_annotations_inherit(const cs_ring *parent) {
     cs_ring_copy(&copy, entry, sizeof copy);
     if (cs_ring_annotation_sequence_recheck(entry) != sequence || copy.key_bytes == 0) continue;
     copy.sequence = 2;
-    cs_process.ring->annotations[index] = copy;
+    cs_process.ring->annotations[count++] = copy;
   }
 }
 

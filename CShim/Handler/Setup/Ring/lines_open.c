@@ -12,6 +12,7 @@
 
 #include "../../Signal/Kernel/descriptors.h"
 #include "../../Signal/Lines/last_words.h"
+#include "../../Signal/Lines/lines.h"
 
 // The file that Kubernetes mounts into each container, and shows when the container has ended.
 #define TERMINATION_LOG "/dev/termination-log"
@@ -38,6 +39,37 @@ static cs_descriptor open_file(const char *path, int more_flags) {
   return file < 0 ? (cs_descriptor){.number = -1} : cs_descriptor_described(file);
 }
 
+// Returns whether another user could have placed the file under the path: it is another user's file, or a second name
+// of a file that another user must not change.
+static bool is_strange(int file) {
+  struct stat status = {0};
+  if (fstat(file, &status) != 0) return true;
+  const bool is_linked = S_ISREG(status.st_mode) && status.st_nlink != 1;
+  return is_linked || (status.st_uid != geteuid() && status.st_uid != 0);
+}
+
+static cs_descriptor open_path(const char *path) {
+  const cs_descriptor file = open_file(path, O_CREAT);
+  if (file.number < 0 || !is_strange(file.number)) return file;
+  close(file.number);
+  return (cs_descriptor){.number = -1};
+}
+
+// The names of stderr are symbolic links, which open_file() would refuse.
+static bool is_name_of_stderr(const char *place) {
+  return strcmp(place, "stderr") == 0 || strcmp(place, "/dev/stderr") == 0 || strcmp(place, "/dev/fd/2") == 0 ||
+         strcmp(place, "/proc/self/fd/2") == 0;
+}
+
+static void open_words(void) {
+  const char *place = cs_environment_last_words();
+  if (place != NULL && (strcmp(place, "off") == 0 || strcmp(place, "0") == 0)) return;
+  cs_process.words_to_stderr = place != NULL && is_name_of_stderr(place);
+  if (cs_process.words_to_stderr) return;
+  const bool is_path = place != NULL && strchr(place, '/') != NULL;
+  cs_process.last_words = is_path ? open_path(place) : open_file(TERMINATION_LOG, 0);
+}
+
 static void find_trap_functions(void) {
   char *const found[CS_TRAP_FUNCTION_COUNT] = {trap_string, trap_static, trap_plain, trap_fatal, trap_error};
   for (size_t index = 0; index < CS_TRAP_FUNCTION_COUNT; index++)
@@ -49,12 +81,9 @@ void cs_lines_open(void) {
   find_trap_functions();
   cs_process.first_stderr = cs_descriptor_described(STDERR_FILENO);
   cs_process.record_to_stderr = cs_environment_records_to_stderr();
-  const char *place = cs_environment_last_words();
-  if (place != NULL && (strcmp(place, "off") == 0 || strcmp(place, "0") == 0)) return;
-  cs_process.words_to_stderr = place != NULL && strcmp(place, "stderr") == 0;
-  if (cs_process.words_to_stderr) return;
-  const bool is_path = place != NULL && strchr(place, '/') != NULL;
-  cs_process.last_words = is_path ? open_file(place, O_CREAT) : open_file(TERMINATION_LOG, 0);
+  open_words();
+  if (cs_process.last_words.number >= 0 || cs_process.words_to_stderr || cs_process.record_to_stderr)
+    cs_lines_prefault();
 }
 
 void cs_lines_close(void) {

@@ -9,6 +9,7 @@
 #include "../Dispatch/state.h"
 #include "../Dispatch/trusted.h"
 #include "../Dispatch/watch.h"
+#include "../Lines/lines.h"
 #include "../Threads/task_list.h"
 #include "cs_ring_access.h"
 
@@ -145,6 +146,7 @@ static void end_process(void) SIGNAL_SAFE {
     if (cs_drain_first() == NULL) return;
     cs_sleep_ns(LEAVE_SLEEP_NS);
   }
+  cs_lines_write();
   cs_finish_at_once(&information);
 }
 

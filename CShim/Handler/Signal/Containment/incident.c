@@ -50,6 +50,8 @@ static bool keep(cs_ring *ring, const cs_ring_incident *incident, uint64_t times
     uint64_t found = __atomic_load_n(&entry->key, __ATOMIC_ACQUIRE);
     if (found == 0 &&
         __atomic_compare_exchange_n(&entry->key, &found, key, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+      // release: pairs with the acquire load in cs_parts_put_incidents().
+      __atomic_store_n(&cs_process.has_incidents, 1, __ATOMIC_RELEASE);
       fill_in(entry, incident, times, now_ns);
       return true;
     }

@@ -177,6 +177,21 @@ static void copy(int lock_tries) SIGNAL_SAFE {
   }
 }
 
+void cs_deliver_to_new_directory(void) SIGNAL_SAFE {
+  const int tid = cs_gettid();
+  for (int attempt = 0; attempt < LOCK_TRIES; attempt++) {
+    int holder = 0;
+    if (try_lock(tid, &holder)) {
+      cs_spool_make_directory();
+      note_failed(!spool(cs_spool_write));
+      unlock();
+      return;
+    }
+    if (holder == tid) return;
+    cs_sleep_ns(LOCK_SLEEP_NS);
+  }
+}
+
 void cs_deliver_copy(void) SIGNAL_SAFE {
   copy(LOCK_TRIES);
 }

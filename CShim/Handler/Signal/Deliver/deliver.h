@@ -26,6 +26,9 @@ void cs_deliver_copy_for_others(void) SIGNAL_SAFE;
 // Returns whether the last delivery has failed: neither crashd nor the spool has the crash.
 bool cs_deliver_has_failed(void) SIGNAL_SAFE;
 
+// Makes the spool directory and writes the ring there, after both a delivery and the record line have failed.
+void cs_deliver_to_new_directory(void) SIGNAL_SAFE;
+
 // Returns whether a running crashd has the ring.
 bool cs_deliver_is_attached(void) SIGNAL_SAFE;
 
@@ -50,6 +53,9 @@ void cs_connection_publish(int socket) SIGNAL_SAFE;
 
 // Writes the ring to the spool directory. Precondition: only one thread at a time calls this function.
 bool cs_spool_write(void) SIGNAL_SAFE;
+
+// Makes the spool directory and its parent, if they are missing.
+void cs_spool_make_directory(void) SIGNAL_SAFE;
 
 // Writes a copy of a crash that crashd has received. Writes the copy only if crashd deletes old files in the directory,
 // and if enough space stays free. If writing fails, removes the partial copy. Precondition: only one thread at a time

@@ -72,13 +72,18 @@ static int create_file(const spool_place *place) SIGNAL_SAFE {
   return file;
 }
 
+void cs_spool_make_directory(void) SIGNAL_SAFE {
+  if (cs_process.spool_path[0] == 0) return;
+  cs_mkdir(cs_process.spool_parent, 0755);
+  cs_mkdir(cs_process.spool_directory, 0700);
+}
+
 static int create_file_by_path(const spool_place *place) SIGNAL_SAFE {
   int file = create_file(place);
   // The directories may be missing, because crashd has never run on this machine. No crashd will then read the file, so
-  // a record line is better.
+  // a record line is better. If stderr does not take the line, cs_deliver_to_new_directory() makes the directories.
   if (file != -ENOENT || cs_process.record_to_stderr) return file;
-  cs_mkdir(cs_process.spool_parent, 0755);
-  cs_mkdir(cs_process.spool_directory, 0700);
+  cs_spool_make_directory();
   return create_file(place);
 }
 

@@ -108,11 +108,10 @@ static void deliver_and_wait(cs_crasher *crasher) SIGNAL_SAFE {
   cs_others_wait();
 }
 
-// Leaves the handler. `crasher` may be NULL. The thread writes its lines while the watchdog still watches it. Returns
-// true if the previous action of the signal then ends the process.
+// Leaves the handler. `crasher` may be NULL. Returns true if the previous action of the signal then ends the process.
+// The caller has written the lines, while its own signals are open and the watchdog still watches it.
 static bool leave(cs_crasher *crasher, int signal, const siginfo_t *information) SIGNAL_SAFE {
   const bool ends = cs_capture_is_end(signal, information);
-  cs_lines_write();
   cs_sweep_leave(signal, ends);
   cs_watch_leave();
   cs_replaced_handler_give_back(signal);
@@ -165,6 +164,7 @@ static void crash_again(cs_crasher *crasher, int signal, const siginfo_t *inform
   bool ends = true;
   if (is_sent) {
     if (park != NULL) stay_for_drain(park, &crasher->information);
+    cs_lines_write();
     ends = leave(crasher, crasher->signal, &crasher->information);
   } else {
     if (crasher->depth == 1) cs_lines_write();
@@ -228,6 +228,7 @@ static void crash(int tid, siginfo_t *information, ucontext_t *context, uint64_t
   }
   cs_others_wait();
   if (drains) stay_for_drain(judgement->park, information);
+  cs_lines_write();
   cs_sigmask(SIG_SETMASK, &mask);
   const bool ends = leave(crasher, signal, information);
   cs_finish_repeat(signal, information, context);

@@ -56,6 +56,7 @@ typedef struct cs_state {
   uint32_t spooled_count;    // atomic: `delivery_count` at the last attempt to write the spool file
   uint32_t spooled_pending;  // atomic: the number of records in the spool file that may be withdrawn
   uint32_t is_refused;       // atomic: whether crashd has refused this process
+  uint32_t has_incidents;    // atomic: whether an entry of the ring's incidents was ever used
   uint32_t sweep_ms;         // how long a sweep waits for the other threads; 0: threads are not swept
   uint32_t injection_points; // cs_testing.h: one bit for each point in the handler where a fault is injected
   uint32_t injection;

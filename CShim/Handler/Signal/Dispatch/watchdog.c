@@ -46,7 +46,7 @@
 #define CHECK_NS 20000000
 
 // The number of descriptors that the watchdog keeps after a crash that the process survives.
-#define NEEDED_COUNT 3
+#define NEEDED_COUNT 4
 
 // Sets a kernel timer that ends the process with SIGKILL after `deadline_ms` plus one second. The timer is necessary
 // because the watchdog itself may block forever while it delivers, for example on a failed disk.
@@ -113,9 +113,10 @@ static const siginfo_t *information_of_first(void) SIGNAL_SAFE {
 // all descriptors except those that a later crash needs.
 static void close_copy(void) SIGNAL_SAFE {
   const cs_descriptor *const needed[NEEDED_COUNT] = {&cs_process.ring_descriptor, &cs_process.spool,
-                                                     &cs_process.last_words};
-  int kept[NEEDED_COUNT] = {-1, -1, -1};
-  for (int index = 0; index < NEEDED_COUNT; index++) {
+                                                     &cs_process.last_words, &cs_process.first_stderr};
+  int kept[NEEDED_COUNT] = {-1, -1, -1, -1};
+  const bool is_stderr_needed = cs_process.words_to_stderr || cs_process.record_to_stderr;
+  for (int index = 0; index < NEEDED_COUNT - !is_stderr_needed; index++) {
     if (cs_descriptor_is_ours(needed[index])) kept[index] = needed[index]->number;
   }
   // If the kernel does not support close_range, the copied table keeps all descriptors.

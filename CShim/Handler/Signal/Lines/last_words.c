@@ -129,8 +129,13 @@ static uint32_t put_frames(cs_text *text, const cs_ring_record *record, bool is_
     const cs_ring_image *image = image_of(frame);
     if (image == NULL || frame->pc == last_pc) continue;
     if (is_in_app_only && (!is_in_app(image) || is_trap_function(frame->function_start))) continue;
+    const size_t before = text->count;
     cs_text_put(text, count == 0 ? " in " : " < ");
     put_frame(text, frame, image);
+    if (text->count == text->limit) { // the end of the address may be missing
+      text->count = before;
+      break;
+    }
     last_pc = frame->pc;
     count++;
   }

@@ -6,6 +6,7 @@
 
 #include "../Deliver/deliver.h"
 #include "../Dispatch/trusted.h"
+#include "../Kernel/system_call.h"
 #include "cs_ring_access.h"
 #include "last_words.h"
 #include "output.h"
@@ -22,6 +23,11 @@ static uint64_t turn; // atomic
 
 // The line that is being written. Only the thread with the turn uses it.
 static char line[CS_RECORD_LINE_LIMIT_BYTES];
+
+void cs_lines_prefault(void) {
+  memset(line, 0, sizeof line);
+  cs_record_line_prefault();
+}
 
 void cs_lines_forget(void) SIGNAL_SAFE {
   __atomic_store_n(&turn, 0, __ATOMIC_RELAXED);
@@ -50,36 +56,44 @@ static uint64_t turn_of(uint64_t survived) SIGNAL_SAFE {
   return (survived + 1) << 32;
 }
 
-// acquire: pairs with the release store in finish_turn().
-static bool take_turn(uint64_t survived) SIGNAL_SAFE {
-  uint64_t seen = __atomic_load_n(&turn, __ATOMIC_ACQUIRE);
-  const uint64_t wanted = turn_of(survived) | (uint32_t)cs_gettid();
-  return seen >> 32 != wanted >> 32 &&
-         __atomic_compare_exchange_n(&turn, &seen, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+// Takes the turn, or waits until another thread has written the lines of these crashes. Stores in `ret_is_again`
+// whether this thread had the turn already, because it has faulted while it wrote the lines. A writer of earlier
+// crashes, which the process survived, still uses the buffers, so this thread waits for it, too. acquire: pairs with
+// the release store in finish_turn().
+static bool take_turn(uint64_t survived, bool *ret_is_again) SIGNAL_SAFE {
+  const uint32_t self = (uint32_t)cs_gettid();
+  for (int attempt = 0; attempt < WAIT_TRIES; attempt++) {
+    uint64_t seen = __atomic_load_n(&turn, __ATOMIC_ACQUIRE);
+    *ret_is_again = (uint32_t)seen == self;
+    if (*ret_is_again) return true;
+    if ((uint32_t)seen != 0) {
+      cs_sleep_ns(WAIT_SLEEP_NS);
+      continue;
+    }
+    if (seen >> 32 == turn_of(survived) >> 32) return false;
+    if (__atomic_compare_exchange_n(&turn, &seen, turn_of(survived) | self, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+      return true;
+  }
+  return false;
 }
 
 static void finish_turn(uint64_t survived) SIGNAL_SAFE {
   __atomic_store_n(&turn, turn_of(survived), __ATOMIC_RELEASE);
 }
 
-// If this thread has the turn, it has faulted while it wrote the lines. It must not wait for itself.
-static void await_turn(void) SIGNAL_SAFE {
-  const uint32_t self = (uint32_t)cs_gettid();
-  for (int attempt = 0; attempt < WAIT_TRIES; attempt++) {
-    const uint32_t writer = (uint32_t)__atomic_load_n(&turn, __ATOMIC_ACQUIRE);
-    if (writer == 0 || writer == self) return;
-    cs_sleep_ns(WAIT_SLEEP_NS);
-  }
+// Returns whether descriptor 2 is still a stderr. Its number may have become the program's own file or connection. A
+// log file that replaced stderr, as after a rotation, has another identity, but is open for appending.
+static bool is_stderr(const struct stat *status) SIGNAL_SAFE {
+  if (cs_descriptor_is_ours(&cs_process.first_stderr)) return true;
+  const long flags = cs_system_call(SYS_fcntl, STDERR_FILENO, F_GETFL, 0, 0, 0, 0);
+  return S_ISREG(status->st_mode) && flags >= 0 && (flags & O_APPEND) != 0;
 }
 
-// Writes the line to the stderr that the process has now. No thread closes stderr in its own table, if lines go to it
-// (connection.c). A socket must be the one that was stderr at the start,
-// because a later one may be a connection of the program.
-static void put_to_stderr(size_t size) SIGNAL_SAFE {
+// Writes the line to stderr. No thread closes stderr in its own table, if lines go to it (connection.c).
+static bool put_to_stderr(size_t size) SIGNAL_SAFE {
   struct stat status = {0};
-  if (cs_fstat(STDERR_FILENO, &status) != 0) return;
-  if (S_ISSOCK(status.st_mode) && !cs_descriptor_is_ours(&cs_process.first_stderr)) return;
-  cs_output_line(STDERR_FILENO, &status, line, size);
+  return cs_fstat(STDERR_FILENO, &status) == 0 && is_stderr(&status) &&
+         cs_output_line(STDERR_FILENO, &status, line, size);
 }
 
 static void put_to_file(size_t size) SIGNAL_SAFE {
@@ -89,6 +103,15 @@ static void put_to_file(size_t size) SIGNAL_SAFE {
   cs_output_line(number, &status, line, size);
 }
 
+static void put_words(uint32_t slot, bool is_bare) SIGNAL_SAFE {
+  const size_t size = cs_last_words(&cs_process.ring->slots[slot].record, is_bare, line);
+  if (cs_process.words_to_stderr) {
+    (void)put_to_stderr(size);
+  } else {
+    put_to_file(size);
+  }
+}
+
 void cs_lines_write(void) SIGNAL_SAFE {
   const bool has_words = cs_process.last_words.number >= 0 || cs_process.words_to_stderr;
   const bool has_record = cs_process.record_to_stderr && cs_deliver_has_failed();
@@ -96,20 +119,13 @@ void cs_lines_write(void) SIGNAL_SAFE {
   const uint64_t survived = __atomic_load_n(&cs_process.ring->header.survived, __ATOMIC_ACQUIRE);
   const uint32_t slot = find_first(survived);
   if (slot == CS_RING_SLOT_LIMIT) return;
-  if (!take_turn(survived)) {
-    await_turn();
-    return;
-  }
+  bool is_again = false;
+  if (!take_turn(survived, &is_again)) return;
   const bool is_bare = __atomic_load_n(&cs_process.is_restricted, __ATOMIC_RELAXED) != 0;
-  if (has_words) {
-    const size_t size = cs_last_words(&cs_process.ring->slots[slot].record, is_bare, line);
-    if (cs_process.words_to_stderr) {
-      put_to_stderr(size);
-    } else {
-      put_to_file(size);
-    }
-  }
-  if (has_record) put_to_stderr(cs_record_line(slot, is_bare, line));
+  // The fault may have been in the last words, which are therefore not composed again.
+  if (has_words && !is_again) put_words(slot, is_bare);
+  // A crash that fits nowhere else goes to a directory that the handler makes.
+  if (has_record && !put_to_stderr(cs_record_line(slot, is_bare, line))) cs_deliver_to_new_directory();
   finish_turn(survived);
 }
 

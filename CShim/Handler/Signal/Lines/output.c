@@ -4,58 +4,99 @@
 
 #include "output.h"
 
-#include <poll.h>
-
+#include "../Deliver/deliver.h"
 #include "../Kernel/system_call.h"
+#include "text.h"
 
 #ifndef RWF_NOWAIT
 #define RWF_NOWAIT 0x00000008
 #endif
 
+// "/proc/thread-self/fd/" and a number. /proc/self would show the table of the process's first thread, but the crashing
+// thread may have a table of its own.
+#define LINK_BYTES 40
+
 #define SIGNAL_BIT(signal) (UINT64_C(1) << ((signal) - 1))
 
-static bool has_room(int descriptor) SIGNAL_SAFE {
-  struct pollfd wanted = {.fd = descriptor, .events = POLLOUT};
-  const long count = cs_system_call(SYS_poll, (long)&wanted, 1, 0, 0, 0, 0);
-  return count == 1 && (wanted.revents & POLLOUT) != 0 && (wanted.revents & (POLLERR | POLLNVAL)) == 0;
+static bool is_unsupported(long result) SIGNAL_SAFE {
+  return result == -EOPNOTSUPP || result == -ENOSYS || result == -EINVAL || result == -EPERM;
 }
 
-static long write_now(int descriptor, const void *line, size_t size) SIGNAL_SAFE {
+// Opens the descriptor's file again. The new open file description belongs to this thread alone, so O_NONBLOCK changes
+// nothing for other processes.
+static int open_again(int descriptor, const struct stat *status) SIGNAL_SAFE {
+  char path[LINK_BYTES] = {0};
+  cs_text text = {.bytes = path, .limit = sizeof path - 1};
+  cs_text_put(&text, "/proc/thread-self/fd/");
+  cs_text_put_decimal(&text, descriptor);
+  const int flags = O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  int file = cs_openat(AT_FDCWD, path, flags, 0);
+  for (int attempt = 0; cs_reserve_await(file, attempt); attempt++)
+    file = cs_openat(AT_FDCWD, path, flags, 0);
+  // The process may have another root, or another thread may have replaced the descriptor.
+  struct stat opened = {0};
+  if (file < 0) return file;
+  if (cs_fstat(file, &opened) == 0 && opened.st_dev == status->st_dev && opened.st_ino == status->st_ino) return file;
+  cs_close(file);
+  return -EBADF;
+}
+
+// Writes without waiting, or returns a negative errno value.
+static long write_now(int descriptor, const struct stat *status, const void *line, size_t size) SIGNAL_SAFE {
   const struct iovec part = {(void *)line, size};
   const long result = cs_system_call(SYS_pwritev2, descriptor, (long)&part, 1, -1, -1, RWF_NOWAIT);
-  const bool is_unsupported = result == -EOPNOTSUPP || result == -ENOSYS || result == -EINVAL || result == -EPERM;
-  return is_unsupported ? cs_write(descriptor, line, size) : result;
+  if (!is_unsupported(result)) return result;
+  const int file = open_again(descriptor, status);
+  if (file >= 0) {
+    const long written = cs_write(file, line, size);
+    cs_close(file);
+    return written;
+  }
+  const long flags = cs_system_call(SYS_fcntl, descriptor, F_GETFL, 0, 0, 0, 0);
+  return flags >= 0 && (flags & O_NONBLOCK) != 0 ? cs_write(descriptor, line, size) : file;
 }
 
-// A write to a pipe whose last reader ends after poll() causes SIGPIPE for this thread, and a write beyond RLIMIT_FSIZE
-// causes SIGXFSZ. Both signals are blocked during the write, and then removed, because the process must end by its
-// crash signal.
-static bool write_quietly(long (*write)(int, const void *, size_t) SIGNAL_SAFE, int descriptor, const void *line,
-                          size_t size) SIGNAL_SAFE {
-  const uint64_t quiet = SIGNAL_BIT(SIGPIPE) | SIGNAL_BIT(SIGXFSZ);
+static long write_file(int descriptor, const struct stat *status, const void *line, size_t size) SIGNAL_SAFE {
+  return cs_file_size_is_limited((uint64_t)status->st_size + size) ? -EFBIG : cs_write(descriptor, line, size);
+}
+
+// A write to a pipe without a reader causes SIGPIPE for this thread, and a write beyond RLIMIT_FSIZE causes SIGXFSZ. A
+// write to a terminal in the background may cause SIGTTOU, which would stop the process. The signals are blocked during
+// the write. The first two are then removed, because the process must end by its crash signal. The kernel sends no
+// SIGTTOU while it is blocked.
+static bool write_quietly(long (*write)(int, const struct stat *, const void *, size_t) SIGNAL_SAFE, int descriptor,
+                          const struct stat *status, const void *line, size_t size) SIGNAL_SAFE {
+  const uint64_t removed = SIGNAL_BIT(SIGPIPE) | SIGNAL_BIT(SIGXFSZ);
+  const uint64_t quiet = removed | SIGNAL_BIT(SIGTTOU);
   const struct timespec no_wait = {0};
   uint64_t before = 0;
   const long blocked =
       cs_system_call(SYS_rt_sigprocmask, SIG_BLOCK, (long)&quiet, (long)&before, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0);
   if (blocked != 0) return false;
-  const long result = write(descriptor, line, size);
+  const long result = write(descriptor, status, line, size);
   if (result == -EPIPE || result == -EFBIG) {
-    cs_system_call(SYS_rt_sigtimedwait, (long)&quiet, 0, (long)&no_wait, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0);
+    cs_system_call(SYS_rt_sigtimedwait, (long)&removed, 0, (long)&no_wait, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0);
   }
   cs_sigmask(SIG_SETMASK, &before);
   return result == (long)size;
 }
 
+// A line must not leave the machine: the peer of another socket may be a client of the program, as under inetd.
+static bool is_local(int socket) SIGNAL_SAFE {
+  int domain = 0;
+  socklen_t size = sizeof domain;
+  return cs_getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX;
+}
+
 bool cs_output_line(int descriptor, const struct stat *status, const void *line, size_t size) SIGNAL_SAFE {
   switch (status->st_mode & S_IFMT) {
   case S_IFREG:
-    return !cs_file_size_is_limited((uint64_t)status->st_size + size) &&
-           write_quietly(cs_write, descriptor, line, size);
+    return write_quietly(write_file, descriptor, status, line, size);
   case S_IFSOCK:
-    return cs_send(descriptor, line, size, MSG_DONTWAIT | MSG_NOSIGNAL) == (long)size;
+    return is_local(descriptor) && cs_send(descriptor, line, size, MSG_DONTWAIT | MSG_NOSIGNAL) == (long)size;
   case S_IFIFO:
   case S_IFCHR:
-    return has_room(descriptor) && write_quietly(write_now, descriptor, line, size);
+    return write_quietly(write_now, descriptor, status, line, size);
   default:
     return false;
   }

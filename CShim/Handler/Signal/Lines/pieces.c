@@ -141,19 +141,28 @@ uint32_t cs_pieces_put_words(cs_pieces *pieces, uint64_t offset, const void *wor
 
   cs_piece_state whole = pieces->state; // after the last whole step
   uint32_t done = 0, whole_count = 0;
+  uint32_t repeated = 0; // the words of the last whole steps that a longer repeat after `whole` has; 0: there is none
   while (fits && done < count) {
+    const cs_piece_state start = pieces->state;
     const uint32_t some = put_some(pieces, words, done, count);
     if (some == 0) break;
+    const uint32_t first = done;
     done += some;
-    if (done % step != 0 && done != count) continue;
-    whole = pieces->state;
-    whole_count = done;
+    const uint32_t end = done == count ? done : done - done % step;
+    if (end <= whole_count) continue;
+    whole = end == done ? pieces->state : start;
+    repeated = end == done ? 0 : end - first;
+    whole_count = end;
   }
   if (whole_count == 0) {
     pieces->state = before;
     return 0;
   }
   pieces->state = whole;
+  if (repeated > 0) {
+    pieces->state.count++; // keeps the control byte of the repeat, whose shorter length needs no more bytes
+    put_varint(pieces, repeated);
+  }
   put_count(&pieces->bytes[count_place], whole_count);
   pieces->state.end = offset + whole_count * sizeof(uint64_t);
   return whole_count;

@@ -14,6 +14,9 @@
 
 #define FRAME_WORDS (sizeof(cs_ring_frame) / WORD_BYTES)
 #define NOT_MAPPED  CS_RING_NO_IMAGE
+#define CUT         0xfffe // The image does not fit, and is counted as cut.
+
+_Static_assert(CS_RING_IMAGE_LIMIT <= CUT, "CUT is not the index of an image");
 
 // Adds an image under the next index, and returns this index. If the space is short, adds only the path's last
 // component.
@@ -31,8 +34,7 @@ static uint16_t put_image(cs_record_parts *parts, uint32_t index, size_t reserve
   if (parts->pieces.state.count + id + path + reserve > parts->pieces.limit) {
     for (uint32_t at = 0; at < path; at++)
       from = parts->image.path[at] == '/' ? at + 1 : from;
-    parts->image.flags |= CS_RING_IMAGE_PATH_TRUNCATED;
-    cs_parts_add_cut(&parts->head.cut_text_bytes, from);
+    if (from > 0) parts->image.flags |= CS_RING_IMAGE_PATH_TRUNCATED;
   }
   const uint32_t rest = path - from;
   const bool is_whole =
@@ -41,10 +43,13 @@ static uint16_t put_image(cs_record_parts *parts, uint32_t index, size_t reserve
           id &&
       cs_pieces_put_bytes(&parts->pieces, offset + offsetof(cs_ring_image, path), parts->image.path + from, rest) ==
           rest;
-  if (is_whole && parts->image_count < CS_RING_IMAGE_LIMIT) return (uint16_t)parts->image_count++;
+  if (is_whole && parts->image_count < CS_RING_IMAGE_LIMIT) {
+    cs_parts_add_cut(&parts->head.cut_text_bytes, from);
+    return (uint16_t)parts->image_count++;
+  }
   parts->pieces.state = before;
   cs_parts_add_cut(&parts->head.cut_images, 1);
-  return NOT_MAPPED;
+  return CUT;
 }
 
 static void put_image_once(cs_record_parts *parts, uint32_t index, size_t reserve) SIGNAL_SAFE {
@@ -79,7 +84,8 @@ void cs_parts_put_frames(cs_record_parts *parts) SIGNAL_SAFE {
   const uint32_t count = parts->record.frame_count;
   for (uint32_t index = 0; index < count; index++) {
     uint16_t *image = &parts->record.frames[index].image;
-    *image = *image < CS_RING_IMAGE_LIMIT ? parts->image_index[*image] : CS_RING_NO_IMAGE;
+    const uint16_t mapped = *image < CS_RING_IMAGE_LIMIT ? parts->image_index[*image] : NOT_MAPPED;
+    *image = mapped == CUT ? CS_RING_NO_IMAGE : mapped;
   }
   const uint32_t words = cs_pieces_put_words(&parts->pieces, RECORD_OFFSET(frames), parts->record.frames,
                                              count * (uint32_t)FRAME_WORDS, FRAME_WORDS);

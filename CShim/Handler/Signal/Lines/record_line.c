@@ -28,6 +28,10 @@ static size_t put_base64(char *to, const uint8_t *bytes, size_t size) SIGNAL_SAF
   return count;
 }
 
+void cs_record_line_prefault(void) {
+  memset(&parts, 0, sizeof parts);
+}
+
 size_t cs_record_line(uint32_t slot, bool is_bare, char ret_line[CS_RECORD_LINE_LIMIT_BYTES]) SIGNAL_SAFE {
   memset(&parts.head, 0, sizeof parts.head);
   parts.pieces =

@@ -14,4 +14,7 @@
 // one thread at a time calls this function. Signal safety: the function uses static buffers and no system call.
 size_t cs_record_line(uint32_t slot, bool is_bare, char ret_line[CS_RECORD_LINE_LIMIT_BYTES]) SIGNAL_SAFE;
 
+// At the start: writes to the static buffers, so that their pages are in memory.
+void cs_record_line_prefault(void);
+
 #endif

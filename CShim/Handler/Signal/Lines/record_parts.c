@@ -12,8 +12,6 @@
 
 // The bytes that stay free until the end, for the numbers that are known only then (put_last_numbers).
 #define LAST_BYTES 144
-// The bytes that annotations leave free for images and frames.
-#define EARLY_RESERVE_BYTES 1200
 // The bytes of each text that go before the frames. The rest follows after the frames, if there is space.
 #define MESSAGE_FIRST_BYTES 384
 #define OTHER_FIRST_BYTES   128
@@ -47,6 +45,20 @@ static void put_zero_terminated(cs_record_parts *parts, uint64_t offset, const u
   cs_parts_add_cut(&parts->head.cut_text_bytes, size - put_text(parts, offset, text, 0, size, size));
 }
 
+// Returns the number of threads that crashed together: of the committed records since the last crash that the process
+// survived. A ticket may have no record, because a repaired fault withdraws its record. Reads only slots whose tickets
+// were taken, because a read of another slot would allocate its page.
+static uint32_t count_crashes(const cs_record_parts *parts) SIGNAL_SAFE {
+  const uint64_t survived = parts->header.survived, head = cs_ring_counter(&parts->header.slot_head);
+  uint32_t count = 0;
+  for (uint64_t ticket = survived; ticket < head && ticket - survived < CS_RING_SLOT_LIMIT; ticket++) {
+    const cs_ring_slot *slot = &cs_process.ring->slots[ticket % CS_RING_SLOT_LIMIT];
+    const bool is_committed = (cs_ring_slot_state_acquire(slot) & CS_RING_STATE_MASK) == CS_RING_STATE_COMMITTED;
+    count += is_committed && slot->record.sequence >= survived;
+  }
+  return count;
+}
+
 // Copies the header and the record, and clears what the line does not hold. Counts the threads that the line lacks.
 static void take_copies(cs_record_parts *parts) SIGNAL_SAFE {
   const cs_ring_header *header = &cs_process.ring->header;
@@ -60,8 +72,7 @@ static void take_copies(cs_record_parts *parts) SIGNAL_SAFE {
   const uint64_t breadcrumbs = cs_ring_counter(&parts->header.breadcrumb_head);
   cs_parts_add_cut(&parts->head.cut_breadcrumbs,
                    breadcrumbs < CS_RING_BREADCRUMB_LIMIT ? breadcrumbs : (uint64_t)CS_RING_BREADCRUMB_LIMIT);
-  // The tickets since the last survived crash are those of the threads that crashed together.
-  const uint64_t crashed = cs_ring_counter(&parts->header.slot_head) - parts->header.survived;
+  const uint32_t crashed = count_crashes(parts);
   cs_parts_add_cut(&parts->head.cut_threads, parts->header.thread_total + (crashed > 0 ? crashed - 1 : 0));
   parts->header.breadcrumb_head = parts->header.sweep_ns = 0;
   parts->header.thread_count = parts->header.thread_total = parts->header.sweep = 0;
@@ -100,38 +111,25 @@ static void put_names(cs_record_parts *parts) SIGNAL_SAFE {
   put_zero_terminated(parts, offsetof(cs_ring_header, executable), parts->header.executable, CS_RING_PATH_LIMIT_BYTES);
 }
 
-// A text of the record, and how many of its bytes the line has.
-typedef struct record_text {
-  uint64_t offset;
-  const uint8_t *bytes;
-  uint32_t *size; // in the copy of the record; at the end the size in the line
-  uint32_t limit;
-  uint32_t first; // the bytes that go before the frames
-  uint32_t done;
-} record_text;
-
-#define TEXT_COUNT 5
-
-static record_text texts[TEXT_COUNT];
-
 static void begin_texts(cs_record_parts *parts) SIGNAL_SAFE {
   cs_ring_record *record = &parts->record;
-  texts[0] = (record_text){RECORD_OFFSET(message),      record->message,     &record->message_bytes,
-                           CS_RING_MESSAGE_LIMIT_BYTES, MESSAGE_FIRST_BYTES, 0};
-  texts[1] = (record_text){RECORD_OFFSET(abort_message), record->abort_message, &record->abort_bytes,
-                           CS_RING_ABORT_LIMIT_BYTES,    OTHER_FIRST_BYTES,     0};
-  texts[2] = (record_text){RECORD_OFFSET(exception),      record->exception, &record->exception_bytes,
-                           CS_RING_EXCEPTION_LIMIT_BYTES, OTHER_FIRST_BYTES, 0};
-  texts[3] = (record_text){RECORD_OFFSET(exception_text),      record->exception_text, &record->exception_text_bytes,
-                           CS_RING_EXCEPTION_TEXT_LIMIT_BYTES, OTHER_FIRST_BYTES,      0};
-  texts[4] = (record_text){RECORD_OFFSET(task_name),      record->task_name, &record->task_name_bytes,
-                           CS_RING_TASK_NAME_LIMIT_BYTES, OTHER_FIRST_BYTES, 0};
+  cs_record_text *const texts = parts->texts;
+  texts[0] = (cs_record_text){RECORD_OFFSET(message),      record->message,     &record->message_bytes,
+                              CS_RING_MESSAGE_LIMIT_BYTES, MESSAGE_FIRST_BYTES, 0};
+  texts[1] = (cs_record_text){RECORD_OFFSET(abort_message), record->abort_message, &record->abort_bytes,
+                              CS_RING_ABORT_LIMIT_BYTES,    OTHER_FIRST_BYTES,     0};
+  texts[2] = (cs_record_text){RECORD_OFFSET(exception),      record->exception, &record->exception_bytes,
+                              CS_RING_EXCEPTION_LIMIT_BYTES, OTHER_FIRST_BYTES, 0};
+  texts[3] = (cs_record_text){RECORD_OFFSET(exception_text),      record->exception_text, &record->exception_text_bytes,
+                              CS_RING_EXCEPTION_TEXT_LIMIT_BYTES, OTHER_FIRST_BYTES,      0};
+  texts[4] = (cs_record_text){RECORD_OFFSET(task_name),      record->task_name, &record->task_name_bytes,
+                              CS_RING_TASK_NAME_LIMIT_BYTES, OTHER_FIRST_BYTES, 0};
 }
 
 // Adds the next part of each text. `is_rest`: all the bytes that fit.
 static void put_texts(cs_record_parts *parts, bool is_rest) SIGNAL_SAFE {
-  for (uint32_t index = 0; index < TEXT_COUNT; index++) {
-    record_text *text = &texts[index];
+  for (uint32_t index = 0; index < CS_RECORD_TEXT_COUNT; index++) {
+    cs_record_text *text = &parts->texts[index];
     const uint32_t size = cs_at_most(*text->size, text->limit);
     text->done = put_text(parts, text->offset, text->bytes, text->done, size, is_rest ? size : text->first);
     if (!is_rest) continue;
@@ -147,95 +145,15 @@ static void put_request(cs_record_parts *parts) SIGNAL_SAFE {
   const uint32_t operation = cs_at_most(request->operation_bytes, CS_RING_OPERATION_LIMIT_BYTES);
   const uint32_t id = cs_at_most(request->id_bytes, CS_RING_REQUEST_ID_LIMIT_BYTES);
   const uint32_t tags = cs_at_most(request->tag_bytes, CS_RING_REQUEST_TAG_LIMIT_BYTES);
+  const cs_piece_state before = parts->pieces.state;
   const bool is_whole =
       cs_pieces_put_bytes(&parts->pieces, REQUEST_OFFSET(operation), request->operation, operation) == operation &&
       cs_pieces_put_bytes(&parts->pieces, REQUEST_OFFSET(id), request->id, id) == id &&
-      cs_pieces_put_bytes(&parts->pieces, REQUEST_OFFSET(tags), request->tags, tags) == tags;
-  if (is_whole)
-    cs_parts_put_words(parts, REQUEST_OFFSET(state), request, offsetof(cs_ring_request, operation) / WORD_BYTES);
-}
-
-static bool begins_with(const uint8_t *text, size_t size, const char *start, size_t start_bytes) SIGNAL_SAFE {
-  return size >= start_bytes && memcmp(text, start, start_bytes) == 0;
-}
-
-static const char release[] = "release";
-static const char environment[] = "environment";
-static const char container[] = "k8s.";
-
-// Returns whether the annotation says which program this is and where it runs.
-static bool is_of_deployment(const cs_ring_annotation *annotation) SIGNAL_SAFE {
-  const size_t size = annotation->key_bytes;
-  return (size == sizeof release - 1 && begins_with(annotation->key, size, release, size)) ||
-         (size == sizeof environment - 1 && begins_with(annotation->key, size, environment, size)) ||
-         begins_with(annotation->key, size, container, sizeof container - 1);
-}
-
-// Copies an annotation. Returns false if the entry is not used or is being written.
-static bool take_annotation(cs_record_parts *parts, uint32_t index) SIGNAL_SAFE {
-  const cs_ring_annotation *entry = &cs_process.ring->annotations[index];
-  const uint32_t sequence = cs_ring_annotation_sequence_acquire(entry);
-  if (sequence == 0 || sequence % 2 != 0) return false;
-  parts->annotation = *entry;
-  if (cs_ring_annotation_sequence_recheck(entry) != sequence) return false;
-  return parts->annotation.key_bytes > 0 && parts->annotation.key_bytes <= CS_RING_KEY_LIMIT_BYTES &&
-         parts->annotation.value_bytes > 0 && parts->annotation.value_bytes <= CS_RING_VALUE_LIMIT_BYTES;
-}
-
-static bool put_annotation(cs_record_parts *parts, uint32_t index) SIGNAL_SAFE {
-  cs_ring_annotation *annotation = &parts->annotation;
-  const cs_piece_state before = parts->pieces.state;
-  const uint64_t value = ANNOTATION_OFFSET(index, offsetof(cs_ring_annotation, value));
-  const uint64_t key = ANNOTATION_OFFSET(index, offsetof(cs_ring_annotation, key));
-  annotation->sequence = 2;
-  const bool is_whole =
-      cs_parts_put_words(parts, ANNOTATION_OFFSET(index, 0), annotation, 1) &&
-      cs_pieces_put_bytes(&parts->pieces, key, annotation->key, annotation->key_bytes) == annotation->key_bytes &&
-      cs_pieces_put_bytes(&parts->pieces, value, annotation->value, annotation->value_bytes) == annotation->value_bytes;
-  if (!is_whole) parts->pieces.state = before;
-  return is_whole;
-}
-
-_Static_assert(CS_RING_ANNOTATION_LIMIT <= 64, "annotations_put has a bit for each annotation");
-
-// Adds the annotations of the deployment, if they leave enough space for images and frames.
-static void put_first_annotations(cs_record_parts *parts) SIGNAL_SAFE {
-  const size_t limit = parts->pieces.limit;
-  parts->pieces.limit = limit - EARLY_RESERVE_BYTES;
-  for (uint32_t index = 0; index < CS_RING_ANNOTATION_LIMIT && parts->pieces.state.count < parts->pieces.limit;
-       index++) {
-    if (take_annotation(parts, index) && is_of_deployment(&parts->annotation) && put_annotation(parts, index)) {
-      parts->annotations_put |= UINT64_C(1) << index;
-    }
-  }
-  parts->pieces.limit = limit;
-}
-
-static void put_other_annotations(cs_record_parts *parts) SIGNAL_SAFE {
-  for (uint32_t index = 0; index < CS_RING_ANNOTATION_LIMIT; index++) {
-    const bool is_put = (parts->annotations_put & UINT64_C(1) << index) != 0;
-    if (!is_put && take_annotation(parts, index) && !put_annotation(parts, index))
-      cs_parts_add_cut(&parts->head.cut_annotations, 1);
-  }
-}
-
-// Returns whether the incident is evidence of this crash: a record of a freed object, or of a guard page.
-static bool is_of_crash(cs_record_parts *parts, const cs_ring_incident *incident) SIGNAL_SAFE {
-  return incident->use_tid == parts->record.tid &&
-         (incident->method == parts->record.address || (uint64_t)incident->amount == parts->record.sequence);
-}
-
-static void put_incidents(cs_record_parts *parts) SIGNAL_SAFE {
-  for (uint32_t index = 0; index < CS_RING_INCIDENT_LIMIT; index++) {
-    const cs_ring_incident *entry = &cs_process.ring->incidents[index];
-    const uint64_t sequence = cs_ring_incident_sequence_acquire(entry);
-    if (sequence == 0 || cs_ring_counter(&entry->key) == 0) continue;
-    parts->incident = *entry;
-    if (!is_of_crash(parts, &parts->incident)) continue;
-    const uint64_t offset = offsetof(cs_ring, incidents) + index * sizeof *entry;
-    if (!cs_parts_put_words(parts, offset, &parts->incident, sizeof parts->incident / WORD_BYTES))
-      cs_parts_add_cut(&parts->head.cut_incidents, 1);
-  }
+      cs_pieces_put_bytes(&parts->pieces, REQUEST_OFFSET(tags), request->tags, tags) == tags &&
+      cs_parts_put_words(parts, REQUEST_OFFSET(state), request, offsetof(cs_ring_request, operation) / WORD_BYTES);
+  if (is_whole) return;
+  parts->pieces.state = before;
+  cs_parts_add_cut(&parts->head.cut_text_bytes, operation + id + tags);
 }
 
 static void put_memory(cs_record_parts *parts) SIGNAL_SAFE {
@@ -282,13 +200,13 @@ void cs_parts_put(cs_record_parts *parts, const cs_ring_slot *slot, bool is_bare
   put_names(parts);
   put_texts(parts, false);
   if (!parts->is_bare) put_request(parts);
-  if (!parts->is_bare) put_first_annotations(parts);
+  if (!parts->is_bare) cs_parts_put_first_annotations(parts);
   cs_parts_put_images_of_frames(parts);
   cs_parts_put_frames(parts);
   cs_parts_put_images_of_addresses(parts);
   put_texts(parts, true);
-  if (!parts->is_bare) put_other_annotations(parts);
-  if (!parts->is_bare) put_incidents(parts);
+  if (!parts->is_bare) cs_parts_put_other_annotations(parts);
+  if (!parts->is_bare) cs_parts_put_incidents(parts);
   if (!parts->is_bare) put_memory(parts);
   put_last_numbers(parts);
 }

@@ -16,6 +16,18 @@
 #define REQUEST_OFFSET(field)   (SLOT_OFFSET + offsetof(cs_ring_slot, request) + offsetof(cs_ring_request, field))
 #define ANNOTATION_OFFSET(n, f) (offsetof(cs_ring, annotations) + (n) * sizeof(cs_ring_annotation) + (f))
 
+// A text of the record, and how many of its bytes the line has.
+typedef struct cs_record_text {
+  uint64_t offset;
+  const uint8_t *bytes;
+  uint32_t *size; // in the copy of the record; at the end the size in the line
+  uint32_t limit;
+  uint32_t first; // the bytes that go before the frames
+  uint32_t done;
+} cs_record_text;
+
+#define CS_RECORD_TEXT_COUNT 5
+
 typedef struct cs_record_parts {
   cs_pieces pieces;
   cs_record_line_head head;
@@ -27,7 +39,8 @@ typedef struct cs_record_parts {
   cs_ring_image image;
   cs_ring_annotation annotation;
   cs_ring_incident incident;
-  uint16_t image_index[CS_RING_IMAGE_LIMIT]; // in the line, by the index in the ring; NOT_MAPPED: not in the line
+  cs_record_text texts[CS_RECORD_TEXT_COUNT];
+  uint16_t image_index[CS_RING_IMAGE_LIMIT]; // in the line, by the index in the ring; NOT_MAPPED or CUT: not there
   uint32_t image_count;
   uint64_t annotations_put; // one bit for each annotation in the line
 } cs_record_parts;
@@ -50,5 +63,11 @@ uint32_t cs_parts_text_bytes(const uint8_t *text, uint32_t limit) SIGNAL_SAFE;
 void cs_parts_put_images_of_frames(cs_record_parts *parts) SIGNAL_SAFE;
 void cs_parts_put_frames(cs_record_parts *parts) SIGNAL_SAFE;
 void cs_parts_put_images_of_addresses(cs_record_parts *parts) SIGNAL_SAFE;
+
+// Add the annotations of the deployment, if they leave enough space for images and frames, then the other annotations,
+// and the incidents of this crash (record_notes.c).
+void cs_parts_put_first_annotations(cs_record_parts *parts) SIGNAL_SAFE;
+void cs_parts_put_other_annotations(cs_record_parts *parts) SIGNAL_SAFE;
+void cs_parts_put_incidents(cs_record_parts *parts) SIGNAL_SAFE;
 
 #endif

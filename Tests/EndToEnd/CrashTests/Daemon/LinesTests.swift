@@ -117,6 +117,36 @@ struct LinesTests {
     #expect(try await child.wait().signal == SIGSEGV)
   }
 
+  @Test("a crash that stderr does not take goes to a spool directory that the handler makes")
+  func closed() async throws {
+    let place = try PrivateDaemon.Place()
+    var environment = place.environment
+    let parent = place.root.path + "/none"
+    environment.merge(["CRASHSHIELD_RECORD": "stderr", "CRASHSHIELD_SPOOL": parent + "/spool"]) { $1 }
+    let (status, _) = try await Self.shell(#""$1" null-write 2>&-"#, [Binaries.path("crash-maker")], environment)
+    #expect(status.code == 128 + SIGSEGV)
+    #expect(try entries(of: parent + "/spool").count == 1)
+  }
+
+  @Test("a path of stderr leaves the line there; a file of another user or with two names gets none")
+  func strange() async throws {
+    let place = try Self.placeWithSpool()
+    for path in ["/dev/stderr", "/proc/self/fd/2"] {
+      let crash = try await Crasher.run("null-write", environment: place.environment(words: path))
+      #expect(crash.error.split(separator: "\n").count { $0.hasPrefix("crashshield: ") } == 1, "\(path)")
+    }
+    let (linked, foreign) = (place.place.root.path + "/linked", place.place.root.path + "/foreign")
+    for path in [linked, foreign] { close(unsafe open(path, O_WRONLY | O_CREAT, 0o666)) }
+    #expect(unsafe link(linked, linked + "-2") == 0)
+    // Only root can give a file to another user.
+    let isRoot = unsafe geteuid() == 0 && chown(foreign, 65_534, 65_534) == 0
+    for path in isRoot ? [linked, foreign] : [linked] {
+      let crash = try await Crasher.run("null-write", environment: place.environment(words: path))
+      #expect(crash.status.signal == SIGSEGV)
+      #expect(try contents(of: path).isEmpty, "\(path)")
+    }
+  }
+
   @Test("a contained trap leaves no last words; a drain leaves them when it ends")
   func containment() async throws {
     let place = try Self.placeWithSpool()

@@ -1,11 +1,14 @@
 #include "cs_test_lines.h"
 
+#include <fcntl.h>
+#include <pty.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cs_test_support.h"
+#include "ways.h"
 
 #include "../../../../CShim/Handler/Signal/Dispatch/state.h"
 #include "../../../../CShim/Handler/Signal/Lines/last_words.h"
@@ -16,8 +19,10 @@
 size_t cs_test_record_line(void *ring, uint32_t slot, bool is_bare, char *ret_line) {
   cs_ring *const before = cs_process.ring;
   cs_process.ring = ring;
+  cs_process.has_incidents = 1;
   const size_t size = cs_record_line(slot, is_bare, ret_line);
   cs_process.ring = before;
+  cs_process.has_incidents = 0;
   return size;
 }
 
@@ -54,4 +59,27 @@ int cs_test_run_repaired_with_words(const char *directory) {
   }
   int status = 0;
   return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}
+
+bool cs_test_open_terminal(int *ret_ends) {
+  return openpty(&ret_ends[0], &ret_ends[1], NULL, NULL, NULL) == 0;
+}
+
+static int *volatile nowhere;
+
+static int run_with_stderr(const char *directory, int flags) {
+  char path[512];
+  if (setenv("CRASHSHIELD_LAST_WORDS", "stderr", 1) != 0) return 91;
+  cs_test_start(directory);
+  (void)snprintf(path, sizeof path, "%s/replaced", directory);
+  const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | flags, 0600);
+  if (file < 0 || dup2(file, STDERR_FILENO) != STDERR_FILENO) return 92;
+  *nowhere = 1;
+  return 93;
+}
+
+int cs_test_run_with_replaced_stderr(const char *directory, bool appends) {
+  const int child = cs_test_fork();
+  if (child == 0) _exit(run_with_stderr(directory, appends ? O_APPEND : 0));
+  return cs_test_wait(child);
 }

@@ -18,6 +18,13 @@ bool cs_test_output_line(int descriptor, const void *line, size_t size);
 // DIRECTORY/words. Returns the signal that ended it.
 int cs_test_run_repaired_with_words(const char *directory);
 
+// Opens a terminal, and stores the descriptor of its reader and that of its programs.
+bool cs_test_open_terminal(int *ret_ends);
+
+// Runs a program whose descriptor 2 becomes the file DIRECTORY/replaced after the start, and which then crashes. Its
+// last words go to stderr. Returns how it ended, as waitpid() does.
+int cs_test_run_with_replaced_stderr(const char *directory, bool appends);
+
 // Codes words as one piece into a buffer with `limit` bytes, and returns the number of words that fit.
 uint32_t cs_test_put_words(const uint64_t *words, uint32_t count, uint32_t step, uint8_t *ret_bytes, size_t limit,
                            size_t *ret_size);

@@ -63,6 +63,50 @@ struct LastWordsTests {
   }
 
   @Test(
+    "invalid UTF-8, C1 control characters and direction marks become question marks, and a cut character is left out")
+  func commands() {
+    let cases: [(bytes: [UInt8], shown: String)] = [
+      (Array("a\u{9b}31mb\u{85}c".utf8), "a?31mb?c"), (Array("a\u{2028}b\u{2029}c".utf8), "a?b?c"),
+      (Array("a\u{202a}b\u{202e}c\u{2066}d\u{2069}e".utf8), "a?b?c?d?e"), (Array("é漢👩 \u{a0}x".utf8), "é漢👩 \u{a0}x"),
+      ([0x61, 0x9b, 0x62, 0xff, 0xfe, 0x63], "a?b??c"), ([0x61, 0xc0, 0x80, 0x62], "a?b"),
+      ([0x61, 0xed, 0xa0, 0x80, 0x62], "a?b"), ([0x61, 0xf4, 0x90, 0x80, 0x80, 0x62], "a?b"),
+      ([0x61, 0xe6, 0xbc, 0x62], "a?b"), ([0x61, 0xe6, 0xbc], "a"),
+    ]
+    for (bytes, shown) in cases {
+      let ring = Self.ring(message: String(repeating: "x", count: bytes.count))
+      ring.put(bytes, at: TestRing.record(0) + fieldOffset(\cs_ring_record.message))
+      #expect(Lines.words(ring).contains("SIGILL: \(shown) in server+0x10"), "\(bytes)")
+    }
+  }
+
+  @Test("a frame that does not fit is left out whole")
+  func wholeFrames() throws {
+    for size in 80..<200 {
+      let ring = Self.ring(message: String(repeating: "m", count: 480))
+      let name = "/srv/" + String(repeating: "n", count: size)
+      ring.setBytes(\cs_ring_image.path, at: TestRing.image(0), Array((name + "\0").utf8))
+      ring.setBytes(\cs_ring_image.path, at: TestRing.image(1), Array((name + "\0").utf8))
+      let frames = try #require(Lines.words(ring).split(separator: ";").first?.split(separator: " in ").last)
+      for frame in frames.split(separator: " < ") {
+        #expect(["+0x10", "+0x1f", "+0x2f"].contains { frame.hasSuffix($0) }, "\(frame)")
+      }
+    }
+  }
+
+  @Test("a file that replaced stderr gets the line only if it is open for appending", .enabled(if: cs_test_can_run()))
+  func replaced() throws {
+    for appends in [false, true] {
+      try withTemporaryDirectory { directory in
+        // The path is valid during the call.
+        let status = unsafe directory.withCString { unsafe cs_test_run_with_replaced_stderr($0, appends) }
+        #expect(status & 0x7f == SIGSEGV)
+        let lines = try Self.text(directory + "/replaced").split(separator: "\n")
+        #expect(lines.count == (appends ? 1 : 0) && lines.allSatisfy { $0.hasPrefix("crashshield: ") }, "\(lines)")
+      }
+    }
+  }
+
+  @Test(
     "faults that a handler of the program repairs leave no line; the crash after them leaves one",
     .enabled(if: cs_test_can_run()))
   func repaired() throws {
@@ -92,69 +136,5 @@ struct LastWordsTests {
     let more = (list.count..<max(list.count, frames)).map { cs_ring_frame(start + 0x100 + UInt64($0), image: 0) }
     ring.addRecord(slot: 0, message: message, frames: list + more)
     return ring
-  }
-}
-
-@Suite("A line of the handler", .serialized)
-struct OutputTests {
-  @Test("a pipe without a reader gets nothing and raises no signal")
-  func noReader() throws {
-    let (reader, writer) = try Self.pipe()
-    close(reader)
-    defer { close(writer) }
-    #expect(!Self.write(to: writer))
-  }
-
-  @Test("a full pipe gets nothing, and the writer does not wait")
-  func full() throws {
-    let (reader, writer) = try Self.pipe()
-    defer { [reader, writer].forEach { close($0) } }
-    let page = [UInt8](repeating: 0, count: 4_096)
-    #expect(fcntl(writer, F_SETFL, O_NONBLOCK) == 0)
-    // The array has the size that is passed.
-    while unsafe Glibc.write(writer, page, page.count) > 0 {}
-    #expect(fcntl(writer, F_SETFL, 0) == 0)
-    #expect(!Self.write(to: writer))
-  }
-
-  @Test("a pipe, a file and a socket get the whole line; a full device and a directory get nothing")
-  func kinds() throws {
-    let directory = try TestDirectory()
-    let (reader, writer) = try Self.pipe()
-    var pair: [Int32] = [0, 0]
-    // socketpair writes two descriptors.
-    #expect(unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
-    let path = directory.path + "/file"
-    let file = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-    let device = unsafe open("/dev/full", O_WRONLY)
-    let folder = unsafe open(directory.path, O_RDONLY)
-    defer { ([reader, writer, file, device, folder] + pair).forEach { close($0) } }
-    #expect(Self.write(to: writer) && Self.read(from: reader) == Self.line)
-    #expect(Self.write(to: pair[0]) && Self.read(from: pair[1]) == Self.line)
-    #expect(Self.write(to: file))
-    #expect(try LastWordsTests.text(path) == Self.line)
-    #expect(!Self.write(to: device) && !Self.write(to: folder))
-  }
-
-  private static let line = String(repeating: "x", count: 4_095) + "\n"
-
-  private static func pipe() throws -> (reader: Int32, writer: Int32) {
-    var ends: [Int32] = [0, 0]
-    // pipe writes two descriptors.
-    try #require(unsafe Glibc.pipe(&ends) == 0)
-    return (ends[0], ends[1])
-  }
-
-  private static func write(to descriptor: Int32) -> Bool {
-    let bytes = Array(line.utf8)
-    // The array is valid during the call, and is passed with its size.
-    return unsafe cs_test_output_line(descriptor, bytes, bytes.count)
-  }
-
-  private static func read(from descriptor: Int32) -> String {
-    var bytes = [UInt8](repeating: 0, count: 8_192)
-    // The buffer has the size that is passed.
-    let size = unsafe Glibc.read(descriptor, &bytes, bytes.count)
-    return String(decoding: bytes.prefix(max(0, size)), as: UTF8.self)
   }
 }

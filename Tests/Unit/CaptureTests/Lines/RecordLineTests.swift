@@ -2,7 +2,6 @@ import CShimRing
 import CTestKit
 import CrashReport
 import CrashRing
-import Synchronization
 import Testing
 
 @Suite("The record line", .serialized)
@@ -95,6 +94,53 @@ struct RecordLineTests {
     #expect(Set(contents.images.map(\.start)).isDisjoint(with: before.images.map(\.start)))
   }
 
+  @Test("a cut image counts once, and annotations of the deployment leave space for images and frames")
+  func cutImages() throws {
+    let ring = Self.ring(frames: 0)
+    for index in 0..<60 {
+      ring.addImage(
+        index, start: 0x7f00_1000_0000 + UInt64(index) * 0x10_0000, path: "/lib/" + String(repeating: "i", count: 200),
+        buildID: (0..<32).map { UInt8(truncatingIfNeeded: index &* 31 &+ $0 &* $0) })
+    }
+    let frames = (0..<180).map { cs_ring_frame(0x7f00_1000_0000 + UInt64($0 % 60) * 0x10_0000, image: UInt16($0 % 60)) }
+    for index in 2..<8 { ring.addAnnotation(index, "k8s.\(index)", String(repeating: "v", count: 400)) }
+    ring.addRecord(slot: 0, frames: frames)
+    let decoded = try #require(DecodedLine(in: Lines.record(ring)))
+    let contents = try decoded.ring.contents()
+    #expect(decoded.head[2] > 0 && contents.images.count + decoded.head[2] == 60)
+    #expect(contents.records[0].frames.count > 10 && !contents.images.isEmpty)
+  }
+
+  @Test("only incidents of this crash are in the line", arguments: [0, 0x1234] as [UInt64])
+  func incidents(address: UInt64) throws {
+    let ring = Self.ring(frames: 3)
+    ring.set(\cs_ring_record.address, at: TestRing.record(0), address)
+    ring.commit(slot: 0, stackBytes: 64)
+    let cases: [(kind: UInt32, method: UInt64, amount: Int64, tid: Int32)] = [
+      (1, 0, 0, 4712), (1, 0x4010, 0, 4712), (1, address, 5, 4712), (7, address, 0, 4712), (8, address, 1, 4712),
+      (7, address, 0, 99),
+    ]
+    for (index, incident) in cases.enumerated() {
+      let base = TestRing.incident(index)
+      ring.addIncident(index, key: UInt64(index + 1), subject: "Cart", first_ns: 1, use: [0x4000])
+      ring.set(\cs_ring_incident.kind, at: base, incident.kind)
+      ring.set(\cs_ring_incident.method, at: base, incident.method)
+      ring.set(\cs_ring_incident.amount, at: base, incident.amount)
+      ring.set(\cs_ring_incident.use_tid, at: base, incident.tid)
+    }
+    let decoded = try #require(DecodedLine(in: Lines.record(ring)))
+    let found = try decoded.ring.contents().incidents.map(\.key)
+    #expect(found.sorted() == (address == 0 ? [4] : [3, 4]))
+  }
+
+  @Test("the line counts the threads that crashed with this one, without withdrawn records")
+  func threads() throws {
+    let ring = Self.ring(frames: 3)
+    ring.addRecord(slot: 2, sequence: 2)
+    ring.set(\cs_ring_header.slot_head, UInt64(4))
+    #expect(try #require(DecodedLine(in: Lines.record(ring))).head[8] == 1)
+  }
+
   @Test("words that are coded and decoded are equal, and a limit keeps whole steps", arguments: 0..<40)
   func words(seed: Int) throws {
     var random = SeededNumbers(seed: UInt64(seed))
@@ -105,6 +151,21 @@ struct RecordLineTests {
     var reader = DecodedLine.Reader(bytes: coded[4...])
     #expect(reader.words(count) == Array(words.prefix(count)))
     #expect(reader.bytes.isEmpty)
+  }
+}
+
+extension RecordLineTests {
+  @Test("a repeat that ends inside a step keeps its whole steps if the next word does not fit")
+  func cutRepeat() {
+    var random = SeededNumbers(seed: 7)
+    let distinct = (0..<15).map { _ in random.next() }
+    let words = distinct + distinct + [distinct[0], random.next(), random.next()]
+    let whole = Lines.words(words, step: 3, limit: 1_000)
+    #expect(whole.count == 33)
+    let (coded, count) = Lines.words(words, step: 3, limit: whole.piece.count - 1)
+    #expect(count == 30)
+    var reader = DecodedLine.Reader(bytes: coded[4...])
+    #expect(reader.words(count) == Array(words.prefix(count)) && reader.bytes.isEmpty)
   }
 }
 
@@ -178,68 +239,5 @@ extension RecordLineTests {
     ring.commit(slot: 0, stackBytes: stack.count)
     ring.set(\cs_ring_header.slot_head, UInt64(1))
     return ring
-  }
-}
-
-/// Calls the handler's code on rings in memory.
-enum Lines {
-  /// The handler's code uses static buffers, so only one test at a time calls it.
-  private static let lock = Mutex(())
-
-  static func record(_ ring: TestRing, isBare: Bool = false) -> String {
-    // The ring exists during the call.
-    unsafe line(Int(CS_RECORD_LINE_LIMIT_BYTES)) { unsafe cs_test_record_line(ring.memory.baseAddress, 0, isBare, $0) }
-  }
-
-  static func words(_ ring: TestRing, isBare: Bool = false) -> String {
-    // The ring exists during the call.
-    unsafe line(1_024) { unsafe cs_test_last_words(ring.memory.baseAddress, 0, isBare, $0) }
-  }
-
-  /// Codes words, and returns the piece and the number of words in it.
-  static func words(_ words: [UInt64], step: UInt32, limit: Int) -> (piece: [UInt8], count: Int) {
-    var size = 0
-    var bytes = [UInt8](repeating: 0, count: limit)
-    // The arrays are valid during the call, and are passed with their sizes.
-    let count = unsafe words.withUnsafeBufferPointer { words in
-      unsafe bytes.withUnsafeMutableBufferPointer { bytes in
-        unsafe cs_test_put_words(words.baseAddress, UInt32(words.count), step, bytes.baseAddress, limit, &size)
-      }
-    }
-    return (Array(bytes[..<size]), Int(count))
-  }
-
-  private static func line(_ limit: Int, _ make: (UnsafeMutablePointer<CChar>?) -> Int) -> String {
-    var bytes = [CChar](repeating: 0, count: limit)
-    // The buffer has the size that the function may use.
-    let size = lock.withLock { _ in unsafe bytes.withUnsafeMutableBufferPointer { unsafe make($0.baseAddress) } }
-    return String(decoding: bytes[..<size].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-}
-
-/// A sequence of numbers that its seed determines.
-struct SeededNumbers: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 | 1 }
-
-  mutating func next() -> UInt64 {
-    state ^= state << 13
-    state ^= state >> 7
-    state ^= state << 17
-    return state
-  }
-
-  mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
-
-  /// A word as on a stack: zero, a small number, an address near others, or any bits.
-  mutating func word() -> UInt64 {
-    switch below(5) {
-    case 0: 0
-    case 1: UInt64(below(300))
-    case 2: 0x7fff_1234_0000 + UInt64(below(4_096))
-    case 3: 0x5555_0000_0000 + UInt64(below(100_000))
-    default: next()
-    }
   }
 }
