@@ -310,12 +310,21 @@ extension ReportBuilder {
     let isFault = [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP].contains(record.signal) && record.code > 0
     // If si_code is SI_KERNEL (128), the signal has no address, and the field si_addr is 0.
     let hasAddress = isFault && record.code != 128
-    let isSent = CrashFacts.senderCodes.contains(record.code)
     return CrashReport.Signal(
       number: Int(record.signal), name: SignalNames.name(of: Int(record.signal)), code: Int(record.code),
       codeName: SignalNames.codeName(of: Int(record.code), signal: Int(record.signal)),
-      address: hasAddress ? Address(record.address) : nil,
-      sender: isSent ? CrashReport.Sender(pid: Int(record.senderPid), uid: Int(record.senderUid)) : nil)
+      address: hasAddress ? Address(record.address) : nil, sender: sender(record))
+  }
+
+  /// The sender of a signal; nil if the kernel sent it.
+  ///
+  /// The record has the sender's pid in the process's pid namespace. If the process is the sender, the report has the
+  /// pid that the process has in crashd's namespace.
+  private func sender(_ record: CrashRecord) -> CrashReport.Sender? {
+    guard CrashFacts.senderCodes.contains(record.code) else { return nil }
+    let isItself = record.senderPid == contents.identity.pid
+    return CrashReport.Sender(
+      pid: Int(isItself ? process.peer.pid : record.senderPid), uid: Int(record.senderUid))
   }
 
   private func registers(_ record: CrashRecord) -> [String: Address] {
