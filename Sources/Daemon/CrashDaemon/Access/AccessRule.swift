@@ -26,8 +26,8 @@ struct AccessRule: Sendable {
   ///
   /// This method calls `isIn` only if the answer depends on the group, and `origin` only if the user or the group gives
   /// access to all crashes. Root of a container can choose any uid and gid. Therefore, a peer in another pid namespace
-  /// never gets this access. crashd's own user keeps this access in another user namespace, because crash-forward runs in
-  /// one.
+  /// never gets this access. crashd's own user keeps this access in another user namespace, because crash-forward runs
+  /// in one.
   func visibility(of peer: Peer, origin: () -> ClientOrigin, isIn: (UInt32) -> Bool) -> Visibility {
     guard peer.uid == 0 || peer.uid == user || group.map({ isIn($0.number) }) == true else { return .user(peer.uid) }
     if root == .all { return .all }

@@ -12,9 +12,10 @@ enum ClientOrigin: Sendable, Equatable {
 
   /// Compares the namespaces of a peer with crashd's own.
   ///
-  /// With SO_PEERPIDFD (Linux 6.5), the pidfd always refers to the process that connected. Older kernels only provide the
-  /// pid of this process, so another process may have taken over the pid of a client that has already ended. The result
-  /// stays true: a process never changes its own pid namespace, and cannot return to the parent of its user namespace.
+  /// With SO_PEERPIDFD (Linux 6.5), the pidfd always refers to the process that connected. Older kernels only provide
+  /// the pid of this process, so another process may have taken over the pid of a client that has already ended. The
+  /// result stays true: a process never changes its own pid namespace, and cannot return to the parent of its user
+  /// namespace.
   static func of(_ socket: Int32, _ peer: Peer) -> ClientOrigin {
     guard peer.pid != 0, let pidfd = try? UnixSocket.process(of: socket, pid: peer.pid),
       let text = SmallFile.text(at: "/proc/self/fdinfo/\(pidfd.number)"),
@@ -38,8 +39,8 @@ enum ClientOrigin: Sendable, Equatable {
 
   /// Whether the process has the same user namespace as crashd, or one with the same mapping of users.
   ///
-  /// The link `/proc/PID/ns/user` is readable only for a process that crashd may trace. For any other process, crashd compares the mappings.
-  /// Only root can create a user namespace with the mapping of its parent.
+  /// The link `/proc/PID/ns/user` is readable only for a process that crashd may trace. For any other process, crashd
+  /// compares the mappings. Only root can create a user namespace with the mapping of its parent.
   private static func isInOwnUserNamespace(_ pid: Int32) -> Bool {
     if let name = SmallFile.link(at: "/proc/\(pid)/ns/user") { return name == SmallFile.link(at: "/proc/self/ns/user") }
     guard let map = SmallFile.text(at: "/proc/\(pid)/uid_map") else { return false }

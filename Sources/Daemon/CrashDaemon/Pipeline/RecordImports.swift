@@ -39,9 +39,9 @@ struct RecordImports: Sendable {
 
   private func taken(_ text: String, for user: UInt32) async throws(Failure) -> (id: String, isNew: Bool) {
     var (process, moment) = try CPUAccounts.charging { () throws(Failure) in try Self.process(of: text, for: user) }
-    // The report has the ring's ID, which the line states. A process may survive a crash and print another line with the
-    // same ID, and another user may have imported the line. The report then gets an ID that depends on the user and the
-    // crash.
+    // The report has the ring's ID, which the line states. A process may survive a crash and print another line with
+    // the same ID, and another user may have imported the line. The report then gets an ID that depends on the user and
+    // the crash.
     for id in [process.facts.identity.ringID, CrashAnalysis.derived(process.facts, Int(truncatingIfNeeded: moment))] {
       let known = try CPUAccounts.charging { () throws(Failure) in try relation(of: process, moment, toReport: id) }
       switch known {
@@ -129,8 +129,8 @@ struct RecordImports: Sendable {
 
 /// The ring of a record line.
 ///
-/// During an outage of the store, crashd does not hold the report in memory, because the caller of `Import` can repeat the
-/// call.
+/// During an outage of the store, crashd does not hold the report in memory, because the caller of `Import` can repeat
+/// the call.
 private struct ImportedRecord: CrashSource {
   let process: AttachedProcess
   var seen: CrashAnalysis.Seen? { nil }

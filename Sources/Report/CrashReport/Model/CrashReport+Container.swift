@@ -2,8 +2,8 @@
 extension CrashReport {
   /// The container in which the process ran.
   ///
-  /// crashd finds the id, the runtime and the uid of the pod in files of `/proc`. The process claims the names, by variables
-  /// of its environment. crashd finds `name` itself if the mounts of the process contain it.
+  /// crashd finds the id, the runtime and the uid of the pod in files of `/proc`. The process claims the names, by
+  /// variables of its environment. crashd finds `name` itself if the mounts of the process contain it.
   public struct Container: Codable, Sendable, Equatable {
     /// The id of the container, in 64 hexadecimal digits; nil if crashd did not find it.
     public var id: String?
