@@ -113,8 +113,8 @@ struct RequestTotals: Sendable {
 
   /// The builds of each account.
   ///
-  /// A build moves to the end of the list when one of its processes ends. The first build is therefore the one that has
-  /// been without an ended process for the longest time. The label `other` is one of the builds.
+  /// A build moves to the end of the list when one of its processes ends. The list is therefore sorted by the time of
+  /// this end, the oldest first. The label `other` is one of the builds.
   private var builds: [UInt32: [Build]] = [:]
 
   /// Begins to count the requests of a process.
