@@ -23,7 +23,7 @@ struct FlushedChannelTests {
   }
 }
 
-/// When the handler is added that closes the connection.
+/// The time at which the handler that closes the connection is added.
 enum Closing: Sendable {
   /// In `setup`, as for HTTP/2 without TLS.
   case isSetUpAtOnce
