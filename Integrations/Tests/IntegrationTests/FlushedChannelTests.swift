@@ -23,7 +23,7 @@ struct FlushedChannelTests {
   }
 }
 
-/// When the handler is added that closes the connection.
+/// The time at which the handler that closes the connection is added.
 enum Closing: Sendable {
   /// In `setup`, as for HTTP/2 without TLS.
   case isSetUpAtOnce
@@ -45,14 +45,14 @@ private struct ClosingChannel: ServerChildChannel {
     switch closing {
     case .isSetUpAtOnce:
       return channel.eventLoop.makeCompletedFuture {
-        // The recorder is where the socket is.
+        // The recorder is the first handler, so it sees what the pipeline sends to the socket.
         try channel.pipeline.syncOperations.addHandler(Recorder(events), position: .first)
         try channel.pipeline.syncOperations.addHandler(CloseOnWrite())
         return Value(channel: channel)
       }
     case .isSetUpLater:
       return channel.eventLoop.makeCompletedFuture {
-        // The recorder is where TLS is.
+        // The recorder has the position of the handler of TLS.
         try channel.pipeline.syncOperations.addHandler(Recorder(events))
       }.flatMap {
         channel.eventLoop.submit {

@@ -3,8 +3,8 @@ internal import CrashReport
 
 /// A record line, which the handler of a process prints if it can reach neither crashd nor a spool directory.
 ///
-/// docs/record-line.md explains the format. Every byte of the line is untrusted. The time and the memory of reading it
-/// are limited by the length of a line.
+/// docs/record-line.md explains the format. Every byte of the line is untrusted. The length of a line and the number of
+/// bytes that its pieces fill are limited, and therefore also the time and the memory for reading it.
 public struct RecordLine: Sendable, Equatable {
   /// The mark that begins every record line, of any version of the format.
   public static let mark = String(CS_RECORD_LINE_PREFIX.prefix { $0 != ":" }) + ":"
@@ -23,14 +23,14 @@ public struct RecordLine: Sendable, Equatable {
 
   /// The parts of the ring that are not zero, and the checksums of its slot.
   public let pieces: [Piece]
-  /// The numbers of items that had no room in the line, as kinds of losses.
+  /// The numbers of items that did not fit into the line, by the kind of loss.
   ///
-  /// Kinds with 0 are left out.
+  /// A kind without such items has no entry.
   public let cut: [String: Int]
 
-  /// Reads a line, from its mark to its last digit.
+  /// Reads a line, from its mark to its last digit of base64url.
   ///
-  /// Digits that follow after the line's length are ignored.
+  /// Digits behind the length that the payload states are ignored.
   public init(_ text: some StringProtocol) throws(RecordLineError) {
     let text = Array(text.utf8.prefix(Self.limitBytes))
     guard text.starts(with: Self.mark.utf8) else { throw .noMark }
@@ -93,7 +93,7 @@ extension RecordLine {
     return cut
   }
 
-  /// Decodes the digits up to the length that the first two bytes state.
+  /// Decodes the digits of a payload up to the length that its first two bytes state.
   private static func payload(_ digits: ArraySlice<UInt8>) throws(RecordLineError) -> [UInt8] {
     var decoder = Base64Digits(digits)
     let start = decoder.bytes(2)
@@ -150,7 +150,7 @@ private struct Base64Digits {
 
   init(_ digits: ArraySlice<UInt8>) { rest = digits }
 
-  /// Whether the last digit has only zeros after the last byte.
+  /// Whether the bits of the last digit that belong to no byte are zero.
   var restIsZero: Bool { bits & (1 << bitCount - 1) == 0 }
 
   /// Decodes the next `count` bytes; fewer if a character is no digit.

@@ -4,11 +4,11 @@ public enum RecordLineError: Error, Equatable, Sendable, CustomStringConvertible
   case noMark
   /// The line has another version of the format.
   case version(String)
-  /// The payload ends before its length.
+  /// The line ends before the length that its payload states.
   case cut(found: Int, expected: Int)
   /// The length in the payload is impossible.
   case length(Int)
-  /// The payload has other bytes than the handler wrote.
+  /// The checksum is wrong: the bytes differ from those that the handler wrote.
   case checksum
   /// The payload has the right checksum, but violates the format.
   case malformed(String)
@@ -17,7 +17,7 @@ public enum RecordLineError: Error, Equatable, Sendable, CustomStringConvertible
   /// The payload describes a ring without a complete record of a crash.
   case noCrash
 
-  /// The reason as a clause that follows the line's name.
+  /// The reason as a clause that follows the number of the line in a message.
   public var description: String {
     switch self {
     case .noMark: "it does not begin with '\(RecordLine.mark)'"

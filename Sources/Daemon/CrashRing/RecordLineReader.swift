@@ -2,7 +2,7 @@ internal import CShimRing
 
 /// Reads the pieces in the payload of a record line.
 ///
-/// The number of bytes that the pieces fill is limited, because a repeat of a few bytes can fill any number.
+/// The number of bytes that the pieces fill is limited, because a repeat has only a few bytes and can fill any number.
 struct RecordLineReader {
   private var rest: ArraySlice<UInt8>
   /// The addresses to which literals are relative; see cs_record_line.h.

@@ -15,19 +15,21 @@ public struct RecordScanner: Sendable {
   }
 
   private static let mark = Array(RecordLine.mark.utf8)
-  /// For each number of matched characters, minus 1: the number of characters that still match after a mismatch (the
-  /// failure function of Knuth, Morris and Pratt).
+  /// The number of the mark's characters that still match after a mismatch.
+  ///
+  /// The index is the number of characters that matched before the mismatch, minus 1. This is the failure function of
+  /// Knuth, Morris and Pratt.
   private static let matchedAfterMismatch: [Int] = mark.indices.map { index in
     let matched = mark.prefix(index + 1)
     return (0...index).last { matched.prefix($0) == matched.suffix($0) } ?? 0
   }
   private var line = 1
-  /// The number of characters of the mark that the last characters of the log equal.
+  /// The number of the mark's first characters with which the log ends so far.
   private var matched = 0
-  /// The text whose mark was found; empty if no text has begun.
+  /// The text so far, from its mark on; empty if no mark was found since the last text ended.
   private var text: [UInt8] = []
 
-  /// Creates a scanner at the begin of a log.
+  /// Creates a scanner at the beginning of a log.
   public init() {}
 
   /// Reads bytes of the log from `position` on, and returns the first text that ends in them.
@@ -44,7 +46,7 @@ public struct RecordScanner: Sendable {
     return nil
   }
 
-  /// Returns the text at the end of the log, if it has no newline.
+  /// Returns the text with which the log ends; nil if the log does not end within a text.
   public mutating func end() -> Found? {
     defer { text = [] }
     return found(text)
@@ -60,7 +62,7 @@ public struct RecordScanner: Sendable {
       return nil
     }
     if isComplete {
-      // A process ended while it wrote the line, and another process continued with a whole line.
+      // A process ended while it wrote a line. Another process then wrote a whole line directly behind it.
       let cut = found(text.dropLast(Self.mark.count - 1))
       text = Self.mark
       return cut

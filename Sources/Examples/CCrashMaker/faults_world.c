@@ -84,8 +84,8 @@ FAULT void cs_fault_pid_namespace(void) {
   *number = 42; // fault: pid-namespace
 }
 
-// The kernel drops SIGABRT with its default action in the first process of a pid namespace. abort() then executes an
-// instruction of the kernel, and SIGSEGV ends the process.
+// The kernel drops SIGABRT with its default action in the first process of a pid namespace. abort() then executes a
+// privileged instruction, and SIGSEGV ends the process.
 FAULT void cs_fault_abort_as_pid_1(void) {
   abort(); // fault: abort-as-pid-1
 }

@@ -96,7 +96,7 @@ class Engine:
 
     @staticmethod
     def limits() -> list[str]:
-        """podman sets higher limits by default, which needs CAP_SYS_RESOURCE."""
+        """Sets low limits, because podman's default limits are higher and need CAP_SYS_RESOURCE."""
         return ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024", "--network", "none"]
 
     @contextlib.contextmanager

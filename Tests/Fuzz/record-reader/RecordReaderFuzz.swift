@@ -7,8 +7,8 @@ import CrashRing
 
 /// Reads a log or the pieces of a payload.
 ///
-/// The lowest bit of the first byte selects the form. A trap, a finding of a sanitizer or a failed precondition ends the
-/// process.
+/// The lowest bit of the first byte selects one of the two. A trap, a finding of a sanitizer or a failed precondition
+/// ends the process.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzRecordReader(_ data: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
   let input = Array(UnsafeBufferPointer(start: data, count: count))

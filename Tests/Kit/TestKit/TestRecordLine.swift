@@ -2,9 +2,9 @@ internal import CShimRing
 
 /// Writes record lines in the format of cs_record_line.h.
 ///
-/// The writer is simple: each literal has the base 0, and only words of zeros are left out.
+/// The writer uses only literals with base 0, and skips words that are zero.
 public enum TestRecordLine: Sendable {
-  /// The begin of a line of the current version.
+  /// The mark and the version with which a line begins.
   public static let prefix = CS_RECORD_LINE_PREFIX
 
   /// Returns the line of a ring's header, first two images, first annotation and slot 0 with 64 bytes of its stack.
@@ -83,7 +83,7 @@ public enum TestRecordLine: Sendable {
   /// Returns the zigzag of a number.
   public static func zigzag(_ number: Int64) -> UInt64 { UInt64(bitPattern: number << 1 ^ number >> 63) }
 
-  /// Returns the place of a piece whose distance to the end of the previous piece is given.
+  /// Returns the first number of a piece: its kind, and its distance to the end of the previous piece.
   public static func place(_ distance: Int, kind: UInt64) -> [UInt8] { varint(zigzag(Int64(distance)) << 1 | kind) }
 
   private static func literal(_ word: UInt64) -> [UInt8] {

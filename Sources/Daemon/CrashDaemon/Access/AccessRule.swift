@@ -24,9 +24,10 @@ struct AccessRule: Sendable {
 
   /// The visibility that a peer gets.
   ///
-  /// `isIn` is called only if the answer depends on the group, and `origin` only if the user or the group gives access to
-  /// all crashes. Root of a container can choose any uid and gid. Therefore, no uid and no group gives a peer of another
-  /// pid namespace this access. crashd's own user keeps its access in another user namespace, in which crash-forward runs.
+  /// This method calls `isIn` only if the answer depends on the group, and `origin` only if the user or the group gives
+  /// access to all crashes. Root of a container can choose any uid and gid. Therefore, a peer in another pid namespace
+  /// never gets this access. crashd's own user keeps this access in another user namespace, because crash-forward runs
+  /// in one.
   func visibility(of peer: Peer, origin: () -> ClientOrigin, isIn: (UInt32) -> Bool) -> Visibility {
     guard peer.uid == 0 || peer.uid == user || group.map({ isIn($0.number) }) == true else { return .user(peer.uid) }
     if root == .all { return .all }
@@ -64,6 +65,6 @@ struct AccessRule: Sendable {
 struct Client: Sendable {
   let peer: Peer
   let visibility: Visibility
-  /// Whether only the client's namespaces keep it from access to all crashes.
+  /// Whether the client lacks access to all crashes only because of its namespaces.
   var isForeign = false
 }

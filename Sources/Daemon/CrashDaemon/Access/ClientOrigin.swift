@@ -12,9 +12,10 @@ enum ClientOrigin: Sendable, Equatable {
 
   /// Compares the namespaces of a peer with crashd's own.
   ///
-  /// The process of the pidfd cannot change: the kernel chose it when it connected (SO_PEERPIDFD, Linux 6.5). Older
-  /// kernels only provide the pid, so a process with the same pid may have replaced a client that has already ended. A
-  /// process never changes its pid namespace, and cannot return to a parent's user namespace.
+  /// With SO_PEERPIDFD (Linux 6.5), the pidfd always refers to the process that connected. Older kernels only provide
+  /// the pid of this process, so another process may have taken over the pid of a client that has already ended. The
+  /// result stays true: a process never changes its own pid namespace, and cannot return to the parent of its user
+  /// namespace.
   static func of(_ socket: Int32, _ peer: Peer) -> ClientOrigin {
     guard peer.pid != 0, let pidfd = try? UnixSocket.process(of: socket, pid: peer.pid),
       let text = SmallFile.text(at: "/proc/self/fdinfo/\(pidfd.number)"),
@@ -26,10 +27,10 @@ enum ClientOrigin: Sendable, Equatable {
     return isHere ? .here : .otherUserNamespace
   }
 
-  /// Returns the pids of a process in the text of a pidfd's information: in the pid namespace of `/proc`, and in each
-  /// namespace below it.
+  /// Returns the pids in the line `NSpid:` of a pidfd's file in `/proc/self/fdinfo`.
   ///
-  /// The kernel shows this line for any process, unlike the links in `/proc/PID/ns`.
+  /// The first pid of the process is its pid in the pid namespace of `/proc`. The next pids are those in the namespaces
+  /// below. The kernel shows this line for any process, unlike the links in `/proc/PID/ns`.
   static func pids(inInformation text: String) -> [Int32] {
     let line = text.utf8.split(separator: UInt8(ascii: "\n")).first { $0.starts(with: "NSpid:".utf8) }
     let fields = (line ?? Substring("").utf8).split { $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: " ") }.dropFirst()
@@ -38,8 +39,8 @@ enum ClientOrigin: Sendable, Equatable {
 
   /// Whether the process has the same user namespace as crashd, or one with the same mapping of users.
   ///
-  /// The link is readable only for a process that crashd may trace. For any other process, crashd compares the mappings.
-  /// Only root can create a user namespace with the mapping of its parent.
+  /// The link `/proc/PID/ns/user` is readable only for a process that crashd may trace. For any other process, crashd
+  /// compares the mappings. Only root can create a user namespace with the mapping of its parent.
   private static func isInOwnUserNamespace(_ pid: Int32) -> Bool {
     if let name = SmallFile.link(at: "/proc/\(pid)/ns/user") { return name == SmallFile.link(at: "/proc/self/ns/user") }
     guard let map = SmallFile.text(at: "/proc/\(pid)/uid_map") else { return false }

@@ -1,8 +1,10 @@
-/// Whether root of other namespaces is crashd's root.
+/// Whether clients in other namespaces can have access to all crashes.
 ///
 /// The operator sets this with the setting `access.root`.
 public enum RootAccess: String, Sendable {
-  /// Only clients of crashd's own pid and user namespaces can have access to all crashes.
+  /// Only clients in crashd's own pid namespace can have access to all crashes.
+  ///
+  /// Root and the group's members must also be in crashd's own user namespace.
   case host
   /// The namespaces of a client do not matter.
   case all

@@ -7,7 +7,7 @@ import Glibc
 /// the default action. `abort()` then executes an instruction that faults, which ends the process. The ring has two
 /// records of such a crash, and the first one describes it.
 extension RingContents {
-  /// The contents without these faults.
+  /// The contents without the faults of `abort()`.
   ///
   /// The record of SIGABRT becomes the crash that the process did not survive.
   var withoutAbortFaults: RingContents {
@@ -22,12 +22,13 @@ extension RingContents {
 }
 
 extension CrashRecord {
-  /// The number of frames by which the stack of SIGABRT may be deeper: the functions that `abort()` calls to send it.
+  /// The maximum number of innermost frames in the record of SIGABRT: `abort()` and the functions that it calls to send
+  /// the signal.
   private static let senderDepth = 6
-  /// The number of callers that are compared.
+  /// The number of callers of `abort()` that are compared.
   private static let callerCount = 8
 
-  /// Whether the function that sent SIGABRT also caused this fault, in the same call.
+  /// Whether the same call of `abort()` sent SIGABRT and caused this fault.
   fileprivate func isFault(after abort: CrashRecord) -> Bool {
     guard code > 0, abort.signal == SIGABRT, abort.tid == tid, abort.sequence < sequence,
       CrashFacts.senderCodes.contains(abort.code)

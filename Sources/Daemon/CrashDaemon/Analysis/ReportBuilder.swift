@@ -80,7 +80,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     report.memoryOmitted = memoryOmitted
     if process.isImported {
       report.source = .recordLine
-      // The clock of the process was that of another boot, or of another machine.
+      // The times come from the clock of another boot, or of another machine.
       report.timing = nil
     }
     report.earlierRuntimeWarnings = main.facts.earlierWarnings
@@ -205,7 +205,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     var found = CrashReport.ProcessIdentity(
       pid: Int(process.peer.pid), uid: Int(process.peer.uid), name: identity.name, executable: identity.executable,
       buildID: process.buildID, startTime: Moment(nanoseconds: identity.startTime_ns).description, unit: process.unit)
-    // The user of an imported line has read the line, even if its process had more privileges.
+    // The user who imported a line has already read it, so the report is not restricted.
     let isRestricted = process.isRestricted || contents.memory.isRestricted && !process.isImported
     if isRestricted { found.isRestricted = true }
     if process.isPIDClaimed { found.isPIDClaimed = true }

@@ -21,13 +21,13 @@ struct ProcessFacts: Sendable {
   var image: ProcessImage?
   /// Whether the kernel would have refused to give the user a core dump of the process when it attached.
   var isRestricted = false
-  /// Whether only the ring contains the pid.
+  /// Whether the pid comes only from the ring, and the kernel did not confirm it.
   ///
-  /// The process did not connect, or crashd's pid namespace does not contain the process.
+  /// True if the process did not connect, or if crashd's pid namespace does not contain the process.
   var isPIDClaimed = false
   /// Whether the record comes from a record line, which a client imported.
   var isImported = false
-  /// The numbers of items that had no room in the record line, as kinds of losses.
+  /// The numbers of items that did not fit into the record line, by the kind of loss.
   var cut: [String: Int] = [:]
   /// The range of times at which the events in the ring may have happened; nil if any time is possible.
   var times: TimeBounds?

@@ -18,7 +18,7 @@ enum ContainerName {
   ///
   /// The whole name of a control group in such a directory is the container's ID.
   private static let directories = ["docker": "docker", podDirectory: "podman"]
-  /// The parent directory of podman's pods and of its containers without a pod, with the driver cgroupfs.
+  /// The parent directory of podman's pods, and of podman's containers without a pod, with the cgroup driver cgroupfs.
   private static let podDirectory = "libpod_parent"
   /// The prefixes of the scopes in which the engines' own processes run.
   private static let monitors: Set = ["crio-conmon", "libpod-conmon"]
@@ -68,7 +68,7 @@ enum ContainerName {
         found.name = name ?? found.name
       }
     }
-    // In a pod, the file belongs to the pod's sandbox, which is not the process's container.
+    // In a pod, /etc/hostname belongs to the pod's sandbox, which is not the process's container.
     if found.podUID != nil { (found.id, found.runtime) = (nil, nil) }
     if found == CrashReport.Container() { return nil }
     found.source = "mountinfo"

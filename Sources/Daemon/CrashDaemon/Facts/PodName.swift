@@ -4,9 +4,9 @@
 enum PodName {
   /// Finds the pod in the path components of a control group, up to the container.
   ///
-  /// With the driver systemd, kubelet creates the slice `kubepods-burstable-podUID.slice`, with `_` in place of `-`. With
-  /// the driver cgroupfs, kubelet creates the directory `podUID`. Podman creates the slice `machine-libpod_pod_ID.slice`
-  /// or the directory `libpod_parent/ID`.
+  /// With the cgroup driver systemd, kubelet creates the slice `kubepods-burstable-podUID.slice`, in which the UID has
+  /// `_` in place of `-`. With the driver cgroupfs, kubelet creates the directory `podUID`. Podman creates the slice
+  /// `machine-libpod_pod_ID.slice` or the directory `libpod_parent/ID`.
   static func of(groups parts: ArraySlice<String>) -> String? {
     for (index, part) in zip(parts.indices, parts).reversed() {
       // containerd names a control group SLICE:PREFIX:ID.

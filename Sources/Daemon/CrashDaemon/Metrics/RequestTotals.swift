@@ -4,10 +4,10 @@ import Synchronization
 
 /// Counts the requests and drains of processes by build, while crashd is attached to the processes.
 ///
-/// A metric must not have many combinations of labels. A user (with the uids of its range in `/etc/subuid`) has at most `buildsPerUser`
-/// builds. Beyond this limit, the build whose processes ended first is merged into the label `other`. If all builds have
-/// attached processes, a process of a further build is counted under `other` until it ends. The counts of `other`
-/// therefore never decrease.
+/// A metric must not have many combinations of labels. A user, with the uids of its range in `/etc/subuid`, has at most
+/// `buildsPerUser` builds. Beyond this limit, the build whose processes ended first is merged into the label `other`.
+/// If all builds have attached processes, a process of a further build is counted under `other` until it ends. The
+/// counts of `other` therefore never decrease.
 struct RequestTotals: Sendable {
   /// The labels of a sample.
   struct Key: Hashable, Sendable {
@@ -113,8 +113,8 @@ struct RequestTotals: Sendable {
 
   /// The builds of each account.
   ///
-  /// A build moves to the end of the list when one of its processes ends, so the first build has ended first. The label
-  /// `other` is one of the builds.
+  /// A build moves to the end of the list when one of its processes ends. The list is therefore sorted by the time of
+  /// this end, the oldest first. The label `other` is one of the builds.
   private var builds: [UInt32: [Build]] = [:]
 
   /// Begins to count the requests of a process.

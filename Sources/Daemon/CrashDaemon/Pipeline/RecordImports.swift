@@ -5,7 +5,7 @@ import LinuxSystem
 
 /// Stores the crashes in record lines, which processes printed because they could reach no crashd.
 ///
-/// Each user may import one line at a time, and four users at once. Other calls wait for their turn.
+/// crashd imports one line of a user at a time, and lines of at most four users at once. Further calls wait.
 struct RecordImports: Sendable {
   /// Why crashd did not store a record line.
   enum Failure: Error {
@@ -26,7 +26,7 @@ struct RecordImports: Sendable {
   ///
   /// - Returns: The ID of the report, and whether the call stored it.
   func take(_ text: String, for user: UInt32) async throws(Failure) -> (id: String, isNew: Bool) {
-    // The turn ensures that two lines of one user do not get the same ID.
+    // With one line of a user at a time, two lines cannot get the same new ID.
     let result = await turns.withPermit(for: user) { _ in
       do throws(Failure) {
         return Result<(id: String, isNew: Bool), Failure>.success(try await taken(text, for: user))
@@ -39,8 +39,9 @@ struct RecordImports: Sendable {
 
   private func taken(_ text: String, for user: UInt32) async throws(Failure) -> (id: String, isNew: Bool) {
     var (process, moment) = try CPUAccounts.charging { () throws(Failure) in try Self.process(of: text, for: user) }
-    // The report has the ID of the ring, as the line's text says. A process may survive a crash and print another line,
-    // and another user may have imported the line. Such a report gets an ID that depends on the user and the crash.
+    // The report has the ring's ID, which the line states. A process may survive a crash and print another line with
+    // the same ID, and another user may have imported the line. The report then gets an ID that depends on the user and
+    // the crash.
     for id in [process.facts.identity.ringID, CrashAnalysis.derived(process.facts, Int(truncatingIfNeeded: moment))] {
       let known = try CPUAccounts.charging { () throws(Failure) in try relation(of: process, moment, toReport: id) }
       switch known {
@@ -59,7 +60,7 @@ struct RecordImports: Sendable {
   private func store(_ process: AttachedProcess, as id: String) async throws(Failure) -> (id: String, isNew: Bool) {
     switch await analysis.analyse(ImportedRecord(process: process)) {
     case .stored(let id, _):
-      // The store does not store a report again that a user has removed.
+      // If a user has removed the report, the store does not store it again.
       let isNew = (try? analysis.store.report(idPrefix: id, visibility: .all)) != nil
       return (id, isNew)
     case .held(let id, _): return (id, true)
@@ -75,7 +76,7 @@ struct RecordImports: Sendable {
     case none
     /// The report is about the crash.
     case same
-    /// The report is about another crash, or of another user.
+    /// The report is about another crash, or belongs to another user.
     case other
   }
 
@@ -95,7 +96,7 @@ struct RecordImports: Sendable {
     return before.ring.contents().records.contains { $0.time_ns == moment } ? .same : .other
   }
 
-  /// Makes the process that printed a line, and returns the time of its crash, as the line states it.
+  /// Returns the process that printed a line, and the time of its crash, as the line states them.
   private static func process(
     of text: String, for user: UInt32
   ) throws(Failure) -> (process: AttachedProcess, moment: UInt64) {
@@ -115,7 +116,7 @@ struct RecordImports: Sendable {
       // The kernel confirmed neither the process nor its user. The report therefore belongs to the caller.
       var facts = ProcessFacts(contents, peer: Peer(pid: contents.identity.pid, uid: user), unit: nil)
       (facts.isPIDClaimed, facts.isImported, facts.cut) = (true, true, line.cut)
-      // The crash may be older than the last boot of this machine, and happened on another machine.
+      // The crash may be older than the last boot of this machine, or may have happened on another machine.
       facts.times = TimeBounds()
       let moment = contents.records.map(\.time_ns).max() ?? 0
       let ring = try RingSource(memory: file.descriptor)
@@ -128,7 +129,8 @@ struct RecordImports: Sendable {
 
 /// The ring of a record line.
 ///
-/// The caller of `Import` has the line and can repeat the call. Nothing is therefore held in memory.
+/// During an outage of the store, crashd does not hold the report in memory, because the caller of `Import` can repeat
+/// the call.
 private struct ImportedRecord: CrashSource {
   let process: AttachedProcess
   var seen: CrashAnalysis.Seen? { nil }

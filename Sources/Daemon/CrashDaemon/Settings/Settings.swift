@@ -26,7 +26,7 @@ public struct Settings: Sendable, Equatable {
   public var protectsAutomatically = false
   /// The group whose members can read all reports and change all stored data.
   public var accessGroup = AccessGroup.own
-  /// Whether root of other namespaces can read all reports and change all stored data.
+  /// Whether clients in other namespaces can read all reports and change all stored data.
   public var accessRoot = RootAccess.host
   /// The limits on the age, the number and the size of stored reports.
   public var retention = RetentionPolicy()

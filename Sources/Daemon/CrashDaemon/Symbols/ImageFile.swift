@@ -109,9 +109,9 @@ struct ImageFile: Sendable {
 
   /// Opens the file of the image's build in directories that an operator set, else the file at the path.
   ///
-  /// If the process sent a descriptor, this method does not search the directories. If neither the directories have the
-  /// image nor its path can be opened, the debug file of the build takes the place of the image, because it has all
-  /// symbols. The rules of `look` hold for each file.
+  /// If the process sent a descriptor of the image, this method does not search the directories. If no directory has
+  /// the image and its path cannot be opened, this method opens the debug file of the build, because it has all
+  /// symbols. Each file must pass the checks of `look(for:)`.
   func look(for user: UInt32, in directories: [String]) throws(SystemError) -> ImageFile {
     if descriptor != nil || directories.isEmpty { return try look(for: user) }
     let installed = directories.compactMap { DebugFilePaths.ofBuild(buildID, in: $0) }

@@ -28,7 +28,7 @@ extension CrashdInterface {
     metrics.add(
       "crashd_groups", .gauge,
       "Groups of equal crashes by state. Resolved and regressed groups are counted in full; new ones (first seen "
-        + "in the newest build) and open ones only among the \(Self.countedGroups) that occurred last.",
+        + "in the newest of several builds) and open ones only among the \(Self.countedGroups) that occurred last.",
       by: "state",
       [
         "new": groups.count { $0.state == "new" }, "open": groups.count { $0.state == "open" },

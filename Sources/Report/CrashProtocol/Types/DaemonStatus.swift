@@ -55,7 +55,7 @@ public struct DaemonStatus: Codable, Sendable, Equatable {
     ///
     /// The value is a name, or a number if the operator configured a number. Nil means that no group has full access.
     public var group: String?
-    /// Whether only the caller's namespaces keep it from full access (`access.root`).
+    /// Whether the caller lacks full access only because of its namespaces (`access.root`).
     ///
     /// Nil if not, and in replies of a crashd version without this property.
     public var isForeign: Bool?

@@ -2,8 +2,8 @@
 extension CrashReport {
   /// The container in which the process ran.
   ///
-  /// crashd reads the first part of the properties from the kernel. The process claims the other part, with the values
-  /// of its environment.
+  /// crashd finds the id, the runtime and the uid of the pod in files of `/proc`. The process claims the names, by
+  /// variables of its environment. crashd finds `name` itself if the mounts of the process contain it.
   public struct Container: Codable, Sendable, Equatable {
     /// The id of the container, in 64 hexadecimal digits; nil if crashd did not find it.
     public var id: String?
@@ -55,7 +55,7 @@ extension CrashReport.Container {
   /// Adds what a process claims in its annotations to what crashd found.
   ///
   /// A value that crashd found takes precedence.
-  /// - Returns: The container; nil if neither crashd nor the process knows anything about it.
+  /// - Returns: The container; nil if crashd found nothing and the process claims nothing.
   package static func merged(_ found: Self?, claims annotations: [String: String]) -> Self? {
     var container = found ?? Self()
     var claimed = container.claimed ?? []
@@ -82,7 +82,7 @@ extension CrashReport.Container {
     return container
   }
 
-  /// What crashd found, such as `0123…, containerd, by its cgroup`.
+  /// The facts that crashd found, such as `0123…, containerd, by its cgroup`.
   var text: String {
     let found = id ?? (claimed?.contains("name") == true ? nil : name.map { "container \($0)" })
     let origin = found == nil ? nil : source.map { "by its \($0)" }

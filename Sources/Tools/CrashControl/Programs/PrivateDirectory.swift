@@ -4,7 +4,7 @@ internal import LinuxSystem
 
 /// A temporary directory for one command, accessible only to its user.
 struct PrivateDirectory: ~Copyable {
-  /// The directory in memory that container engines mount, also if the rest of the file system is read-only.
+  /// A file system in memory, which container engines mount for writing even if the root is read-only.
   private static let memory = "/dev/shm"
 
   let path: String

@@ -77,7 +77,7 @@ public struct ProgramRun: Sendable {
 
   /// Reaps the orphans that this process adopted as the first process of a container.
   ///
-  /// The function stops at an ended process that another function must reap.
+  /// The function stops at an ended process in `children`, which another function must reap.
   private static func reapOrphans(except children: Set<pid_t>) {
     while true {
       let pid = cs_process_ended_child()

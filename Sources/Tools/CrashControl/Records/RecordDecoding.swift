@@ -30,12 +30,13 @@ public struct RecordDecoding: Sendable {
   /// A record that the log repeats has one report. A signal ends the work after the current record.
   /// - Throws: `Failure` if the log has no record, or crashd cannot be started.
   public func run(_ body: (ReceivedReport) throws(Failure) -> Void) throws(Failure) {
-    // A signal ends the process while the log is opened, which may block.
+    // Open the log before the signals are blocked. Opening may block, and a signal must then end the process.
     var log = try RecordLog(path)
     let signals = SignalSet([SIGINT, SIGTERM, SIGHUP, SIGPIPE])
     let before = signals.block()
     defer {
-      // The directories of crashd and of the symbols are removed now. SIGPIPE ends the process when it is unblocked.
+      // The directories of crashd and of the symbols were removed when decode() returned. A pending SIGPIPE ends the
+      // process when install() unblocks it.
       if let signal = signals.pending(), signal != SIGPIPE { cs_process_die_by(signal) }
       before.install()
     }

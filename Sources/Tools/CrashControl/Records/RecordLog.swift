@@ -2,7 +2,7 @@ internal import CrashRing
 import Glibc
 internal import LinuxSystem
 
-/// A record line in a log, and what it says.
+/// A record line in a log, and its contents.
 struct LoggedRecord {
   /// The number of the line in the log, from 1.
   var line: Int
@@ -13,7 +13,7 @@ struct LoggedRecord {
 
 /// Reads the record lines in a log, which may be a pipe.
 ///
-/// A line that is no whole record is refused with its number and the reason, and reading continues.
+/// For a line that is not a whole record, `RecordLog` prints the number of the line and the reason, and continues.
 struct RecordLog: ~Copyable {
   private static let chunkBytes = 1 << 16
   private static let shownRefusals = 20
@@ -76,7 +76,7 @@ struct RecordLog: ~Copyable {
     }
   }
 
-  /// Reports a line that is no whole record.
+  /// Reports a line that is not a whole record.
   mutating func refuse(line: Int, because reason: String) {
     refused += 1
     if refused <= Self.shownRefusals { Output.complain("line \(line) of \(name): refused a record, because \(reason)") }

@@ -3,9 +3,10 @@ internal import CrashSymbols
 import Glibc
 internal import LinuxSystem
 
-/// A temporary directory that has the files with the symbols of records by build id, as crashd searches for them.
+/// A temporary directory with links to the files that have the symbols of records, by build id.
 ///
-/// crashd itself opens files at the paths of images.
+/// The private crashd searches this directory (`symbol-directories`). If this machine has an image at the image's path,
+/// crashd opens that file without a link.
 struct RecordSymbols: ~Copyable {
   private static let fileLimit = 100_000
   private static let depthLimit = 16
@@ -42,7 +43,7 @@ struct RecordSymbols: ~Copyable {
     for image in images where !isStopped() && !image.buildID.isEmpty && searched.insert(image.buildID).inserted {
       let isHere = image.path.hasPrefix("/") && ImageBuildID.read(image.path) == image.buildID
       if let file = given(image.buildID) {
-        // crashd reads code and symbols of the image itself if the image is here, and lines from the debug file.
+        // If this machine has the image, crashd reads code and symbols from the image, and lines from the debug file.
         try link(image.buildID, to: file, suffixes: isHere ? [".debug"] : ["", ".debug"])
       } else if !isHere {
         var file = Self.beside(image, images) ?? Self.debugFile(image.buildID, in: DebugFilePaths.standardDirectory)
@@ -166,7 +167,7 @@ struct RecordSymbols: ~Copyable {
     return ImageBuildID.read(path) == image.buildID ? path : nil
   }
 
-  /// Links a file at the places of its build.
+  /// Links a file at the paths of its build in the temporary directory.
   private func link(_ buildID: String, to file: String, suffixes: [String]) throws(Failure) {
     guard let place = DebugFilePaths.ofBuild(buildID, in: storage.path), let target = Self.whole(file) else { return }
     let parents = [storage.path + "/.build-id", String(place[..<(place.lastIndex(of: "/") ?? place.endIndex)])]

@@ -63,7 +63,7 @@ struct RecordLineRow {
   static func environment(in place: TestDirectory, _ daemon: PrivateDaemon) -> [String: String] {
     var environment = daemon.place.environment
     environment["CRASHSHIELD_SOCKET"] = place.path + "/missing/attach"
-    // A file cannot be a directory.
+    // /dev/null is not a directory, so no process can create this spool.
     environment["CRASHSHIELD_SPOOL"] = "/dev/null/spool"
     environment["CRASHSHIELD_RECORD"] = "stderr"
     return environment

@@ -15,7 +15,7 @@
 static _Noreturn void be(int socket, const struct sockaddr_un *address, uint32_t uid, uint32_t gid, const gid_t *groups,
                          size_t group_count, bool is_restricted, int namespaces, int link) {
   int code = 0;
-  // In a new user namespace without a mapping, the child cannot change its user, who stays the one of the parent.
+  // In a new user namespace without a mapping, the child cannot change its user, and keeps the parent's user.
   const bool keeps_user = (namespaces & CD_TEST_NEW_USERS) != 0;
   // glibc's functions would change the credentials of all threads. The system calls change only the calling thread.
   if ((!keeps_user && (syscall(SYS_setgroups, group_count, groups) != 0 || syscall(SYS_setresgid, gid, gid, gid) != 0 ||

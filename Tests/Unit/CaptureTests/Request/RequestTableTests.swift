@@ -144,7 +144,8 @@ struct RequestTableTests {
         }
         cs_shim_request_run(request)
         other.request.store(request, ordering: .releasing)
-        // The other thread sees the request a moment later. The delay varies, so that some ends meet.
+        // The other thread sees the request a moment later. The delay varies, so that in some rounds both threads end
+        // the request at the same time.
         for _ in 0..<number % 256 { _ = other.request.load(ordering: .relaxed) }
         cs_shim_request_end(request, false)
         while other.ends.load(ordering: .acquiring) != number + 1 { sched_yield() }

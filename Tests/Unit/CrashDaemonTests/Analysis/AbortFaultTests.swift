@@ -16,7 +16,7 @@ struct AbortFaultTests {
       frames: [.at(0x10010, exact: true), .at(0x10020), .at(0x10030), .at(0x10040), .at(0x10050)])
   }
 
-  /// The record of a fault, with the frames of its callers.
+  /// The record of the fault in `abort()`, with the return addresses in the callers of `abort()`.
   private static func fault(callers: [UInt64], tid: Int32 = 12) -> CrashRecord {
     var fault = CrashRecord.sample(
       signal: SIGSEGV, code: 128, frames: [.at(0x10034, exact: true)] + callers.map { .at($0) })

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests the container and the pod that crashd finds in control groups and mounts.
 ///
-/// Each sample names its source. Samples of one line are a line of the source's file.
+/// The description of a sample names its source. A sample of one line is one line of the file in that source.
 @Suite("Containers and pods")
 struct PodTests {
   struct Sample: Sendable, CustomTestStringConvertible {

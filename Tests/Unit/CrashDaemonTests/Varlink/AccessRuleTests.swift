@@ -31,7 +31,7 @@ struct AccessRuleTests {
       let isOwn = uid == 990
       #expect(rule.visibility(of: peer, origin: { .otherUserNamespace }) { _ in true } == (isOwn ? .all : .user(uid)))
     }
-    // A crashd that runs as root has no other user that it could trust in another user namespace.
+    // If crashd runs as root, its own user is root, which needs crashd's own user namespace.
     let root = AccessRule(user: 0)
     #expect(root.visibility(of: Peer(pid: 1, uid: 0), origin: { .otherUserNamespace }) { _ in false } == .user(0))
     rule.root = .all
