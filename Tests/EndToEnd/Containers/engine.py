@@ -89,7 +89,7 @@ class Engine:
 
     def build_alone(self):
         self.build("alone", PACKAGING / "alone.Dockerfile", self.folder / "nothing", CRASHD="localhost/crashd",
-                   SERVER="localhost/shop")
+                   SERVER="localhost/shop", DEBUG="localhost/shop-debug")
 
     def run(self, image: str, *words: str, options: list[str], may_fail: bool = True) -> subprocess.CompletedProcess:
         return self.call("podman", "run", *self.limits(), *options, f"localhost/{image}", *words, may_fail=may_fail)
