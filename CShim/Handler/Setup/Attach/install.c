@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <link.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 
 #include "../Probes/swift_runtime.h"
@@ -90,20 +91,24 @@ void cs_places_find(void) {
 }
 
 void cs_warm_up(void) {
-  static cs_ring_record record; // static, so that it needs no stack space: only one thread at a time starts the shield
-  static cs_cfi_scratch scratch;
+  typedef struct buffers {
+    cs_ring_record record;
+    cs_cfi_scratch scratch;
+  } buffers;
   ucontext_t context = {0}; // cleared, because getcontext() does not set every field
   if (getcontext(&context) != 0) return;
-  memset(&record, 0, sizeof record);
-  memset(&scratch, 0, sizeof scratch);
+  // The buffers need too much space for a stack, and must not stay resident.
+  buffers *const own = (buffers *)mmap(NULL, sizeof *own, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (own == MAP_FAILED) return;
   const siginfo_t information = {.si_signo = SIGSEGV};
-  cs_record_signal(&record, cs_gettid(), &information, &context, cs_clock_ns(CLOCK_MONOTONIC));
-  cs_record_messages(&record);
-  cs_record_task(&record);
-  cs_record_memory(&record);
-  const cs_frame_list frames = cs_record_frames(&record);
-  cs_unwind(&scratch, &record.registers, &frames);
+  cs_record_signal(&own->record, cs_gettid(), &information, &context, cs_clock_ns(CLOCK_MONOTONIC));
+  cs_record_messages(&own->record);
+  cs_record_task(&own->record);
+  cs_record_memory(&own->record);
+  const cs_frame_list frames = cs_record_frames(&own->record);
+  cs_unwind(&own->scratch, &own->record.registers, &frames);
   cs_unwind_find_images(&frames);
+  munmap(own, sizeof *own);
 }
 
 // Returns SA_RESTART if an interrupted system call must continue after the signal. This is the case if the signal was
