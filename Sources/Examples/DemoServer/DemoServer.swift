@@ -30,10 +30,12 @@ struct DemoServer {
     LoggingSystem.bootstrap { label in BreadcrumbLogHandler(label: label) }
     await askGuards()
 
+    let (stops, source) = await stopSignals()
+    defer { source.cancel() }
     let server = try await HTTPServer.bind(host: "127.0.0.1", port: 0, to: Shop().respond)
     let serving = Task { try await server.run() }
-    let stop = stopSignal { serving.cancel() }
-    defer { stop.cancel() }
+    let stopping = Task { for await _ in stops { serving.cancel() } }
+    defer { stopping.cancel() }
     print("listening on 127.0.0.1:\(server.port)")
     fflush(nil)
     try await serving.value
@@ -49,12 +51,18 @@ struct DemoServer {
     }
   }
 
-  /// Calls `stop` on SIGTERM, instead of ending the process at once.
-  private static func stopSignal(_ stop: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
-    signal(SIGTERM, SIG_IGN)
+  /// Returns a stream with an element for each SIGTERM from now on, and the source of its elements.
+  ///
+  /// Dispatch registers a source asynchronously. A server that begins to serve before this registration could lose the
+  /// signal, so this function waits for the registration. Until then, SIGTERM ends the process at once.
+  private static func stopSignals() async -> sending (AsyncStream<Void>, any DispatchSourceSignal) {
     let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
-    source.setEventHandler(handler: stop)
-    source.resume()
-    return source
+    let (signals, continuation) = AsyncStream<Void>.makeStream()
+    source.setEventHandler { continuation.yield() }
+    await withCheckedContinuation { registered in
+      source.setRegistrationHandler { registered.resume() }
+      source.resume()
+    }
+    return (signals, source)
   }
 }
