@@ -1,6 +1,7 @@
 #include "cs_test_lines.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <pty.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,21 +17,29 @@
 #include "../../../../CShim/Handler/Signal/Lines/pieces.h"
 #include "../../../../CShim/Handler/Signal/Lines/record_line.h"
 
+// The handler's code uses static buffers, so only one test at a time calls it. A mutex of pthread, because
+// ThreadSanitizer does not see Swift's Mutex.
+static pthread_mutex_t calling = PTHREAD_MUTEX_INITIALIZER;
+
 size_t cs_test_record_line(void *ring, uint32_t slot, bool is_bare, char *ret_line) {
+  pthread_mutex_lock(&calling);
   cs_ring *const before = cs_process.ring;
   cs_process.ring = ring;
   cs_process.has_incidents = 1;
   const size_t size = cs_record_line(slot, is_bare, ret_line);
   cs_process.ring = before;
   cs_process.has_incidents = 0;
+  pthread_mutex_unlock(&calling);
   return size;
 }
 
 size_t cs_test_last_words(void *ring, uint32_t slot, bool is_bare, char *ret_line) {
+  pthread_mutex_lock(&calling);
   cs_ring *const before = cs_process.ring;
   cs_process.ring = ring;
   const size_t size = cs_last_words(&cs_process.ring->slots[slot].record, is_bare, ret_line);
   cs_process.ring = before;
+  pthread_mutex_unlock(&calling);
   return size;
 }
 

@@ -1,12 +1,8 @@
 import CShimRing
 import CTestKit
-import Synchronization
 
 /// Calls the handler's code on rings in memory.
 enum Lines {
-  /// The handler's code uses static buffers, so only one test at a time calls it.
-  private static let lock = Mutex(())
-
   static func record(_ ring: TestRing, isBare: Bool = false) -> String {
     // The ring exists during the call.
     unsafe line(Int(CS_RECORD_LINE_LIMIT_BYTES)) { unsafe cs_test_record_line(ring.memory.baseAddress, 0, isBare, $0) }
@@ -33,7 +29,7 @@ enum Lines {
   private static func line(_ limit: Int, _ make: (UnsafeMutablePointer<CChar>?) -> Int) -> String {
     var bytes = [CChar](repeating: 0, count: limit)
     // The buffer has the size that the function may use.
-    let size = lock.withLock { _ in unsafe bytes.withUnsafeMutableBufferPointer { unsafe make($0.baseAddress) } }
+    let size = unsafe bytes.withUnsafeMutableBufferPointer { unsafe make($0.baseAddress) }
     return String(decoding: bytes[..<size].map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 }
