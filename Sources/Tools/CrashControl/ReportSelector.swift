@@ -45,13 +45,16 @@ public enum ReportSelector: Sendable {
     return nil
   }
 
-  /// Returns whether a word is the beginning of the id of an incident, as lists show it.
+  /// Returns whether a word is the beginning of the id of an incident, as lists show it; false if crashd does not answer.
   public static func isIncident(_ word: String, of client: CrashClient) -> Bool {
     guard word.contains(where: \.isHexDigit), word.allSatisfy({ $0.isHexDigit || $0 == "-" }) else { return false }
     return (try? client.incidents(id: word, limit: 1))?.isEmpty == false
   }
 
-  /// Returns the id of the crash after which the process of an unreported exit ended; nil if crashd has no report of it.
+  /// Returns the id of the crash after which the process of an unreported exit ended.
+  ///
+  /// Returns nil if crashd has no report of it or does not answer, because the report of the exit is complete without
+  /// this id.
   public static func crash(before exit: CrashReport, of client: CrashClient) -> String? {
     guard exit.death?.afterCrash == true else { return nil }
     let filter = ReportFilter(

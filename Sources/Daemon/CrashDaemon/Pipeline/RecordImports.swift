@@ -60,13 +60,24 @@ struct RecordImports: Sendable {
   private func store(_ process: AttachedProcess, as id: String) async throws(Failure) -> (id: String, isNew: Bool) {
     switch await analysis.analyse(ImportedRecord(process: process)) {
     case .stored(let id, _):
-      // If a user has removed the report, the store does not store it again.
-      let isNew = (try? analysis.store.report(idPrefix: id, visibility: .all)) != nil
-      return (id, isNew)
+      return (id, try isStored(id))
     case .held(let id, _): return (id, true)
     case .nothingNew: return (id, false)
     case .unanswered(let error): throw .store(error)
     case .failed: throw .system("the report could not be stored: see crashd's log")
+    }
+  }
+
+  /// Whether the store has a report.
+  ///
+  /// If a user has removed the report, the store does not store it again.
+  private func isStored(_ id: String) throws(Failure) -> Bool {
+    do throws(StoreError) {
+      _ = try analysis.store.report(idPrefix: id, visibility: .all)
+      return true
+    } catch {
+      if case .noSuchReport = error { return false }
+      throw .store(error)
     }
   }
 
@@ -90,10 +101,14 @@ struct RecordImports: Sendable {
       if case .noSuchReport = error { return .none }
       throw .store(error)
     }
-    guard old.process.uid == Int(process.facts.peer.uid), let before = try? Reanalysis.process(of: old, raw: raw) else {
-      return .other
+    guard old.process.uid == Int(process.facts.peer.uid) else { return .other }
+    do {
+      let before = try Reanalysis.process(of: old, raw: raw)
+      return before.ring.contents().records.contains { $0.time_ns == moment } ? .same : .other
+    } catch {
+      // The report has no raw record, or one of another version. It then states only the time of its first crash.
+      return old.time == Moment(nanoseconds: moment).description ? .same : .other
     }
-    return before.ring.contents().records.contains { $0.time_ns == moment } ? .same : .other
   }
 
   /// Returns the process that printed a line, and the time of its crash, as the line states them.

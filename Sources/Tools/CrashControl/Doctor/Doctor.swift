@@ -37,7 +37,7 @@ public struct Doctor: Sendable {
           .good, "crashd",
           "version \(status.version), process \(status.pid); processes: \(Listings.processes(status))"))
       findings += rights(status) + store(status) + losses(status)
-      findings += (try? client.processes()).map(Self.namespaces) ?? []
+      findings += Self.namespaces(of: try client.processes())
     } catch {
       findings.append(
         Finding(

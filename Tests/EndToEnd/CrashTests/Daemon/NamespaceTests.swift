@@ -81,14 +81,16 @@ struct NamespaceTests {
       let victim = try await Victim.start(
         "null-write", in: daemon, through: Self.container + ["/bin/sh", "-c", mount, pod])
       let client = daemon.client
-      // crashd reads the mounts on another thread after the attach.
-      let process = try await blocking {
-        while true {
-          let processes = try client.processes()
-          if let found = processes.first(where: { $0.podUID == uid }) { return found }
+      // crashd reads the mounts on another thread after the attach, and announces no event when it has read them. The
+      // number of attempts is bounded, in case it never reads them.
+      let found = try await blocking { () throws -> ProcessSummary? in
+        for _ in 0..<60_000 {
+          if let found = try client.processes().first(where: { $0.podUID == uid }) { return found }
           usleep(1_000)
         }
+        return nil
       }
+      let process = try #require(found)
       #expect(process.isPIDClaimed == nil && process.pid != 1)
       victim.goOn()
       try await victim.process.wait()
