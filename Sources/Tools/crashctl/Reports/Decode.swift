@@ -49,10 +49,9 @@ struct Decode: ParsableCommand {
     completion: .custom { _, _, _ in Completions.formats })
   var format: ReportFormat?
 
-  @OptionGroup(title: "General options") var connection: ConnectionOptions
+  @OptionGroup(title: "General options") var output: OutputOptions
 
   func validate() throws {
-    if connection.socket != nil { throw ValidationError("decode uses a private crashd, not --socket: see import") }
     if let format, format.isBinary { throw ValidationError("a record line has no room for a \(format.rawValue)") }
     if let server = servers.first(where: { !$0.hasPrefix("http://") && !$0.hasPrefix("https://") }) {
       throw ValidationError("--debuginfod takes a URL that begins with http:// or https://, not '\(server)'")
@@ -61,22 +60,22 @@ struct Decode: ParsableCommand {
 
   func run() throws {
     let decoding = RecordDecoding(
-      path: log, directories: directories, servers: allServers, environment: connection.environment)
+      path: log, directories: directories, servers: allServers, environment: output.environment)
     try decoding.run { received throws(Failure) in try Output.write(try text(received)) }
   }
 
   private var allServers: [String] {
     if !servers.isEmpty { return servers }
-    let words = (connection.environment["DEBUGINFOD_URLS"] ?? "").split(separator: " ").map(String.init)
+    let words = (output.environment["DEBUGINFOD_URLS"] ?? "").split(separator: " ").map(String.init)
     return Array(words.filter { $0.hasPrefix("http://") || $0.hasPrefix("https://") }.prefix(8))
   }
 
   private func text(_ received: ReceivedReport) throws(Failure) -> String {
-    if let format { return String(decoding: try connection.bytes(received, as: format), as: UTF8.self) }
-    if connection.json != .off { return try connection.text(received.json) }
+    if let format { return String(decoding: try output.bytes(received, as: format), as: UTF8.self) }
+    if output.json != .off { return try output.text(received.json) }
     var parts: Set<ReportText.Part> = []
     if registers { parts.insert(.registers) }
     if images { parts.insert(.images) }
-    return ReportText.text(received, terminal: connection.terminal, verbose: verbose, parts: parts) + "\n"
+    return ReportText.text(received, terminal: output.terminal, verbose: verbose, parts: parts) + "\n"
   }
 }

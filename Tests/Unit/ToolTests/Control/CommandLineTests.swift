@@ -200,55 +200,6 @@ struct CommandLineTests {
     #expect(result.complaint == "crashctl: \(complaint)\n")
   }
 
-  @Test("help goes to standard output and exits with 0", arguments: [["--help"], ["list", "-h"], ["run", "--help"]])
-  func help(arguments: [String]) throws {
-    let result = try Self.crashctl(arguments)
-    #expect(result.status == 0)
-    #expect(result.output.contains("USAGE: crashctl"))
-    #expect(result.complaint.isEmpty)
-  }
-
-  @Test("crashctl prints a completion script for each shell", arguments: ["bash", "zsh", "fish"])
-  func completion(shell: String) throws {
-    let result = try Self.crashctl(["completion", shell])
-    #expect(result.status == 0 && result.output.contains("crashctl"))
-    #expect(try Self.crashctl(["--generate-completion-script", shell]).output == result.output)
-  }
-
-  @Test("help lists the verbs in groups, and a verb with subcommands shows the options of its default subcommand")
-  func groupedHelp() throws {
-    let help = try Self.crashctl(["--help"]).output
-    for title in ["SHOW CRASHES", "THE SERVICE"] { #expect(help.contains(title + " SUBCOMMANDS:"), "\(help)") }
-    #expect(help.contains("crashctl groups --sort count"))
-    for (verb, option) in [
-      ("groups", "--sort"), ("incidents", "--source"), ("dangling", "--each"), ("guards", "--process"),
-    ] {
-      let own = try Self.crashctl([verb, "--help"])
-      #expect(
-        own.status == 0 && own.output.contains("OPTIONS of '\(verb) list', which is the default:"), "\(own.output)")
-      #expect(own.output.contains(option) && own.output.contains("SUBCOMMANDS:"))
-    }
-  }
-
-  @Test("values are completed with descriptions for zsh and fish, and without them for bash")
-  func valueCompletion() throws {
-    let daemon = try Self.daemon()
-    defer { daemon.stop() }
-    let values = { (shell: String, words: [String]) in
-      try Self.crashctl(
-        ["---completion"] + words, environment: ["CRASHD_SOCKET": daemon.socketPath, "SAP_SHELL": shell]
-      ).output.split(separator: "\n").map(String.init)
-    }
-    let state = ["groups", "list", "--", "--state", "3", "0", "crashctl", "groups", "list", "--state", ""]
-    #expect(try values("bash", state) == ["new", "open", "resolved", "regressed", "all"])
-    #expect(try values("zsh", state).first == "new:first seen in the newest of several builds")
-    #expect(try values("fish", state).first == "new\tfirst seen in the newest of several builds")
-    let report = ["show", "--", "positional@0", "2", "1", "crashctl", "show", "b"]
-    #expect(try values("fish", report).first?.hasSuffix("ago, shop, checkout()") == true)
-    let group = ["groups", "show", "--", "positional@0", "3", "1", "crashctl", "groups", "show", "7"]
-    #expect(try values("bash", group) == ["71c0ffee71c0"])
-  }
-
   @Test("JSON can be requested in a short form, with -j, or with --json without a value")
   func briefJSON() throws {
     let daemon = try Self.daemon()
@@ -295,20 +246,6 @@ struct CommandLineTests {
       let bytes = try #require(FileManager.default.contents(atPath: path))
       #expect(String(decoding: bytes, as: UTF8.self).hasPrefix(start), "\(name)")
     }
-  }
-
-  @Test("the shell completes the ids of reports, and nothing without a running crashd")
-  func idCompletion() throws {
-    let daemon = try Self.daemon()
-    defer { daemon.stop() }
-    // These are the arguments that ArgumentParser's completion script passes when the cursor is after "crashctl show
-    // b".
-    let words = ["---completion", "show", "--", "positional@0", "2", "1", "crashctl", "show", "b"]
-    let known = try Self.crashctl(words, environment: ["CRASHD_SOCKET": daemon.socketPath])
-    #expect(known.output == "bb22\n")
-    let unknown = try Self.crashctl(words, environment: ["CRASHD_SOCKET": "/nowhere/s"])
-    #expect(unknown.status == 0)
-    #expect(unknown.output == "\n" && unknown.complaint.isEmpty)
   }
 
   @Test("list prints all pages, newest last, and -r reverses the order")
