@@ -22,53 +22,53 @@ struct NamespaceTests {
 
   @Test("a crashd outside of the pod's pid namespace has each crash, with the pid and the pod that the process claims")
   func sidecar() async throws {
-    let daemon = try await PrivateDaemon.start(through: Self.container)
-    let shop = try await Victim.start(
-      "null-write", in: daemon, through: Self.pod("shop-1", in: "prod") + Self.container)
-    let till = try await Victim.start(
-      "array-index", in: daemon, through: Self.pod("till-1", in: "prod") + Self.container)
+    try await PrivateDaemon.run(through: Self.container) { daemon in
+      let shop = try await Victim.start(
+        "null-write", in: daemon, through: Self.pod("shop-1", in: "prod") + Self.container)
+      let till = try await Victim.start(
+        "array-index", in: daemon, through: Self.pod("till-1", in: "prod") + Self.container)
 
-    let processes = try await crashctl(["processes"], in: daemon)
-    #expect(processes.contains(" CONTAINER ") && processes.contains(" shop-1 ") && processes.contains(" till-1 "))
-    let attached = try await blocking { try daemon.client.processes() }
-    #expect(attached.map(\.pid) == [1, 1] && attached.allSatisfy { $0.isPIDClaimed == true })
-    let findings = try await crashctl(["doctor"], in: daemon)
-    #expect(findings.contains("hostPID: true"), "\(findings)")
-    let log = try contents(of: daemon.place.logPath)
-    #expect(log.ranges(of: "is in another pid namespace").count == 1, "\(log)")
-    #expect(log.contains("shareProcessNamespace: true"))
+      let processes = try await crashctl(["processes"], in: daemon)
+      #expect(processes.contains(" CONTAINER ") && processes.contains(" shop-1 ") && processes.contains(" till-1 "))
+      let attached = try await blocking { try daemon.client.processes() }
+      #expect(attached.map(\.pid) == [1, 1] && attached.allSatisfy { $0.isPIDClaimed == true })
+      let findings = try await crashctl(["doctor"], in: daemon)
+      #expect(findings.contains("hostPID: true"), "\(findings)")
+      let log = try contents(of: daemon.place.logPath)
+      #expect(log.ranges(of: "is in another pid namespace").count == 1, "\(log)")
+      #expect(log.contains("shareProcessNamespace: true"))
 
-    for victim in [shop, till] {
-      victim.goOn()
-      try await victim.process.wait()
-    }
-    // AwaitProcess waits for all processes with the pid, and returns the reports of the newest one.
-    let reports = try await blocking {
-      _ = try daemon.client.settled(1)
-      return try daemon.client.list(ListQuery(filter: ReportFilter(pid: 1))).map {
-        try daemon.client.report(id: $0.id).report
+      for victim in [shop, till] {
+        victim.goOn()
+        try await victim.process.wait()
       }
-    }
-    for (name, scenario) in [("shop-1", "null-write"), ("till-1", "array-index")] {
-      let report = try #require(reports.first { $0.container?.pod == name })
-      #expect(report.process.isPIDClaimed == true && report.process.pid == 1)
-      #expect(report.container?.namespace == "prod" && report.container?.name == "web")
-      #expect(report.container?.claimed == ["name", "namespace", "pod"])
-      let function = try #require(Scenario.named(scenario)?.function)
-      #expect(report.crashedThread?.topOwnFrame?.function.contains(function) == true)
-      #expect(report.crashedThread?.topOwnFrame?.line != nil)
-      #expect(report.threads[0].registers.isEmpty == false)
-    }
-    #expect(reports.count == 2)
+      // AwaitProcess waits for all processes with the pid, and returns the reports of the newest one.
+      let reports = try await blocking {
+        _ = try daemon.client.settled(1)
+        return try daemon.client.list(ListQuery(filter: ReportFilter(pid: 1))).map {
+          try daemon.client.report(id: $0.id).report
+        }
+      }
+      for (name, scenario) in [("shop-1", "null-write"), ("till-1", "array-index")] {
+        let report = try #require(reports.first { $0.container?.pod == name })
+        #expect(report.process.isPIDClaimed == true && report.process.pid == 1)
+        #expect(report.container?.namespace == "prod" && report.container?.name == "web")
+        #expect(report.container?.claimed == ["name", "namespace", "pod"])
+        let function = try #require(Scenario.named(scenario)?.function)
+        #expect(report.crashedThread?.topOwnFrame?.function.contains(function) == true)
+        #expect(report.crashedThread?.topOwnFrame?.line != nil)
+        #expect(report.threads[0].registers.isEmpty == false)
+      }
+      #expect(reports.count == 2)
 
-    let listed = try await crashctl(["list", "--pod", "till-1", "--namespace", "prod", "--json=short"], in: daemon)
-    #expect(listed.contains("till-1") && !listed.contains("shop-1"))
-    _ = try await crashctl(["list", "--pod", "shop-1", "--namespace", "test"], in: daemon, status: 1)
-    let id = try #require(reports.first { $0.container?.pod == "shop-1" }).id
-    let shown = try await crashctl(["show", "-v", id], in: daemon)
-    #expect(shown.contains("shop-1 in prod, container web (claimed by the process)"), "\(shown)")
-    #expect(shown.contains("pid 1 (claimed by the process)"))
-    try await daemon.stop()
+      let listed = try await crashctl(["list", "--pod", "till-1", "--namespace", "prod", "--json=short"], in: daemon)
+      #expect(listed.contains("till-1") && !listed.contains("shop-1"))
+      _ = try await crashctl(["list", "--pod", "shop-1", "--namespace", "test"], in: daemon, status: 1)
+      let id = try #require(reports.first { $0.container?.pod == "shop-1" }).id
+      let shown = try await crashctl(["show", "-v", id], in: daemon)
+      #expect(shown.contains("shop-1 in prod, container web (claimed by the process)"), "\(shown)")
+      #expect(shown.contains("pid 1 (claimed by the process)"))
+    }
   }
 
   @Test("crashd on the node has the pids of its own namespace, and finds the pod in the mounts of kubelet")
@@ -106,10 +106,11 @@ struct NamespaceTests {
   @Test("root outside of crashd's pid namespace sees only reports of uid 0, unless access.root is all")
   func root() async throws {
     for (options, seesAll) in [([], false), (["--set", "access.root=all"], true)] as [([String], Bool)] {
-      let daemon = try await PrivateDaemon.start(options: options, through: Self.container)
-      let status = try await blocking { try daemon.client.status() }
-      #expect(status.access?.all == seesAll && status.access?.isForeign == (seesAll ? nil : true))
-      try await daemon.stop()
+      try await PrivateDaemon.run(options: options, through: Self.container) { daemon in
+        let client = daemon.client
+        let status = try await blocking { try client.status() }
+        #expect(status.access?.all == seesAll && status.access?.isForeign == (seesAll ? nil : true))
+      }
     }
   }
 }

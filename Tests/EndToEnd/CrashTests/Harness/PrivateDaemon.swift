@@ -90,9 +90,9 @@ final class PrivateDaemon: Sendable {
 
   /// Runs `body` with a daemon, stops the daemon, and throws if its exit status is not 0.
   static func run<Result>(
-    options: [String] = [], _ body: (PrivateDaemon) async throws -> Result
+    options: [String] = [], through: [String] = [], _ body: (PrivateDaemon) async throws -> Result
   ) async throws -> Result {
-    let daemon = try await start(options: options)
+    let daemon = try await start(options: options, through: through)
     let result: Result
     do {
       result = try await body(daemon)
