@@ -2,7 +2,7 @@
 // callee-saved registers in a cs_executor_asker, before compiled code changes them.
 #include "cs_platform.h"
 
-#if CS_SUPPORTED
+#if CS_EXECUTOR_CHECKS_SUPPORTED
 
   .text
   .globl cs_executor_asked

@@ -9,7 +9,7 @@
 // for them. Until slots are enabled, malloc executes only three additional instructions, and free five.
 #include "cs_platform.h"
 
-#if CS_SUPPORTED
+#if CS_GUARD_PAGES_SUPPORTED
 
 #include <dlfcn.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 // functions.
 #include "cs_platform.h"
 
-#if CS_SUPPORTED
+#if CS_GUARD_PAGES_SUPPORTED
 
 #include <dlfcn.h>
 #include <gnu/libc-version.h>

@@ -2,7 +2,7 @@
 // address.
 #include "cs_platform.h"
 
-#if CS_SUPPORTED
+#if CS_QUARANTINE_SUPPORTED
 
 #include "../Machine/clock_x86_64.h"
 #include "../Runtime/safe_access.h"

@@ -3,7 +3,7 @@
 // wait.
 #include "cs_platform.h"
 
-#if CS_SUPPORTED
+#if CS_QUARANTINE_SUPPORTED
 
 #include <malloc.h>
 #include <sched.h>

@@ -2,7 +2,7 @@
 // at their last release.
 #include "cs_platform.h"
 
-#if CS_SUPPORTED
+#if CS_QUARANTINE_SUPPORTED
 
 #include <pthread.h>
 #include <stdlib.h>

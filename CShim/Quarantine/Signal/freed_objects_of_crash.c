@@ -4,7 +4,7 @@
 // the slots while this code reads them.
 #include "cs_platform.h"
 
-#if CS_SUPPORTED
+#if CS_QUARANTINE_SUPPORTED
 
 #include "../../Handler/Signal/Dispatch/trusted.h"
 #include "../Incidents/incidents.h"

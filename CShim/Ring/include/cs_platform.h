@@ -18,6 +18,19 @@
 #define CS_SUPPORTED 0
 #endif
 
+// The features that have code of their own for each architecture. A feature without such code has no effect.
+#if CS_SUPPORTED && defined(__x86_64__)
+#define CS_QUARANTINE_SUPPORTED      1
+#define CS_GUARD_PAGES_SUPPORTED     1
+#define CS_CASTS_SUPPORTED           1
+#define CS_EXECUTOR_CHECKS_SUPPORTED 1
+#else
+#define CS_QUARANTINE_SUPPORTED      0
+#define CS_GUARD_PAGES_SUPPORTED     0
+#define CS_CASTS_SUPPORTED           0
+#define CS_EXECUTOR_CHECKS_SUPPORTED 0
+#endif
+
 // The error message of the shield's functions on an unsupported platform.
 #define CS_UNSUPPORTED_TEXT "the shield works on Linux on x86-64 with glibc only"
 
