@@ -155,8 +155,9 @@ targets += house(
     .target(name: "CConfine"),
     .target(name: "CLibdw", linkerSettings: [.linkedLibrary("dw"), .linkedLibrary("elf")]),
     .target(name: "CrashSymbolBuilder", dependencies: ["CrashSymbols", "CConfine", "CLibdw"]),
-    // libunwind-x86_64 unwinds other processes, and needs parts of libunwind.
-    .target(name: "CLibunwind", linkerSettings: [.linkedLibrary("unwind-x86_64"), .linkedLibrary("unwind")]),
+    // libunwind-generic is a link to the library that unwinds other processes of the machine's architecture, such as
+    // libunwind-x86_64. That library needs parts of libunwind.
+    .target(name: "CLibunwind", linkerSettings: [.linkedLibrary("unwind-generic"), .linkedLibrary("unwind")]),
     // The unwinder is part of the executable. In a library it would link libunwind into tests, where it would replace
     // libgcc's unwinder.
     .executableTarget(
