@@ -35,8 +35,8 @@ public struct CrashRun: Sendable {
   /// The timeout of `waitsForAttach`, without the time in which the machine is suspended.
   public static let attachLimit_s = 300
 
-  /// The stack size of `Thread.smallStack`.
-  public static let smallStackBytes = 65_536
+  /// The stack size of `Thread.smallStack`: 64 KiB, or the smallest stack of the platform, which is 128 KiB on AArch64.
+  public static let smallStackBytes = max(65_536, sysconf(Int32(_SC_THREAD_STACK_MIN)))
 
   /// The scenario.
   public var scenario: Scenario

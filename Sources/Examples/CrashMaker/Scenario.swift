@@ -5,7 +5,9 @@ public struct Scenario: Sendable {
   /// A one-line description.
   public let summary: String
   /// The name of the signal that ends the process, such as `SIGILL`, or empty if the process exits.
-  public let signal: String
+  public internal(set) var signal: String
+  /// The architecture to which the signals belong.
+  public internal(set) var architecture = Architecture.x86_64
   /// How the scenario reaches its fault.
   let fault: Fault
 
@@ -130,14 +132,22 @@ public struct Scenario: Sendable {
 }
 
 extension Scenario {
-  /// All scenarios, in the order of `crash-maker --list`.
-  public static let all: [Scenario] =
+  /// All scenarios of this program's architecture, in the order of `crash-maker --list`.
+  public static let all = all(on: .current)
+
+  /// The scenarios of all architectures, with the signals of x86-64.
+  static let everywhere: [Scenario] =
     language + checks + frames + dispatch + concurrency + memory + instructions + aborts + cxx + heap + stacks + locks
     + loader + threads + waits
     + processes + handlers + raisedAgain + world + dangling + deaths + undisturbed + warnedBefore + lineZero
 
   /// The scenarios whose fault is in C or C++ code, which crash reporters for C and C++ can also report.
-  public static let native: [Scenario] =
+  public static let native: [Scenario] = {
+    let names = Set(allNative.map(\.name))
+    return all.filter { names.contains($0.name) }
+  }()
+
+  private static let allNative: [Scenario] =
     memory + instructions + aborts + cxx + heap + stacks + locks + loader + threads + waits + processes + handlers
     + raisedAgain
     + world

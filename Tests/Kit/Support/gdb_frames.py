@@ -1,9 +1,15 @@
 """For `gdb -batch -x`: runs the program once for each word of FRAMES_RUNS, and records how gdb unwinds the first fatal
 signal. A word is a list of arguments separated by commas. Each run writes one line to the file FRAMES_OUTPUT: the word,
 `|`, the pid, and the pc of each frame on the stack. The process then continues, so that its own handler unwinds the
-same stack."""
+same stack.
+
+FRAMES_EMULATOR is the path of a user mode emulator of qemu, if the program is for another architecture. gdb-multiarch
+then controls the program through the emulator's gdb stub."""
 
 import os
+import subprocess
+import tempfile
+import time
 
 import gdb
 
@@ -11,6 +17,9 @@ SIGNALS = "SIGSEGV SIGBUS SIGABRT SIGILL SIGFPE SIGSYS"
 FRAME_LIMIT = 120
 STOP_LIMIT = 16
 START_LIMIT = 8
+EMULATOR = os.environ.get("FRAMES_EMULATOR")
+# A signed return address has its signature above these bits.
+ADDRESS_MASK = (1 << 48) - 1 if EMULATOR else (1 << 64) - 1
 SI_USER = 0
 SI_QUEUE = -1
 
@@ -44,7 +53,7 @@ def stack():
     while frame is not None and len(pcs) < FRAME_LIMIT:
         # The script skips frames that gdb only infers from debug information, because they are not on the stack.
         if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
-            pcs.append(hex(frame.pc()))
+            pcs.append(hex(frame.pc() & ADDRESS_MASK))
         frame = frame.older()
     return pcs
 
@@ -56,6 +65,34 @@ def give_up():
             gdb.execute(command, to_string=True)
         except gdb.error as error:
             print("frames:", command, error)
+
+
+emulated = None
+
+
+def start_emulated(arguments):
+    """Starts the program in the emulator, which waits for gdb, and runs it to its first signal."""
+    global emulated
+    path = tempfile.mktemp(prefix="frames-")
+    emulated = subprocess.Popen(
+        [EMULATOR, "-g", path, gdb.current_progspace().filename] + arguments,
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not os.path.exists(path):
+        if emulated.poll() is not None:
+            raise gdb.error("the emulator ended")
+        time.sleep(0.01)
+    gdb.execute("target remote " + path, to_string=True)
+    os.unlink(path)
+    gdb.execute("continue", to_string=True)
+
+
+def end_emulated():
+    """Reaps the emulator. It has ended, unless gdb gave up."""
+    try:
+        emulated.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        emulated.kill()
+        emulated.wait()
 
 
 def start():
@@ -82,17 +119,26 @@ for setting in (
     "handle " + SIGNALS + " stop print pass",
 ):
     gdb.execute(setting, to_string=True)
+if EMULATOR:
+    gdb.execute("set sysroot /")
+    # gdb sets breakpoints in the loader. The program must not receive the traps of these breakpoints.
+    gdb.execute("handle SIGTRAP stop print nopass", to_string=True)
 
 gdb.events.stop.connect(remember)
 with open(os.environ["FRAMES_OUTPUT"], "w") as output:
     for run in os.environ["FRAMES_RUNS"].split():
         gdb.execute("set args " + run.replace(",", " "))
-        start()
+        if EMULATOR:
+            start_emulated(run.split(","))
+        else:
+            start()
         for _ in range(STOP_LIMIT):
             if not is_passed_on():
                 break
             go_on()
         pid = gdb.selected_inferior().pid
+        if EMULATOR and pid != 0:
+            pid = emulated.pid
         pcs = stack() if pid != 0 else []
         output.write(" ".join([run, "|", str(pid)] + pcs) + "\n")
         output.flush()
@@ -106,3 +152,5 @@ with open(os.environ["FRAMES_OUTPUT"], "w") as output:
             # written before this line.
             print("frames:", run, error)
             give_up()
+        if EMULATOR:
+            end_emulated()

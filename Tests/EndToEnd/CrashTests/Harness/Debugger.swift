@@ -84,8 +84,10 @@ enum Debugger {
     var environment = daemon.place.environment
     environment["FRAMES_RUNS"] = runs.joined(separator: " ")
     environment["FRAMES_OUTPUT"] = output
+    environment["FRAMES_EMULATOR"] = MatrixEmulation.emulator
     let gdb = try ChildProcess.start(
-      "/usr/bin/gdb", ["-batch", "-nx", "-x", SourceMark.package + "/Tests/Kit/Support/gdb_frames.py", program],
+      MatrixEmulation.isUsed ? "/usr/bin/gdb-multiarch" : "/usr/bin/gdb",
+      ["-batch", "-nx", "-x", SourceMark.package + "/Tests/Kit/Support/gdb_frames.py", program],
       ChildProcess.Options(environment: environment, directory: directory.path, errorPath: errorPath))
     var failure: String?
     do {

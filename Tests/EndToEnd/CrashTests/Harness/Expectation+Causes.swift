@@ -51,10 +51,15 @@ extension Expectation {
     // A failed Swift check has a message or an inlined reason, depending on the build. An optimized `precondition` has
     // no message.
     if let cause = named.first(where: { $0.value.contains(scenario.name) }) {
-      return swiftFailures.contains(cause.key) && scenario.reportedSignal == "SIGILL" ? swiftFailures : [cause.key]
+      return swiftFailures.contains(cause.key) && scenario.isTrap ? swiftFailures : [cause.key]
     }
-    if scenario.reportedSignal == "SIGILL" { return swiftFailures }
+    if scenario.isTrap { return swiftFailures }
     // All other scenarios crash by an access through a null pointer, each in its own function.
     return ["null-pointer"]
   }
+}
+
+extension Scenario {
+  /// Whether a trap instruction causes the crash.
+  fileprivate var isTrap: Bool { reportedSignal == architecture.trapSignal }
 }

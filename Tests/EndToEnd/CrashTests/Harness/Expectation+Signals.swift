@@ -11,12 +11,13 @@ extension Expectation {
     // The memory below a stack is a guard page, or is not mapped.
     case "stack-overflow", "stack-overflow-small-thread", "sigaltstack-owned-by-app", "reraise-overflow":
       ["SEGV_MAPERR", "SEGV_ACCERR"]
-    case "non-canonical", "inside-malloc", "privileged-instruction": ["SI_KERNEL"]
+    case "non-canonical", "inside-malloc", "privileged-instruction":
+      scenario.architecture == .x86_64 ? ["SI_KERNEL"] : codes(of: scenario.reportedSignal, on: scenario.architecture)
     case "kill-from-outside", "kill-abort-from-outside", "kill-ill-from-outside", "kill-over-namespace",
       "sent-abort-in-new":
       ["SI_USER"]
     case "raise": ["SI_TKILL"]
-    default: codes(of: scenario.reportedSignal)
+    default: codes(of: scenario.reportedSignal, on: scenario.architecture)
     }
   }
 
@@ -26,12 +27,12 @@ extension Expectation {
     return scenario.name == "raise" || scenario.reportedSignal == "SIGABRT" ? .itself : .kernel
   }
 
-  private static func codes(of signal: String) -> Set<String> {
+  private static func codes(of signal: String, on architecture: Architecture) -> Set<String> {
     switch signal {
-    case "SIGILL": ["ILL_ILLOPN"]
+    case "SIGILL": [architecture == .x86_64 ? "ILL_ILLOPN" : "ILL_ILLOPC"]
     case "SIGABRT": ["SI_TKILL"]
     case "SIGBUS": ["BUS_ADRERR"]
-    case "SIGTRAP": ["SI_KERNEL"]
+    case "SIGTRAP": [architecture == .x86_64 ? "SI_KERNEL" : "TRAP_BRKPT"]
     case "SIGFPE": ["FPE_INTDIV"]
     case "SIGSYS": ["SYS_SECCOMP"]
     default: ["SEGV_MAPERR"]

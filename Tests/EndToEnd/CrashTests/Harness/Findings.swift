@@ -93,6 +93,7 @@ extension Scenario {
   ///
   /// Returns nil if the scenario can run.
   var obstacle: String? {
+    if architecture != .current, let reason = MatrixEmulation.obstacles[name] { return reason }
     if needsMemoryLimit { return "needs a temporary control group: SilentDeathTests" }
     return needsRoot && geteuid() != 0 ? "needs root" : nil
   }

@@ -11,6 +11,7 @@ enum MatrixBinary: String, CaseIterable {
   case noDebugInformation = "no-debug-info"
 
   private static let crash = "array-index"
+  private static let scenario = Scenario.all(on: MatrixBuild.architecture).first { $0.name == crash }
 
   /// Crashes a copy of the build's program, after the given change to its file.
   func run(in build: MatrixBuild, under daemon: PrivateDaemon) async throws -> MatrixCell {
@@ -38,7 +39,7 @@ enum MatrixBinary: String, CaseIterable {
       reports = try await crash(program, in: directory, under: fresh, &cell)
       try await fresh.stop()
     }
-    guard var scenario = Scenario.named(Self.crash) else { throw SystemError("no scenario '\(Self.crash)'", EINVAL) }
+    guard var scenario = Self.scenario else { throw SystemError("no scenario '\(Self.crash)'", EINVAL) }
     if self == .noDebugInformation {
       // Without lines and inlined frames the report has only the function's name.
       scenario.mark = ""
@@ -75,12 +76,16 @@ enum MatrixBinary: String, CaseIterable {
     }
     guard unsafe write(ours.number, "\n", 1) == 1 else { throw SystemError("write", errno) }
     let status = try await process.wait(slices: MatrixCell.outerSlices)
-    cell.results[.sameExit] = .some(status.signal == SIGILL ? nil : "\(status)")
+    let expected = try Self.scenario.map { try Crasher.signalNumber($0.signal) }
+    cell.results[.sameExit] = .some(status.signal == expected ? nil : "\(status)")
     return try await daemon.reports(of: process.pid)
   }
 
   private func tool(_ name: String, _ arguments: [String]) async throws {
-    let status = try await ChildProcess.start("/usr/bin/" + name, arguments).wait()
+    // Debian's binutils have one program for each architecture.
+    let isForeign = MatrixEmulation.isUsed && ["objcopy", "strip"].contains(name)
+    let prefix = isForeign ? "\(MatrixBuild.architecture.rawValue)-linux-gnu-" : ""
+    let status = try await ChildProcess.start("/usr/bin/" + prefix + name, arguments).wait()
     if status.code != 0 { throw SystemError("\(name) \(arguments): \(status)", 0) }
   }
 }

@@ -14,11 +14,15 @@ struct MatrixBuild {
 
   /// Returns the six builds of crash-maker.
   ///
-  /// `make matrix` builds five of them and passes their paths. SwiftPM builds the debug program that links the shield.
+  /// `make matrix` builds five of them and passes their paths. SwiftPM builds the debug program that links the shield,
+  /// unless the matrix is that of another architecture.
   static func all() throws -> [MatrixBuild] {
+    if isSlice {
+      return [MatrixBuild(name: "debug", program: try debugProgram(), isOptimized: false, isStatic: false)]
+    }
     let (release, isStatic) = (try directory("CRASH_MAKER_RELEASE"), try directory("CRASH_MAKER_STATIC"))
     let linked = [
-      MatrixBuild(name: "debug", program: try Binaries.besideTests("crash-maker"), isOptimized: false, isStatic: false),
+      MatrixBuild(name: "debug", program: try debugProgram(), isOptimized: false, isStatic: false),
       MatrixBuild(name: "release", program: release + "/crash-maker", isOptimized: true, isStatic: false),
       MatrixBuild(name: "release, static", program: isStatic + "/crash-maker", isOptimized: true, isStatic: true),
     ]
@@ -33,6 +37,13 @@ struct MatrixBuild {
       }
   }
 
+  /// The architecture of the programs, if `CRASHSHIELD_MATRIX_ARCHITECTURE` names another one than that of the tests.
+  static let architecture =
+    Environment.value(of: "CRASHSHIELD_MATRIX_ARCHITECTURE").flatMap(Architecture.init) ?? .current
+
+  /// Whether `make ci` runs only a part of the matrix: the debug build, and the first kind of thread of each scenario.
+  static let isSlice = Environment.value(of: "CRASHSHIELD_MATRIX_SLICE") != nil
+
   /// Whether a scenario can crash in this build.
   func canRun(_ scenario: Scenario) -> Bool {
     scenario.isPossible(isOptimized: isOptimized, isStatic: isStatic) && !(isPreloaded && scenario.needsLibrary)
@@ -45,6 +56,11 @@ struct MatrixBuild {
   ///
   /// A program that does not link the shield cannot query whether it is attached.
   var options: [String] { isPreloaded ? [] : ["--wait-attached"] }
+
+  private static func debugProgram() throws -> String {
+    if architecture == .current { return try Binaries.besideTests("crash-maker") }
+    return try directory("CRASH_MAKER_DEBUG") + "/crash-maker"
+  }
 
   private static func directory(_ variable: String) throws -> String {
     guard let directory = Environment.value(of: variable) else {

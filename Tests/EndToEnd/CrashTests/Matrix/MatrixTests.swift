@@ -38,7 +38,7 @@ struct MatrixTests {
   func matrix() async throws {
     let words = Environment.value(of: "CRASHSHIELD_MATRIX_ONLY")?.split(separator: " ") ?? []
     let isWanted = { (name: String) in words.isEmpty || words.contains { name.contains($0) } }
-    let scenarios = Scenario.all.filter { isWanted($0.name) }
+    let scenarios = Scenario.all(on: MatrixBuild.architecture).filter { isWanted($0.name) }
     let builds = try MatrixBuild.all()
     let table = try await PrivateDaemon.run { daemon in
       try await warmUp(builds, daemon)
@@ -47,7 +47,7 @@ struct MatrixTests {
       var cells: [MatrixCell] = []
       for scenario in scenarios where scenario.obstacle == nil {
         for build in builds where build.canRun(scenario) {
-          for thread in scenario.threads {
+          for thread in scenario.threads.prefix(MatrixBuild.isSlice ? 1 : .max) {
             cells.append(try await MatrixCell.run(scenario, on: thread, in: build, under: daemon))
           }
         }
@@ -67,7 +67,7 @@ struct MatrixTests {
     }
     print(table.text)
     let path = try #require(Environment.value(of: "CRASHSHIELD_MATRIX"))
-    try write(Self.introduction + table.text, to: path)
+    try write(Self.introduction + MatrixEmulation.introduction + table.text, to: path)
     #expect(table.failedCount == 0, "\(table.summary)")
   }
 
@@ -83,6 +83,7 @@ struct MatrixTests {
 
   private static func notRun(_ scenarios: [Scenario]) -> [(name: String, reason: String)] {
     scenarios.compactMap { scenario in scenario.obstacle.map { (scenario.name, $0) } }
+      + MatrixEmulation.absent
       + scenarios.filter(\.needsDebug).map { ($0.name, "in a debug build only") }
       + scenarios.filter(\.needsDynamicLibrary).map { ($0.name, "with the dynamic Swift library only") }
       + scenarios.filter(\.needsLibrary).map {

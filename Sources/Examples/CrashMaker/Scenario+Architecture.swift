@@ -1,0 +1,48 @@
+/// A processor architecture on which the scenarios run.
+public enum Architecture: String, Sendable {
+  case x86_64, aarch64
+
+  #if arch(arm64)
+    /// The architecture of this program.
+    public static let current = Architecture.aarch64
+  #else
+    /// The architecture of this program.
+    public static let current = Architecture.x86_64
+  #endif
+
+  /// The signal of a trap instruction, with which each failed check of Swift ends.
+  public var trapSignal: String { self == .x86_64 ? "SIGILL" : "SIGTRAP" }
+}
+
+extension Scenario {
+  /// All scenarios that exist on an architecture, with the signals with which they end there.
+  ///
+  /// A program that was built for one architecture can therefore judge the crashes of another.
+  public static func all(on architecture: Architecture) -> [Scenario] {
+    everywhere.compactMap { $0.on(architecture) }
+  }
+
+  /// Returns the scenario with the signals of an architecture, or nil if the architecture lacks the fault.
+  ///
+  /// The tables of scenarios name the signals of x86-64.
+  private func on(_ architecture: Architecture) -> Scenario? {
+    var scenario = self
+    scenario.architecture = architecture
+    if architecture == .x86_64 { return scenario }
+    switch name {
+    // The result of a division by zero is 0.
+    case "float-divide": return nil
+    // These signals have no trap instruction as their origin.
+    case "undefined-instruction", "kill-ill-from-outside": return scenario
+    // Only x86-64 raises SIGSEGV for a privileged instruction.
+    case "privileged-instruction": scenario.setSignals { _ in "SIGILL" }
+    default: scenario.setSignals { $0 == "SIGILL" ? architecture.trapSignal : $0 }
+    }
+    return scenario
+  }
+
+  private mutating func setSignals(_ change: (String) -> String) {
+    signal = change(signal)
+    reportedSignal = change(reportedSignal)
+  }
+}

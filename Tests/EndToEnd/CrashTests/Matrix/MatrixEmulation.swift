@@ -1,0 +1,35 @@
+import CrashMaker
+
+/// The matrix of programs that run under emulation, because they are for another architecture than the tests.
+enum MatrixEmulation {
+  /// The scenarios that cannot run under qemu's user mode, each with the reason.
+  static let obstacles = [
+    "seccomp-sys": "qemu's user mode has no seccomp",
+    "seccomp-strict-profile": "qemu's user mode has no seccomp",
+    "uninterruptible-thread": "vfork is fork in qemu's user mode",
+  ]
+
+  /// Whether the programs of the matrix run under emulation.
+  static var isUsed: Bool { MatrixBuild.architecture != .current }
+
+  /// The emulator, which `scripts/under-qemu` names, or nil if the programs run on the processor.
+  static var emulator: String? { isUsed ? Environment.value(of: "CRASHSHIELD_EMULATOR") : nil }
+
+  /// The scenarios of this architecture that the other one lacks.
+  static var absent: [(name: String, reason: String)] {
+    let names = Set(Scenario.all(on: MatrixBuild.architecture).map(\.name))
+    return Scenario.all.filter { !names.contains($0.name) }
+      .map { ($0.name, "\(MatrixBuild.architecture) has no such fault") }
+  }
+
+  static var introduction: String {
+    guard isUsed else { return "" }
+    return """
+      This table is for \(MatrixBuild.architecture): `make aarch64-matrix` writes it. The programs run under qemu's user
+      mode, and the \(Architecture.current) build of crashd reads their rings. gdb is gdb-multiarch, over qemu's stub. No
+      cell was run on hardware; [aarch64.md](aarch64.md) lists what emulation hides.
+
+
+      """
+  }
+}
