@@ -9,6 +9,7 @@
 #include "cs_callees.h"
 #include "cs_calls.h"
 #include "cs_quarantine.h"
+#include "cs_return_address.h"
 
 // The maximum number of frames between a hook and the program's call. At most four of them belong to the runtime. The
 // limit is higher because hooks that other libraries installed have frames, too.
@@ -65,7 +66,8 @@ static bool is_known(const walk *walk) {
 
 // Returns the return address of the frame.
 READS_FRAMES static uint64_t return_address(const walk *walk) {
-  return ((const uint64_t *)walk->frame)[1]; // NOLINT(performance-no-int-to-ptr): checked to be on the stack
+  const uint64_t word = ((const uint64_t *)walk->frame)[1]; // NOLINT(performance-no-int-to-ptr): is on the stack
+  return cs_return_address(word);
 }
 
 READS_FRAMES static bool step(walk *walk) {

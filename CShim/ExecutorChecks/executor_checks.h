@@ -17,8 +17,13 @@ RUNTIME(bool) swift_task_isCurrentExecutor(uintptr_t identity, uintptr_t impleme
 RUNTIME(bool) swift_task_isCurrentExecutorWithFlags(uintptr_t identity, uintptr_t implementation, uint64_t flags);
 RUNTIME(bool) swift_task_isMainExecutor(uintptr_t identity, uintptr_t implementation);
 
-// The callee-saved registers of the runtime's function, and its return address. entry_x86_64.S stores them.
-#define CS_EXECUTOR_REGISTERS 6
+// The callee-saved registers of the runtime's function, and its return address. entry_x86_64.S and entry_aarch64.S
+// store them.
+#if defined(__aarch64__)
+#define CS_EXECUTOR_REGISTERS 11 // x19 to x29
+#else
+#define CS_EXECUTOR_REGISTERS 6 // r15 to r12, rbx, rbp
+#endif
 typedef struct cs_executor_asker {
   uint64_t registers[CS_EXECUTOR_REGISTERS]; // the last register is the frame pointer: it forms a frame with the return
                                              // address
@@ -26,7 +31,7 @@ typedef struct cs_executor_asker {
 } cs_executor_asker;
 __attribute__((swiftcall)) int8_t cs_executor_asked(uintptr_t identity, uintptr_t implementation,
                                                     cs_executor_ask *original);
-// Defined in hooks.c. entry_x86_64.S calls this function.
+// Defined in hooks.c. cs_executor_asked calls this function.
 int8_t cs_executor_answer(uintptr_t identity, uintptr_t implementation, cs_executor_ask *original,
                           const cs_executor_asker *asker);
 

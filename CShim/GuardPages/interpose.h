@@ -1,4 +1,4 @@
-// The interface between malloc (interpose_x86_64.c) and the rest of this library.
+// The interface between malloc (interpose.c) and the rest of this library.
 #ifndef CS_INTERPOSE_H
 #define CS_INTERPOSE_H
 

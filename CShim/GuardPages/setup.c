@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "Signal/pages.h"
 #include "class_table.h"
@@ -41,7 +42,7 @@ static const char *foreign_allocator(void) {
 const char *cs_pages_unavailable(void) {
   // All calls in a process write the same name, so a concurrent reader always reads the correct characters.
   static char foreign[128];
-  if (!cs_pages_interposes) return "a sanitizer replaces malloc, or the processor is not supported";
+  if (!cs_pages_interposes) return "a sanitizer replaces malloc";
   cs_pages_resolve();
   if (dlsym(RTLD_DEFAULT, "malloc") != (void *)cs_pages_own_malloc) return "another malloc takes precedence";
   const char *const file = foreign_allocator();
@@ -99,7 +100,8 @@ static void apply(void) {
   const bool shrinks = wanted_slots < __atomic_load_n(&cs_page_slot_target, __ATOMIC_RELAXED);
   __atomic_store_n(&cs_page_slot_target, wanted_slots, __ATOMIC_SEQ_CST);
   __atomic_store_n(&cs_page_one_in, wanted_one_in, __ATOMIC_RELAXED);
-  __atomic_fetch_add(&cs_page_sampling_epoch, 1, __ATOMIC_RELAXED);
+  // release: pairs with the acquire load in cs_page_should_sample().
+  __atomic_fetch_add(&cs_page_sampling_epoch, 1, __ATOMIC_RELEASE);
   if (shrinks) shrink_pool();
   pool_all();
 }
@@ -144,6 +146,8 @@ static bool start(void) {
   if (cs_page_slots != NULL) return true;
   if (!has_fork_handler) has_fork_handler = pthread_atfork(NULL, NULL, child_after_fork) == 0;
   if (!has_fork_handler) return false;
+  // A test may have set a larger size, because the slots work with each multiple of the kernel's page size.
+  if (cs_page_bytes == 0) cs_page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
   const size_t slots_bytes = (CS_PAGES_SLOT_LIMIT + 1) * sizeof(cs_page_slot);
   cs_page_slot *const slots = map(slots_bytes, PROT_READ | PROT_WRITE);
   void *const pages = map(CS_PAGES_MAP_BYTES, PROT_NONE);

@@ -26,9 +26,11 @@ static uint32_t draw(uint32_t one_in) {
 }
 
 bool cs_page_should_sample(void) {
+  // acquire: a thread that reads a new epoch also reads the rate that belongs to it, or a later one. Otherwise, it
+  // might draw its next countdown with the old rate.
+  const uint32_t present = __atomic_load_n(&cs_page_sampling_epoch, __ATOMIC_ACQUIRE);
   const uint32_t one_in = __atomic_load_n(&cs_page_one_in, __ATOMIC_RELAXED);
   if (one_in <= 1) return true;
-  const uint32_t present = __atomic_load_n(&cs_page_sampling_epoch, __ATOMIC_RELAXED);
   if (epoch != present) {
     epoch = present;
     countdown = draw(one_in);

@@ -6,7 +6,7 @@
 #include "pages.h"
 
 #include "../../Handler/Signal/Dispatch/trusted.h"
-#include "../../Handler/Signal/Kernel/raw_copy_x86_64.h"
+#include "../../Handler/Signal/Kernel/raw_copy.h"
 #include "../../Handler/Signal/Kernel/system_call.h"
 #include "cs_shim.h"
 #include "edges.h"

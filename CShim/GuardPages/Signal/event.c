@@ -18,12 +18,27 @@
 cs_ring_incident cs_page_incidents[CS_PAGES_INCIDENT_LIMIT];
 uint64_t cs_page_incidents_lost;
 
-// Reads the first word of memory through the kernel, because the memory may become inaccessible at any time.
+// Copies a word through a pipe. The write fails if the word is not readable.
+static uint64_t word_through_pipe(uint64_t address) SIGNAL_SAFE {
+  uint64_t word = 0;
+  int ends[2];
+  if (cs_system_call(SYS_pipe2, (long)ends, O_CLOEXEC, 0, 0, 0, 0) != 0) return 0;
+  const bool is_copied = cs_write(ends[1], (const void *)(uintptr_t)address, sizeof word) == (long)sizeof word &&
+                         cs_read(ends[0], &word, sizeof word) == (long)sizeof word;
+  cs_close(ends[0]);
+  cs_close(ends[1]);
+  return is_copied ? word : 0;
+}
+
+// Reads the first word of memory through the kernel, because the memory may become inaccessible at any time. A seccomp
+// profile may forbid process_vm_readv, and emulators do not have it.
 static uint64_t first_word(uint64_t object) SIGNAL_SAFE {
   uint64_t word = 0;
   const struct iovec local = {&word, sizeof word};
   const struct iovec remote = {(void *)(uintptr_t)object, sizeof word};
-  return cs_process_vm_readv(cs_getpid(), &local, &remote) == (long)sizeof word ? word : 0;
+  const long result = cs_process_vm_readv(cs_getpid(), &local, &remote);
+  if (result == -ENOSYS || result == -EPERM) return word_through_pipe(object);
+  return result == (long)sizeof word ? word : 0;
 }
 
 bool cs_page_copy(uint32_t index, cs_page_slot *ret_copy) SIGNAL_SAFE {
@@ -33,9 +48,10 @@ bool cs_page_copy(uint32_t index, cs_page_slot *ret_copy) SIGNAL_SAFE {
     const uint32_t generation = __atomic_load_n(&slot->generation, __ATOMIC_ACQUIRE);
     if (state != CS_PAGE_BUSY) {
       memcpy(ret_copy, slot, sizeof *ret_copy);
-      // acquire: the copy ends before the second read of the state, which detects a change during the copy.
+      // acquire: the copy ends before the second read of the state, which detects a change during the copy. The state
+      // is read before the generation: if a new object has brought back the state, its generation is read as well.
       __atomic_thread_fence(__ATOMIC_ACQUIRE);
-      if (__atomic_load_n(&slot->state, __ATOMIC_RELAXED) == state &&
+      if (__atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) == state &&
           __atomic_load_n(&slot->generation, __ATOMIC_RELAXED) == generation && ret_copy->state == state) {
         if (state == CS_PAGE_LIVE)
           ret_copy->class = cs_page_class_with(first_word(ret_copy->object), ret_copy->object_bytes);

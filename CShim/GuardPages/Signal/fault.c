@@ -20,6 +20,7 @@
 #include <ucontext.h>
 
 #include "../../Handler/Signal/Kernel/system_call.h"
+#include "access_aarch64.h"
 #include "access_x86_64.h"
 
 #define AGAIN_SLEEP_NS 100000
@@ -92,7 +93,7 @@ static bool fault_in_slot(uint32_t index, const fault *fault) SIGNAL_SAFE {
 // Returns the slot that an access to the guard page in front of slot `index` probably missed. The result is the nearer
 // slot if it was ever used, else the slot on the other side of the guard page.
 static bool neighbour(uint32_t index, const fault *fault, cs_page_slot *ret_copy, bool *ret_is_before) SIGNAL_SAFE {
-  const bool is_lower_half = (fault->address & (CS_PAGES_BYTES - 1)) < CS_PAGES_BYTES / 2;
+  const bool is_lower_half = ((fault->address - cs_pages_start) & (CS_PAGES_BYTES - 1)) < CS_PAGES_BYTES / 2;
   for (int attempt = 0; attempt < 2; attempt++) {
     const bool is_before = is_lower_half == (attempt == 0);
     if (is_before ? index == 0 : index >= CS_PAGES_SLOT_LIMIT) continue;

@@ -16,7 +16,8 @@
 #include "cs_ring.h"
 #include "cs_signal_safe.h"
 
-#define CS_PAGES_BYTES       UINT64_C(4096)
+// The size of a slot or of a guard page, which is the kernel's page size: on AArch64 4, 16 or 64 KiB.
+#define CS_PAGES_BYTES       cs_page_bytes
 #define CS_PAGES_SLOT_BYTES  (2 * CS_PAGES_BYTES)
 #define CS_PAGES_FIRST_GUARD CS_PAGES_BYTES // after the trap page
 #define CS_PAGES_MAP_BYTES   (2 * CS_PAGES_BYTES + CS_PAGES_SLOT_LIMIT * CS_PAGES_SLOT_BYTES)
@@ -71,14 +72,15 @@ typedef struct cs_page_class {
 
 #pragma GCC visibility push(hidden)
 
-// The values that malloc and free compare first (interpose_x86_64.c). Only sizes below cs_pages_limit may be sampled.
-// Only the cs_pages_bytes bytes from cs_pages_start belong to the slots. Until the allocator that malloc forwards to is
-// known, both ranges include all values, and every call takes the slow path.
+// The values that malloc and free compare first (forward_x86_64.h and forward_aarch64.h). Only sizes below
+// cs_pages_limit may be sampled. Only the cs_pages_bytes bytes from cs_pages_start belong to the slots. Until the
+// allocator that malloc forwards to is known, both ranges include all values, and every call takes the slow path.
 extern uint64_t cs_pages_limit; // atomic
 extern uint64_t cs_pages_start; // atomic
 extern uint64_t cs_pages_bytes; // atomic
 
 // state.c
+extern uint64_t cs_page_bytes;      // set before the slots are mapped; 0: not set
 extern cs_page_slot *cs_page_slots; // CS_PAGES_SLOT_LIMIT entries, and one for the last guard page; NULL: not started
 extern cs_page_class cs_page_classes[CS_PAGES_CLASS_LIMIT];
 extern uint32_t cs_page_class_count;                     // atomic: number of complete entries below; release store
@@ -90,6 +92,8 @@ extern cs_pages_counts cs_page_counts;  // atomic words
 
 #define CS_PAGES_COUNT(field) __atomic_fetch_add(&cs_page_counts.field, 1, __ATOMIC_RELAXED)
 
+// relaxed: the program passes an address from the thread that allocated it to this thread with an ordering of its own.
+// A thread that reads an old value of one of the two words therefore has no address of a slot.
 static inline bool cs_page_is_ours(uint64_t address) SIGNAL_SAFE {
   return address - __atomic_load_n(&cs_pages_start, __ATOMIC_RELAXED) <
          __atomic_load_n(&cs_pages_bytes, __ATOMIC_RELAXED);
@@ -108,8 +112,13 @@ static inline uint32_t cs_page_slot_index(uint64_t address) SIGNAL_SAFE {
   return (uint32_t)((address - cs_pages_start - CS_PAGES_FIRST_GUARD) / CS_PAGES_SLOT_BYTES);
 }
 
+// Ordering: if the exchange succeeds, the thread's later writes become visible after the exchange. A reader that sees
+// one of them therefore also sees that the state has changed (cs_page_copy). ACQ_REL alone does not order the
+// exchange's own store before later stores on AArch64. On x86-64, the fence needs no instruction.
 static inline bool cs_page_swap(uint32_t *word, uint32_t from, uint32_t to) SIGNAL_SAFE {
-  return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  if (!__atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return false;
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+  return true;
 }
 
 // Changes the protection of a page. Returns false if the system refuses the change.

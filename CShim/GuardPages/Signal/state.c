@@ -13,6 +13,7 @@ uint64_t cs_pages_start;
 uint64_t cs_pages_limit = UINT64_MAX;
 uint64_t cs_pages_bytes = UINT64_MAX;
 
+uint64_t cs_page_bytes;
 cs_page_slot *cs_page_slots;
 cs_page_class cs_page_classes[CS_PAGES_CLASS_LIMIT];
 uint32_t cs_page_class_count;

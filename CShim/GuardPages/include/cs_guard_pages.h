@@ -3,7 +3,7 @@
 // past the end of a live object.
 //
 // Any thread may call these functions, but a signal handler may not. This library defines malloc and related functions
-// (interpose_x86_64.c), which forward to the program's allocator.
+// (interpose.c), which forward to the program's allocator.
 #ifndef CS_GUARD_PAGES_H
 #define CS_GUARD_PAGES_H
 
@@ -12,7 +12,7 @@
 
 #include "cs_ring.h"
 
-#define CS_PAGES_SLOT_LIMIT     4096 // 16 MiB of slots, and 16 MiB of address space for guard pages, without memory
+#define CS_PAGES_SLOT_LIMIT     4096 // with pages of 4 KiB: 16 MiB of slots, and 16 MiB of guard pages without memory
 #define CS_PAGES_CLASS_LIMIT    256  // maximum number of classes that were ever listed
 #define CS_PAGES_OBJECT_LIMIT   4080 // maximum size of an object
 #define CS_PAGES_INCIDENT_LIMIT 64   // maximum number of different incidents that the process can query

@@ -40,7 +40,7 @@ struct HeapTests {
     await #expect(processExitsWith: .exitCode(right)) { [isBefore] in
       start(Session.self)
       let alive = unsafe held { Session() }
-      let offset = isBefore ? -4096 : 48
+      let offset = isBefore ? -pageBytes : 48
       unsafe address(alive.toOpaque(), plus: offset).storeBytes(of: 1, as: Int.self)
       check(unsafe address(alive.toOpaque(), plus: offset).load(as: Int.self) == 1)
       let incidents = GuardPages.incidents()
@@ -80,7 +80,7 @@ struct HeapTests {
         unsafe free(object)
       case "invalid-free": unsafe free(address(object, plus: 8))
       case "overflow": unsafe address(object, plus: 48).storeBytes(of: 1, as: UInt8.self)
-      case "underflow": unsafe address(object, plus: -4096).storeBytes(of: 1, as: UInt8.self)
+      case "underflow": unsafe address(object, plus: -pageBytes).storeBytes(of: 1, as: UInt8.self)
       case "trampled":
         unsafe address(object, plus: 41).storeBytes(of: 1, as: UInt8.self)
         drop()
@@ -101,7 +101,7 @@ struct HeapTests {
     await #expect(processExitsWith: .exitCode(right)) {
       start(Session.self)
       guard let block = unsafe malloc(Self.size) else { Glibc.exit(1) }
-      check(unsafe usableSize(block) == Self.size && UInt(bitPattern: block) % 4096 == 4096 - 48)
+      check(unsafe usableSize(block) == Self.size && UInt(bitPattern: block) % UInt(pageBytes) == UInt(pageBytes) - 48)
       unsafe memset(block, 0x5a, Self.size)
       // reallocarray() is libc's own function, which calls realloc().
       guard let larger = unsafe reallocarray(block, 100, 10) else { Glibc.exit(1) }

@@ -7,6 +7,9 @@ import Synchronization
 
 private let deinits = Atomic<Int>(0)
 
+/// The size of a slot and of a guard page, which is the kernel's page size.
+let pageBytes = sysconf(Int32(_SC_PAGESIZE))
+
 func deinitCount() -> Int { deinits.load(ordering: .sequentiallyConsistent) }
 
 class Session {

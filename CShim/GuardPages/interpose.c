@@ -5,8 +5,9 @@
 // to an allocator that was linked or preloaded. Functions that only allocate (calloc, posix_memalign, aligned_alloc,
 // memalign, …) are not interposed, because sampling is optional for each allocation. libc's reallocarray calls realloc.
 //
-// The first instructions of malloc and free are written in assembly, because a compiler would generate a stack frame
-// for them. Until slots are enabled, malloc executes only three additional instructions, and free five.
+// The first instructions of malloc and free are written in assembly (forward_x86_64.h, forward_aarch64.h), because a
+// compiler would generate a stack frame for them. Until slots are enabled, malloc executes only three additional
+// instructions on x86-64, and free five. On AArch64, malloc executes nine, and free twelve.
 #include "cs_platform.h"
 
 #if CS_GUARD_PAGES_SUPPORTED
@@ -26,7 +27,7 @@
 #endif
 #endif
 
-#if defined(__x86_64__) && !defined(CS_LEAVES_MALLOC_ALONE)
+#if !defined(CS_LEAVES_MALLOC_ALONE)
 
 const bool cs_pages_interposes = true;
 
@@ -47,40 +48,9 @@ __attribute__((used)) void *cs_pages_realloc(void *memory, size_t size);
 __attribute__((used)) size_t cs_pages_usable_size(void *memory);
 #pragma GCC visibility pop
 
-// Sizes below the limit, and addresses inside the slots, take the slow path. Until the next allocator is known, all
-// calls take the slow path.
-#define FORWARD_ADDRESS(name, slow, next)                                                                              \
-  ".globl " name "\n"                                                                                                  \
-  ".type " name ", @function\n"                                                                                        \
-  ".p2align 4\n" name ":\n"                                                                                            \
-  ".cfi_startproc\n"                                                                                                   \
-  "movq %rdi, %rax\n"                                                                                                  \
-  "subq cs_pages_start(%rip), %rax\n"                                                                                  \
-  "cmpq cs_pages_bytes(%rip), %rax\n"                                                                                  \
-  "jb " slow "\n"                                                                                                      \
-  "jmpq *" next "(%rip)\n"                                                                                             \
-  ".cfi_endproc\n"                                                                                                     \
-  ".size " name ", .-" name "\n"
-
-__asm__(".text\n"
-        ".globl malloc\n"
-        ".type malloc, @function\n"
-        ".globl cs_pages_own_malloc\n"
-        ".hidden cs_pages_own_malloc\n"
-        ".type cs_pages_own_malloc, @function\n"
-        ".p2align 4\n"
-        "malloc:\n"
-        "cs_pages_own_malloc:\n"
-        ".cfi_startproc\n"
-        "cmpq cs_pages_limit(%rip), %rdi\n"
-        "jb cs_pages_malloc\n"
-        "jmpq *cs_pages_next_of_malloc(%rip)\n"
-        ".cfi_endproc\n"
-        ".size malloc, .-malloc\n"
-        ".size cs_pages_own_malloc, .-cs_pages_own_malloc\n" //
-        FORWARD_ADDRESS("free", "cs_pages_free", "cs_pages_next_of_free")
-            FORWARD_ADDRESS("realloc", "cs_pages_realloc", "cs_pages_next_of_realloc")
-                FORWARD_ADDRESS("malloc_usable_size", "cs_pages_usable_size", "cs_pages_next_of_size"));
+// Define malloc, free, realloc and malloc_usable_size.
+#include "forward_aarch64.h"
+#include "forward_x86_64.h"
 
 // glibc's own functions. While dlsym searches for the next allocator, these functions serve the allocations that the
 // loader may make.

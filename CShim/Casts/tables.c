@@ -1,5 +1,5 @@
 // Replaces a function in the tables through which images call functions of other images. The entries of these tables
-// are those of the x86-64 relocations JUMP_SLOT and GLOB_DAT. The loader filled the tables before this code runs.
+// are those of the relocations JUMP_SLOT and GLOB_DAT. The loader filled the tables before this code runs.
 //
 // Defining swift_dynamicCast in the program, as allocators define malloc, does not work with a static standard library.
 // In a static standard library, an archive member contains the runtime's own definition. The linker either omits the
@@ -16,7 +16,14 @@
 
 #include "casts.h"
 
-#if defined(__x86_64__)
+// The relocations whose entries the loader fills with the address of a function.
+#if defined(__aarch64__)
+#define JUMP_SLOT R_AARCH64_JUMP_SLOT
+#define GLOB_DAT  R_AARCH64_GLOB_DAT
+#else
+#define JUMP_SLOT R_X86_64_JUMP_SLOT
+#define GLOB_DAT  R_X86_64_GLOB_DAT
+#endif
 
 typedef struct search {
   const char *name;
@@ -57,7 +64,7 @@ static void write_slot(search *search, const image *image, uint64_t address) {
 static void look_through(search *search, const image *image, const ElfW(Rela) * relocations, uint64_t bytes) {
   for (uint64_t index = 0; index < bytes / sizeof *relocations; index++) {
     const uint64_t info = relocations[index].r_info;
-    if (ELF64_R_TYPE(info) != R_X86_64_JUMP_SLOT && ELF64_R_TYPE(info) != R_X86_64_GLOB_DAT) continue;
+    if (ELF64_R_TYPE(info) != JUMP_SLOT && ELF64_R_TYPE(info) != GLOB_DAT) continue;
     const char *const name = image->names + image->symbols[ELF64_R_SYM(info)].st_name;
     if (strcmp(name, search->name) == 0) write_slot(search, image, image->base + relocations[index].r_offset);
   }
@@ -124,14 +131,5 @@ const char *cs_casts_write_tables(const char *name, cs_casts_function *function)
   // through a table.
   return "the Swift runtime is a part of the program (static standard library)";
 }
-
-#else
-
-const char *cs_casts_write_tables(const char *name, cs_casts_function *function) {
-  (void)name, (void)function;
-  return "the hook supports only x86-64";
-}
-
-#endif
 
 #endif

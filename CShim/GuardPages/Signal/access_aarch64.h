@@ -1,0 +1,38 @@
+// Reads the kind of access of a faulting instruction from the syndrome (ESR), or from the instruction itself if the
+// kernel gives no syndrome.
+#ifndef CS_ACCESS_AARCH64_H
+#define CS_ACCESS_AARCH64_H
+#if defined(__aarch64__)
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#include "../../Handler/Signal/Capture/registers.h"
+#include "../../Handler/Signal/Kernel/memory.h"
+#include "access_of_code_aarch64.h"
+#include "cs_signal_safe.h"
+
+// The exception class of an instruction fetch, and the bit of a write, in the syndrome.
+#define CS_ACCESS_CLASS_SHIFT 26
+#define CS_ACCESS_CLASS_FETCH UINT64_C(0x20)
+#define CS_ACCESS_WRITE       (UINT64_C(1) << 6)
+
+static inline bool cs_access_is_fetch(const ucontext_t *context) SIGNAL_SAFE {
+  cs_ring_registers registers;
+  cs_registers_from_context(context, &registers);
+  if (registers.error_code != 0) return registers.error_code >> CS_ACCESS_CLASS_SHIFT == CS_ACCESS_CLASS_FETCH;
+  return context->uc_mcontext.fault_address == context->uc_mcontext.pc;
+}
+
+static inline bool cs_access_is_write(const ucontext_t *context) SIGNAL_SAFE {
+  cs_ring_registers registers;
+  uint32_t code = 0;
+  cs_registers_from_context(context, &registers);
+  if (cs_access_is_fetch(context)) return false;
+  if (registers.error_code != 0) return (registers.error_code & CS_ACCESS_WRITE) != 0;
+  return cs_memory_copy(&code, context->uc_mcontext.pc, sizeof code) == sizeof code && cs_access_code_writes(code);
+}
+
+#endif
+#endif
