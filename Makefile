@@ -30,13 +30,15 @@ PEER_PACKAGES  := libabsl-dev libbackward-cpp-dev libdw-dev libgoogle-glog-dev
 END_PACKAGES   := wrk
 DEB_PACKAGES   := binutils dpkg-dev lintian
 ALERT_PACKAGES := prometheus python3
+AARCH64_CHECK_PACKAGES := libc6-dev-arm64-cross libgcc-12-dev-arm64-cross qemu-user-static
+AARCH64_PACKAGES := binutils-aarch64-linux-gnu gdb-multiarch
 BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 CONTAINER_PACKAGES := $(DEB_PACKAGES) buildah crun debootstrap podman
 
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
 .PHONY: integrations check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile containment containment-table measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages measure-requests docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean bench-containment \
-  build-packages test-packages check-format check-units check-api check-demo check-signal-safety check-idle check-preload check-static check-unsupported check-descriptors check-verdicts check-grouping check-faults check-kubernetes check-sinks containers \
+  build-packages test-packages check-format aarch64 aarch64-packages aarch64-build aarch64-slice aarch64-test aarch64-matrix check-aarch64 check-aarch64-slice check-units check-api check-demo check-signal-safety check-idle check-preload check-static check-unsupported check-descriptors check-verdicts check-grouping check-faults check-kubernetes check-sinks containers \
   checks sanitizer-builds build-address build-thread test-debug test-release test-sanitizers test-address test-thread
 
 all: build
@@ -79,7 +81,7 @@ static: build-packages
 help: ## @daily List the targets
 	@awk 'BEGIN { FS = ":.* ## @[a-z]+ "; split("daily evidence costs install", groups, " "); \
 	    split("Every day:Evidence (minutes to hours):Costs, as ratios to a reference of the same run:Install", titles, ":") } \
-	  match($$0, /^[a-z-]+:.* ## @[a-z]+ /) { group = $$0; sub(/^.* ## @/, "", group); sub(/ .*/, "", group); \
+	  match($$0, /^[a-z0-9-]+:.* ## @[a-z]+ /) { group = $$0; sub(/^.* ## @/, "", group); sub(/ .*/, "", group); \
 	    lines[group] = lines[group] sprintf("  make %-18s %s\n", $$1, $$2) } \
 	  END { for (at = 1; at in groups; at++) printf "%s%s\n%s", (at > 1 ? "\n" : ""), titles[at], lines[groups[at]] }' $(MAKEFILE_LIST)
 
@@ -94,11 +96,11 @@ test: build test-debug ## @daily Build, and run all unit and end-to-end tests
 
 # The fastest checks run first. Long builds run in parallel to the checks, on the processor time that the checks leave
 # free. Checks that mostly wait run in parallel to checks that compute.
-ci: check-format build ## @daily Run what CI checks after `make test`
+ci: check-format check-aarch64 build ## @daily Run what CI checks after `make test`
 	scripts/beside .build-logs/builds.log "$(MAKE) release sanitizer-builds" "$(MAKE) checks"
-	scripts/beside .build-logs/sanitizers.log "$(MAKE) test-address fuzz" "$(MAKE) test-release test-thread box containers docs measure-implicit"
+	scripts/beside .build-logs/sanitizers.log "$(MAKE) test-address fuzz" "$(MAKE) test-release test-thread box containers docs measure-implicit check-aarch64-slice"
 
-checks: check-alerts check-kubernetes check-units check-api check-demo check-signal-safety check-idle check-faults check-preload check-static check-unsupported check-dangling check-pages check-implicit check-guards check-verdicts check-grouping
+checks: check-alerts check-kubernetes aarch64 aarch64-packages aarch64-build aarch64-slice aarch64-test aarch64-matrix check-aarch64 check-aarch64-slice check-units check-api check-demo check-signal-safety check-idle check-faults check-preload check-static check-unsupported check-dangling check-pages check-implicit check-guards check-verdicts check-grouping
 
 check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Integrations
@@ -111,6 +113,21 @@ check-format: test-packages
 	scripts/check/guard-tables
 	scripts/build/implicit-sources --check
 	grep -lIE '^#!/bin/(ba)?sh' -r scripts packaging .ci Tests | xargs shellcheck
+
+# Compiles the C code of the host process for aarch64 and runs it under qemu, with packages of Debian stable only.
+check-aarch64:
+	@scripts/install-packages $(AARCH64_CHECK_PACKAGES)
+	scripts/check/aarch64
+
+# A slice of `make aarch64-matrix`. It needs Debian sid, which may lack Swift at any time, and Linux 6.7: status 75 says
+# that one of them is missing.
+check-aarch64-slice: test-packages build
+	@status=0; message=$$({ scripts/build/aarch64-tree && scripts/under-qemu true; } 2>&1) || status=$$?; \
+	case $$status in \
+	0) echo "$$message" && $(MAKE) aarch64-slice ;; \
+	75) echo "aarch64: skipped: $$(tail -1 <<<"$$message")" ;; \
+	*) echo "$$message" >&2 && exit $$status ;; \
+	esac
 
 check-units: build
 	scripts/check/units .build/debug
@@ -233,6 +250,27 @@ preloaded:
 matrix: test-packages build dynamic static preloaded ## @evidence Crash in every way on each kind of thread, and write docs/matrix.md
 	CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release CRASH_MAKER_STATIC=$(CURDIR)/$(STATIC)/release \
 	  CRASH_MAKER_PRELOADED=$(CURDIR)/$(PRELOADED) CRASHSHIELD_MATRIX=$(CURDIR)/docs/matrix.md $(SWIFT_TEST) --skip-build --filter CrashTests.MatrixTests
+
+# The trees of Debian sid are outside of git, and stay between runs; docs/aarch64.md has their sizes. CI runs
+# check-aarch64-slice.
+aarch64-packages:
+	@scripts/install-packages $(AARCH64_PACKAGES)
+
+aarch64: aarch64-build aarch64-slice aarch64-test ## @evidence Build for aarch64, and crash and run the unit tests there under qemu
+
+aarch64-build: test-packages aarch64-packages
+	scripts/build/aarch64-tree
+	scripts/build/aarch64
+
+aarch64-slice: test-packages aarch64-packages build
+	scripts/build/aarch64 crash-maker-debug
+	scripts/check/aarch64-matrix --slice .build/debug/swift-crash-shieldPackageTests.xctest .build-logs/aarch64-slice.md
+
+aarch64-test: aarch64-build
+	scripts/check/aarch64-tests
+
+aarch64-matrix: aarch64-build build ## @evidence Crash in every way on aarch64 under qemu, and write docs/matrix-aarch64.md
+	scripts/check/aarch64-matrix .build/debug/swift-crash-shieldPackageTests.xctest docs/matrix-aarch64.md
 
 # Tests the targets without package dependencies. These targets contain all C code and all unsafe Swift code.
 # LeakSanitizer is off, because it reports the test runner's own leaks. The sanitizer is set to return NULL for a
