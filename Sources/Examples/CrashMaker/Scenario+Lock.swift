@@ -40,15 +40,11 @@ extension Scenario {
       },
     ] + made
 
-  #if arch(x86_64)
-    private static let made = [
-      c(
-        "during-dlopen-constructor", "SIGSEGV", "crash in the constructor of a library that is being loaded",
-        function: "cs_fault_in_constructor", cs_fault_during_dlopen_constructor
-      ).with { $0.withoutDebugger = "the library has no unwind information, and gdb shows an extra frame" },
-      c("after-dlclose", "SIGSEGV", "call a function of an unloaded library", cs_fault_after_dlclose),
-    ]
-  #else
-    private static let made: [Scenario] = []
-  #endif
+  private static let made = [
+    c(
+      "during-dlopen-constructor", "SIGSEGV", "crash in the constructor of a library that is being loaded",
+      function: "cs_fault_in_constructor", cs_fault_during_dlopen_constructor
+    ).with { $0.withoutDebugger = "the library has no unwind information, and gdb shows an extra frame" },
+    c("after-dlclose", "SIGSEGV", "call a function of an unloaded library", cs_fault_after_dlclose),
+  ]
 }

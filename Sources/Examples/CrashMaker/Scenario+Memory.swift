@@ -29,26 +29,21 @@ extension Scenario {
       c("memcpy-bad-pointer", "SIGSEGV", "copy from where nothing is mapped", cs_fault_memcpy_bad_pointer),
     ] + assembled
 
-  #if arch(x86_64)
-    private static let assembled = [
-      c(
-        "no-frame-pointer-leaf", "SIGSEGV", "crash in a function without a frame", function: "cs_fault_leaf",
-        cs_fault_no_frame_pointer_leaf),
-      c("smashed-return-address", "SIGSEGV", "return to where nothing is mapped", cs_fault_smashed_return_address).with
-      {
-        $0.function = ""
-        $0.mark = ""
-        $0.withoutDebugger = "gdb cannot find the overwritten return address either"
+  private static let assembled = [
+    c(
+      "no-frame-pointer-leaf", "SIGSEGV", "crash in a function without a frame", function: "cs_fault_leaf",
+      cs_fault_no_frame_pointer_leaf),
+    c("smashed-return-address", "SIGSEGV", "return to where nothing is mapped", cs_fault_smashed_return_address).with {
+      $0.function = ""
+      $0.mark = ""
+      $0.withoutDebugger = "gdb cannot find the overwritten return address either"
+    },
+    c("smashed-frame-pointer", "SIGSEGV", "write through an invalid frame pointer", cs_fault_smashed_frame_pointer)
+      .with {
+        $0.withoutDebugger = "gdb cannot find the overwritten frame pointer either"
       },
-      c("smashed-frame-pointer", "SIGSEGV", "write through an invalid frame pointer", cs_fault_smashed_frame_pointer)
-        .with {
-          $0.withoutDebugger = "gdb cannot find the overwritten frame pointer either"
-        },
-      c("corrupt-stack-pointer", "SIGSEGV", "push with an invalid stack pointer", cs_fault_corrupt_stack_pointer).with {
-        $0.withoutDebugger = "gdb cannot find the overwritten stack pointer either"
-      },
-    ]
-  #else
-    private static let assembled: [Scenario] = []
-  #endif
+    c("corrupt-stack-pointer", "SIGSEGV", "push with an invalid stack pointer", cs_fault_corrupt_stack_pointer).with {
+      $0.withoutDebugger = "gdb cannot find the overwritten stack pointer either"
+    },
+  ]
 }
