@@ -46,7 +46,7 @@ struct RawRecord {
   }
 
   /// Decodes the record into Swift values, and finds the image of each frame.
-  func decoded(images: ImageTable) -> CrashRecord {
+  func decoded(images: ImageTable, architecture: Architecture) -> CrashRecord {
     let frames = record.elements(\.frames, of: cs_ring_frame.self, count: record[\.frame_count])
       .map { $0.decoded(images: images) }
     return CrashRecord(
@@ -73,7 +73,7 @@ struct RawRecord {
       task: record.task, request: checkedRequest, verdict: record.verdict,
       verdictReason: .init(number: Int(record[\.verdict_reason])), memory: memory, heapEnd: record[\.heap_end],
       exceedsIsolationBudget: record[\.flags] & CS_RING_RECORD_BUDGET != 0,
-      isBare: record[\.flags] & CS_RING_RECORD_BARE != 0)
+      isBare: record[\.flags] & CS_RING_RECORD_BARE != 0, architecture: architecture)
   }
 
   private var memory: [CrashRecord.Memory] {

@@ -57,6 +57,8 @@ extension RingContents {
     public var executable: String
     /// The version of the Swift runtime, such as `6.3.1`; nil if the ring does not contain a version.
     public var swiftVersion: String?
+    /// The architecture of the processor.
+    public var architecture = Architecture.x86_64
 
     /// The prefix that the reader puts before a reported `executable` that is not an absolute path.
     public static let labelMark = "not a path: "
@@ -160,9 +162,10 @@ public struct CrashRecord: Sendable, Equatable {
   public var registers: [UInt64]
   /// The contents of the flags register.
   public var flags: UInt64
-  /// The error code that the processor reported for a page fault.
+  /// The error code that the processor reported for a page fault; on AArch64, the syndrome (ESR), or 0 if the kernel
+  /// provided none.
   public var errorCode: UInt64
-  /// The number of the processor exception.
+  /// The number of the processor exception; on AArch64, the exception class of the syndrome.
   public var trapNumber: UInt64
   /// The faulting address that the processor reported.
   public var faultAddress: UInt64
@@ -212,6 +215,8 @@ public struct CrashRecord: Sendable, Equatable {
   ///
   /// These parts are omitted if the spool file belongs to a user who must not read the process's data.
   public var isBare = false
+  /// The architecture of the processor, which determines the meaning of registers, addresses and instructions.
+  public var architecture = Architecture.x86_64
 
   /// A copy of a memory range.
   public struct Memory: Sendable, Equatable {

@@ -9,8 +9,8 @@ public enum RingError: Error, Equatable, Sendable, CustomStringConvertible {
   case magic(found: UInt64)
   /// The process uses a version of the ring format that this reader does not support.
   case version(found: UInt32)
-  /// The process runs on another processor architecture than this reader.
-  case architecture(found: UInt32, expected: UInt32)
+  /// The process runs on a processor architecture that this reader does not support.
+  case architecture(found: UInt32, supported: String)
   /// The size of the header is not the size that this version of the format has.
   case headerSize(found: UInt64, expected: UInt64)
   /// The descriptor is not a memfd, or the memfd does not have all required seals.
@@ -32,9 +32,9 @@ public enum RingError: Error, Equatable, Sendable, CustomStringConvertible {
     case .version(let found):
       "the ring has version \(found), this reader supports \(RingVersion.supported): "
         + "build the program and crashd with the same release"
-    case .architecture(let found, let expected):
-      "the ring has architecture \(found), this machine has \(expected): "
-        + "read it where the process ran"
+    case .architecture(let found, let supported):
+      "the ring has architecture \(found), this reader supports \(supported): "
+        + "build the program and crashd with the same release"
     case .headerSize(let found, let expected):
       "the ring's header claims \(found) bytes, expected \(expected): it is damaged"
     case .unsealed(let missing):

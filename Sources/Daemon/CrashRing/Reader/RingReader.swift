@@ -13,12 +13,14 @@ public struct RingReader: @unchecked Sendable {
   let shared: UnsafeRawBufferPointer
   /// The version, which is read only once, because the process could change it.
   let version: RingVersion
+  /// The architecture of the process, which is read only once, because the process could change it.
+  let architecture: Architecture
   /// The parts of the ring that the process has used.
   ///
   /// If the value is nil, the process may have used any part.
   var used: UsedParts?
 
-  /// Checks that the bytes are a ring with a known format version and the architecture of this reader.
+  /// Checks that the bytes are a ring with a known format version and a known architecture.
   ///
   /// - Parameter bytes: The bytes of the ring, aligned to 8 bytes. The memory must stay readable as long as the reader
   ///   exists.
@@ -38,9 +40,10 @@ public struct RingReader: @unchecked Sendable {
       throw RingError.version(found: header[\.version])
     }
     self.version = version
-    guard header[\.architecture] == Self.architecture.rawValue else {
-      throw RingError.architecture(found: header[\.architecture], expected: Self.architecture.rawValue)
+    guard let architecture = Architecture(ring: header[\.architecture]) else {
+      throw RingError.architecture(found: header[\.architecture], supported: Architecture.supportedInRings)
     }
+    self.architecture = architecture
     guard header[\.total_bytes] == UInt64(version.bytes) else {
       throw RingError.headerSize(found: header[\.total_bytes], expected: UInt64(version.bytes))
     }
@@ -86,7 +89,7 @@ public struct RingReader: @unchecked Sendable {
     let breadcrumbs = breadcrumbs(losses: &losses)
     var contents = RingContents(
       identity: identity(header), images: images, annotations: annotations, breadcrumbs: breadcrumbs,
-      records: records.map { $0.decoded(images: table) }
+      records: records.map { $0.decoded(images: table, architecture: architecture) }
         .sorted { ($0.sequence, $0.slot) < ($1.sequence, $1.slot) },
       threads: threads, requests: requests, memory: memory(header), losses: [:])
     contents.incidents = incidents(header, losses: &losses)
@@ -165,7 +168,7 @@ public struct RingReader: @unchecked Sendable {
       ringID: hexadecimal(header.bytes(\.ring_id, count: 16)), pid: header[\.pid], uid: header[\.uid],
       startTime_ns: header[\.start_time_ns], name: CleanText.line(header.text(zeroTerminated: \.name)),
       executable: Self.executable(CleanText.line(header.text(zeroTerminated: \.executable))),
-      swiftVersion: Self.swiftVersion(header[\.swift_version]))
+      swiftVersion: Self.swiftVersion(header[\.swift_version]), architecture: architecture)
   }
 
   /// Returns a version number in the form of Swift's release names, such as `6.3.1`, or `6.3` for 6.3.0.
@@ -186,12 +189,23 @@ public struct RingReader: @unchecked Sendable {
   // The magic number: the bytes "CSRING" followed by zeros, as a little-endian number. The C constant CS_RING_MAGIC
   // cannot be used, because its definition uses UINT64_C, which Swift does not import.
   static let magic: UInt64 = 0x0000_474e_4952_5343
+}
 
-  #if arch(x86_64)
-    static let architecture = cs_ring_architecture.CS_RING_ARCHITECTURE_X86_64
-  #elseif arch(arm64)
-    static let architecture = cs_ring_architecture.CS_RING_ARCHITECTURE_AARCH64
-  #endif
+extension Architecture {
+  /// Returns nil for a number that is not the number of an architecture in rings.
+  fileprivate init?(ring number: UInt32) {
+    switch cs_ring_architecture(rawValue: number) {
+    case .CS_RING_ARCHITECTURE_X86_64: self = .x86_64
+    case .CS_RING_ARCHITECTURE_AARCH64: self = .aarch64
+    default: return nil
+    }
+  }
+
+  /// The numbers of all architectures that crashd reads, for messages.
+  fileprivate static var supportedInRings: String {
+    let numbers: [cs_ring_architecture] = [.CS_RING_ARCHITECTURE_X86_64, .CS_RING_ARCHITECTURE_AARCH64]
+    return zip(numbers, [x86_64, aarch64]).map { "\($0.rawValue) (\($1.rawValue))" }.joined(separator: " and ")
+  }
 }
 
 extension UInt64 {

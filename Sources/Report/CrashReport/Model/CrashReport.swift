@@ -192,6 +192,10 @@ extension CrashReport {
     public var cgroup: String?
     /// The version of the process's Swift runtime, such as `6.3.1`.
     public var swiftVersion: String?
+    /// The architecture of the processor: `x86_64` or `aarch64`.
+    ///
+    /// Nil in reports of a crashd version without this property, which reports only x86-64.
+    public var architecture: String?
     /// How long the process had been running, in milliseconds; nil in reports of a crashd version without this
     /// property.
     public var uptime_ms: Int?
@@ -227,6 +231,7 @@ extension CrashReport {
       try container.encodeIfPresent(commandLine, forKey: .commandLine)
       try container.encodeIfPresent(cgroup, forKey: .cgroup)
       try container.encodeIfPresent(swiftVersion, forKey: .swiftVersion)
+      try container.encodeIfPresent(architecture, forKey: .architecture)
       try container.encodeIfPresent(uptime_ms, forKey: .uptime_ms)
       try container.encodeIfPresent(requests, forKey: .requests)
     }

@@ -25,7 +25,7 @@ extension CrashReport {
     ///
     /// Nil if no frames were omitted.
     public var framesBeforeGap: Int?
-    /// The values of the registers, by name: `rax`, … `rip`, `rflags`.
+    /// The values of the registers, by name: `rax`, … `rip`, `rflags`, or `x0`, … `sp`, `pc`, `pstate`.
     public var registers: [String: Address]
     /// Why a sampled thread has no frames; nil if the thread has frames.
     public var silence: Silence?

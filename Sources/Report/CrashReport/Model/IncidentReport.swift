@@ -43,7 +43,8 @@ public struct IncidentReport: Codable, Sendable, Equatable {
   ///
   /// Nil for an incident without a call site.
   public var site: String?
-  /// The registers at the trap that was contained, by name: `rax`, … `rip`, `rflags`.
+  /// The registers at the trap that was contained, by name: `rax`, … `rip`, `rflags`, or
+  /// `x0`, … `pc`, `pstate`.
   ///
   /// Nil for other incidents.
   public var registers: [String: Address]?
