@@ -17,7 +17,7 @@ extension Shield {
     case alreadyStarted
     /// A setting of the configuration or of the environment is invalid; the string names this setting.
     case badArgument(String)
-    /// The platform is not Linux on x86-64 with glibc; the library does nothing there.
+    /// The platform is not Linux on x86-64 or AArch64 with glibc; the library does nothing there.
     case unsupportedPlatform
     /// A system call failed. Continue without the shield, or retry later.
     case systemCall(String, errno: Int32)
@@ -31,7 +31,7 @@ extension Shield.StartError: CustomStringConvertible {
     case .alreadyStarted:
       return "cannot start the crash shield: it is started already"
     case .unsupportedPlatform:
-      return "cannot start the crash shield: it works on Linux on x86-64 with glibc only"
+      return "cannot start the crash shield: it works on Linux on x86-64 and AArch64 with glibc only"
     case .badArgument(let what):
       return "cannot start the crash shield: bad argument: \(what)"
     case .systemCall(let call, let errno):

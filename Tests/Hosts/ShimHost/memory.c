@@ -30,10 +30,17 @@ static void say(void *context, cs_shim_status status, const char *text) {
 }
 
 __attribute__((noinline)) static void crash_with(const char *on_heap, const char *on_stack) {
+#if defined(__aarch64__)
+  __asm__ volatile("mov x19, %0\n mov x20, %1\n mov x9, #8\n str wzr, [x9]"
+                   :
+                   : "r"(on_heap), "r"(on_stack)
+                   : "x9", "x19", "x20", "memory");
+#else
   __asm__ volatile("movq %0, %%rbx\n movq %1, %%r12\n movl $1, 8"
                    :
                    : "r"(on_heap), "r"(on_stack)
                    : "rbx", "r12", "memory");
+#endif
 }
 
 __attribute__((noinline)) static void keep_secrets(void) {

@@ -1,6 +1,7 @@
 import CrashShield
 import CrashShieldGuards
 import Foundation
+import TestKit
 import Testing
 
 /// An exit status that means "the result is the documented value".
@@ -113,8 +114,11 @@ struct GuardTableTests {
     return Outcome(mode: mode, status: try #require(result).exitStatus, records: records)
   }
 
+  /// Returns the name that the table has for a signal.
+  ///
+  /// The table has the signals of x86-64. On AArch64, a trap has another signal.
   private static func name(of signal: Int32) -> String {
-    [SIGILL: "SIGILL", SIGABRT: "SIGABRT", SIGSEGV: "SIGSEGV", SIGPIPE: "SIGPIPE"][signal] ?? "signal \(signal)"
+    [trapSignal: "SIGILL", SIGABRT: "SIGABRT", SIGSEGV: "SIGSEGV", SIGPIPE: "SIGPIPE"][signal] ?? "signal \(signal)"
   }
 
   /// Compares the lines with the table.

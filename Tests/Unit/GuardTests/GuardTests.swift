@@ -98,7 +98,7 @@ struct GuardTests {
 /// After this call the process writes no core file and no report of Swift's backtracer, and ends in the same way under
 /// a sanitizer.
 func beginCrash() {
-  for number in [SIGILL, SIGABRT, SIGSEGV] { signal(number, SIG_DFL) }
+  for number in [SIGILL, SIGTRAP, SIGABRT, SIGSEGV] { signal(number, SIG_DFL) }
   var none = rlimit(rlim_cur: 0, rlim_max: 0)
   // setrlimit() reads the structure during the call.
   _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)

@@ -3,6 +3,7 @@ import CrashShieldGuards
 import Dispatch
 import Foundation
 import Synchronization
+import TestKit
 import Testing
 
 private let right: Int32 = 42
@@ -65,7 +66,7 @@ struct IsolationTests {
 
   @Test("an executor that cannot check isolation traps, as with assumeIsolated")
   func silent() async {
-    await #expect(processExitsWith: .signal(SIGILL)) {
+    await #expect(processExitsWith: .signal(trapSignal)) {
       beginCrash()
       _ = Queued(Silent()).callback()
     }

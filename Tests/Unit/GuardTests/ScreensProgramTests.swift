@@ -8,7 +8,7 @@ struct ScreensProgramTests {
   @Test("without the transition queue two simultaneous pushes and a pop end the program")
   func without() throws {
     let (process, output, errors) = try run("--without", "pp.b")
-    #expect(process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGILL)
+    #expect(process.terminationReason == .uncaughtSignal && process.terminationStatus == trapSignal)
     #expect(errors.contains("Can't add self as subview"))
     // In this state the stack and the window have different screens.
     #expect(output.contains { $0.hasPrefix("all is still home > 1 > 2 shown: 1") })

@@ -3,6 +3,7 @@ import CrashShieldGuards
 import CrashShieldFoundation
 import Foundation
 import Synchronization
+import TestKit
 import Testing
 
 private let right: Int32 = 42
@@ -13,7 +14,8 @@ struct ServiceModeTests {
   @Test(
     "a second resumption ends the process as in Swift: in off without a record, in observe with one", arguments: 0..<3)
   func twice(number: Int) async throws {
-    let result = await #expect(processExitsWith: .signal(SIGILL), observing: [\.standardOutputContent]) { [number] in
+    let result = await #expect(processExitsWith: .signal(trapSignal), observing: [\.standardOutputContent]) {
+      [number] in
       begin(number)
       if number == plain {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
@@ -59,7 +61,8 @@ struct ServiceModeTests {
 
   @Test("main actor work on another thread ends the process as assumeIsolated does", arguments: 0..<3)
   func mainActor(number: Int) async throws {
-    let result = await #expect(processExitsWith: .signal(SIGILL), observing: [\.standardOutputContent]) { [number] in
+    let result = await #expect(processExitsWith: .signal(trapSignal), observing: [\.standardOutputContent]) {
+      [number] in
       begin(number)
       let thread = Thread {
         if number == plain { MainActor.assumeIsolated {} }
@@ -85,7 +88,8 @@ struct ServiceModeTests {
     "with SIGPIPE ignored a pipe write ends as FileHandle.write: in off without a record, in observe with one",
     arguments: 0..<3)
   func ignoredPipe(number: Int) async throws {
-    let result = await #expect(processExitsWith: .signal(SIGILL), observing: [\.standardOutputContent]) { [number] in
+    let result = await #expect(processExitsWith: .signal(trapSignal), observing: [\.standardOutputContent]) {
+      [number] in
       begin(number)
       Shield.ignoreBrokenPipes()
       let handle = try unread()

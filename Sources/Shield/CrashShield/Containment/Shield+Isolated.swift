@@ -52,7 +52,8 @@ extension Shield {
   /// the program, or that is initializing a static variable of a C++ function. With the static standard library,
   /// another thread may also wait after a trap in a block that Dispatch runs, or in a cancellation handler that a task
   /// group calls. Further limits:
-  /// - For a contained trap, the shield does not call a SIGILL handler that the program installed before the shield.
+  /// - For a contained trap, the shield does not call a handler of SIGILL (on AArch64, of SIGTRAP) that the program
+  ///   installed before the shield.
   /// - `exit()` works while threads that trapped exist. The callbacks of `exit()` (`atexit`, C++ destructors) must not
   ///   wait for locks or objects that these threads hold.
   /// - Synchronous work runs on a thread without a task. The work has no task-local values, and `Task.isCancelled` is

@@ -16,7 +16,16 @@ void ch_trap(void) {
   __builtin_trap();
 }
 
-// Finds the two bytes of `ud2` in the code of libm. They may be a part of a longer instruction.
+// The trap instruction of the compiler, and its signal.
+#if defined(__aarch64__)
+#define TRAP_CODE   "\x20\x00\x20\xd4" // brk #1
+#define TRAP_SIGNAL SIGTRAP
+#else
+#define TRAP_CODE   "\x0f\x0b" // ud2
+#define TRAP_SIGNAL SIGILL
+#endif
+
+// Finds the bytes of the trap instruction in the code of libm. They may be a part of a longer instruction.
 static int find_trap(struct dl_phdr_info *information, size_t size, void *context) {
   (void)size;
   if (strstr(information->dlpi_name, "/libm.so") == NULL) return 0;
@@ -24,7 +33,7 @@ static int find_trap(struct dl_phdr_info *information, size_t size, void *contex
     const ElfW(Phdr) *header = &information->dlpi_phdr[index];
     if (header->p_type != PT_LOAD || !(header->p_flags & PF_X)) continue;
     const char *code = (const char *)(information->dlpi_addr + header->p_vaddr);
-    *(void **)context = memmem(code, header->p_memsz, "\x0f\x0b", 2);
+    *(void **)context = memmem(code, header->p_memsz, TRAP_CODE, sizeof TRAP_CODE - 1);
   }
   return 1;
 }
@@ -56,12 +65,12 @@ void ch_write_null(void) {
 
 void ch_send_illegal(void) {
   ch_add(CH_TRAPPING, 1);
-  syscall(SYS_tgkill, getpid(), gettid(), SIGILL);
+  syscall(SYS_tgkill, getpid(), gettid(), TRAP_SIGNAL);
 }
 
 void ch_breakpoint(void) {
   ch_add(CH_TRAPPING, 1);
-  __asm__ volatile("int3");
+  __builtin_debugtrap();
 }
 
 static struct sigaction previous;
@@ -73,7 +82,7 @@ static void chain(int signal, siginfo_t *information, void *context) {
 void ch_replace_handler(void) {
   struct sigaction action = {.sa_sigaction = chain, .sa_flags = SA_SIGINFO | SA_ONSTACK};
   sigfillset(&action.sa_mask);
-  sigaction(SIGILL, &action, &previous);
+  sigaction(TRAP_SIGNAL, &action, &previous);
 }
 
 static sigjmp_buf after_abort;

@@ -1,5 +1,6 @@
 import CrashShieldGuards
 import Glibc
+import TestKit
 import Testing
 
 /// One fault, written both without a guard and with it.
@@ -49,7 +50,7 @@ struct GuardCase: Sendable, CustomTestStringConvertible {
   }
 
   init(
-    _ name: String, _ kind: ShieldKind, _ signal: Int32? = SIGILL, isPerformed: Bool = true,
+    _ name: String, _ kind: ShieldKind, _ signal: Int32? = trapSignal, isPerformed: Bool = true,
     plain: @escaping @Sendable () -> Void,
     fileID: String = #fileID, line: Int = #line, guarded: @escaping @Sendable () -> Bool
   ) {

@@ -3,6 +3,7 @@ import CrashShieldGuards
 import CrashShieldImplicit
 import Dispatch
 import Glibc
+import TestKit
 import Testing
 
 private let right: Int32 = 42
@@ -14,10 +15,10 @@ private let right: Int32 = 42
 struct ImplicitTests {
   static let numbers = Array(ImplicitFault.all.indices)
 
-  @Test("off: a fault under an implicit guard ends by SIGILL, without a record", arguments: numbers)
+  @Test("off: a fault under an implicit guard ends by a trap, without a record", arguments: numbers)
   func off(number: Int) async throws {
     let result = await #expect(
-      processExitsWith: .signal(SIGILL), observing: [\.standardOutputContent], "\(ImplicitFault.all[number].name)"
+      processExitsWith: .signal(trapSignal), observing: [\.standardOutputContent], "\(ImplicitFault.all[number].name)"
     ) { [number] in
       beginCrash()
       Shield.setImplicitMode(.off)
@@ -28,11 +29,11 @@ struct ImplicitTests {
   }
 
   @Test(
-    "observe, the default: a fault under an implicit guard leaves one record, then ends by SIGILL",
+    "observe, the default: a fault under an implicit guard leaves one record, then ends by a trap",
     arguments: numbers)
   func observe(number: Int) async throws {
     let result = await #expect(
-      processExitsWith: .signal(SIGILL), observing: [\.standardOutputContent], "\(ImplicitFault.all[number].name)"
+      processExitsWith: .signal(trapSignal), observing: [\.standardOutputContent], "\(ImplicitFault.all[number].name)"
     ) { [number] in
       beginCrash()
       Shield.onIncident { tell($0.kind == ImplicitFault.all[number].kind && $0.mode == .observe ? "[right]" : "\($0)") }
@@ -64,7 +65,8 @@ struct ImplicitTests {
   @Test(
     "implicit guards only observe in-place changes of bytes, and types without a default", arguments: [0, 1, 2])
   func observedAtMost(number: Int) async throws {
-    let result = await #expect(processExitsWith: .signal(SIGILL), observing: [\.standardOutputContent]) { [number] in
+    let result = await #expect(processExitsWith: .signal(trapSignal), observing: [\.standardOutputContent]) {
+      [number] in
       beginCrash()
       Shield.setImplicitMode(.absorb)
       Shield.onIncident { tell("[\($0.kind) \($0.mode)]") }

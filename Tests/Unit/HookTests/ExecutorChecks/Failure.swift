@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import Testing
 
 /// One of executor-host's faults, and its result.
@@ -20,9 +21,9 @@ struct Failure: Sendable, CustomTestStringConvertible {
   static let main = "work of the main actor on another thread"
 
   static let all: [Failure] = [
-    Failure(name: "assume-main", signal: SIGILL, reason: main, line: "@inline(never) func assumeMain("),
-    Failure(name: "require-main", signal: SIGILL, reason: main, line: "@inline(never) func requireMain("),
-    Failure(name: "assert-main", signal: SIGILL, reason: main, line: "@inline(never) func assertMain("),
+    Failure(name: "assume-main", signal: trapSignal, reason: main, line: "@inline(never) func assumeMain("),
+    Failure(name: "require-main", signal: trapSignal, reason: main, line: "@inline(never) func requireMain("),
+    Failure(name: "assert-main", signal: trapSignal, reason: main, line: "@inline(never) func assertMain("),
     Failure(
       name: "assume-actor", signal: SIGABRT, words: "expected 'executor_host.Counter' executor",
       reason: "work of Counter on another executor", line: "@inline(never) func assumeCounter("),
@@ -30,25 +31,25 @@ struct Failure: Sendable, CustomTestStringConvertible {
       name: "require-actor", signal: SIGABRT, words: "expected 'executor_host.Counter' executor",
       reason: "work of Counter on another executor", line: "@inline(never) func requireCounter("),
     Failure(
-      name: "assume-teller", signal: SIGILL, words: "Expected same executor as executor_host.Teller",
+      name: "assume-teller", signal: trapSignal, words: "Expected same executor as executor_host.Teller",
       reason: "work of Loop on another executor", line: "@inline(never) func assumeTeller("),
     Failure(
-      name: "require-teller", signal: SIGILL, words: "Incorrect actor executor assumption",
+      name: "require-teller", signal: trapSignal, words: "Incorrect actor executor assumption",
       reason: "work of Loop on another executor", line: "@inline(never) func requireTeller("),
     Failure(
-      name: "require-executor", signal: SIGILL, words: "Expected 'executor_host.Loop' executor",
+      name: "require-executor", signal: trapSignal, words: "Expected 'executor_host.Loop' executor",
       reason: "work of Loop on another executor", line: "@inline(never) func requireExecutor("),
     Failure(
       name: "require-global", signal: SIGABRT, words: "expected 'executor_host.Storage' executor",
       reason: "work of Storage on another executor", line: "@inline(never) func requireStorage("),
     Failure(
-      name: "conformance-main", signal: SIGILL, reason: main, line: "    Fault(name: \"conformance-main\")"),
+      name: "conformance-main", signal: trapSignal, reason: main, line: "    Fault(name: \"conformance-main\")"),
     Failure(
       name: "conformance-teller", signal: SIGABRT, words: "was not called on the same actor",
       reason: "work of Loop on another executor", line: "    Fault(name: \"conformance-teller\")"),
-    Failure(name: "task-main", signal: SIGILL, reason: main, line: "@inline(never) func assumeMain("),
+    Failure(name: "task-main", signal: trapSignal, reason: main, line: "@inline(never) func assumeMain("),
     Failure(
-      name: "other-actor", signal: SIGILL, words: "Incorrect actor executor assumption",
+      name: "other-actor", signal: trapSignal, words: "Incorrect actor executor assumption",
       reason: "work of Loop on another executor", line: "@inline(never) func requireTeller("),
   ]
 

@@ -47,17 +47,17 @@ void ch_await_supervisor(void);
 
 typedef void (*ch_body)(void);
 
-// Executes `ud2` in C code of this program.
+// Executes the trap instruction (`ud2`, on AArch64 `brk #1`) in C code of this program.
 void ch_trap(void);
-// Executes `ud2` in libm, which has no Swift code. Returns false if libm does not contain the bytes of `ud2`.
+// Executes the trap instruction in libm, which has no Swift code. Returns false if libm does not contain its bytes.
 bool ch_foreign_trap(void);
 // Forks, and runs the body in the child. Waits for the child's end.
 void ch_in_forked_child(ch_body body);
 void ch_write_null(void);
-// Sends SIGILL to this thread.
+// Sends the signal of a trap to this thread.
 void ch_send_illegal(void);
 void ch_breakpoint(void);
-// Replaces the handler of SIGILL with one that calls the previous handler.
+// Replaces the handler of the signal of a trap with one that calls the previous handler.
 void ch_replace_handler(void);
 // Frees a pointer that malloc did not return, and continues after the SIGABRT of the C library.
 void ch_corrupt_heap(void);
