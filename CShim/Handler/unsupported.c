@@ -10,7 +10,7 @@
 #if defined(__linux__) && !defined(CRASHSHIELD_UNSUPPORTED)
 // The pragma prevents an error in builds that treat warnings as errors.
 #pragma clang diagnostic warning "-W#warnings"
-#warning "swift-crash-shield works on x86-64 with glibc only: the crashes of this program are not recorded"
+#warning "swift-crash-shield works on x86-64 and AArch64 with glibc only: the crashes of this program are not recorded"
 #endif
 
 cs_shim_error cs_shim_start(const cs_shim_configuration *configuration, cs_shim_failure *ret_failure) {

@@ -1,5 +1,7 @@
 // The portable part of CRC-32C: without a crc32 instruction, the checksum is computed with the table.
-#if !defined(__x86_64__)
+#include "cs_platform.h"
+
+#if !defined(__x86_64__) && !(CS_SUPPORTED && defined(__aarch64__))
 #include "crc32c.h"
 
 bool cs_crc32c_hardware_is_present(void) SIGNAL_SAFE {

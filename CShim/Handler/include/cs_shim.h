@@ -32,7 +32,7 @@ typedef enum __attribute__((enum_extensibility(open))) cs_shim_error : uint32_t 
   CS_SHIM_DISABLED = 2,     // CRASHSHIELD_DISABLE is set and not 0
   CS_SHIM_BAD_ARGUMENT = 3, // ret_failure names the argument
   CS_SHIM_SYSTEM_CALL = 4,  // ret_failure names the call; errno_value is its errno
-  CS_SHIM_UNSUPPORTED = 5,  // the platform is not Linux on x86-64 with glibc
+  CS_SHIM_UNSUPPORTED = 5,  // the platform is not Linux on x86-64 or AArch64 with glibc
 } cs_shim_error;
 
 // The program's callback for changes of the connection to crashd. The shield calls it once for each change, on one of

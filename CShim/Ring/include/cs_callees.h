@@ -20,7 +20,12 @@ uint32_t cs_callees_add(const uint64_t *frames, uint32_t count, bool is_first_ex
 // Returns whether the address belongs to a Swift async function, which its first bytes show. The context of an async
 // function is in the word below its frame pointer.
 bool cs_function_is_async(uint64_t address) SIGNAL_SAFE;
-#define CS_ASYNC_PROLOGUE_BYTES 16 // the number of bytes that cs_prologue_is_async() needs
+// The number of bytes that cs_prologue_is_async() needs.
+#if defined(__aarch64__)
+#define CS_ASYNC_PROLOGUE_BYTES 48 // twelve instructions
+#else
+#define CS_ASYNC_PROLOGUE_BYTES 16
+#endif
 bool cs_prologue_is_async(const uint8_t bytes[CS_ASYNC_PROLOGUE_BYTES]) SIGNAL_SAFE;
 
 // READS_FRAMES marks functions that unwind a thread's stack and therefore read words in the frames of other functions.

@@ -228,14 +228,15 @@ typedef struct cs_ring_breadcrumb {
 } cs_ring_breadcrumb;
 
 // The registers, indexed by DWARF number. x86-64: 0 rax, 1 rdx, 2 rcx, 3 rbx, 4 rsi, 5 rdi, 6 rbp, 7 rsp, 8–15 r8–r15,
-// 16 rip.
+// 16 rip. AArch64: 0–30 x0–x30, 31 sp, 32 pc. If the header names another architecture, the reader must not use the
+// numbers of its own machine.
 typedef struct cs_ring_registers {
   uint64_t general[CS_RING_REGISTER_LIMIT];
-  uint64_t general_count;
-  uint64_t flags;
-  uint64_t error_code;    // x86-64: the error code of a page fault
-  uint64_t trap_number;   // x86-64: the number of the exception vector
-  uint64_t fault_address; // x86-64: the register cr2
+  uint64_t general_count; // x86-64: 17; AArch64: 33
+  uint64_t flags;         // x86-64: rflags; AArch64: pstate
+  uint64_t error_code;    // x86-64: the error code of a page fault; AArch64: the syndrome ESR, 0: the kernel gave none
+  uint64_t trap_number;   // x86-64: the number of the exception vector; AArch64: the exception class, ESR bits 26 to 31
+  uint64_t fault_address; // x86-64: the register cr2; AArch64: the register FAR
 } cs_ring_registers;
 
 typedef struct cs_ring_frame {

@@ -40,7 +40,7 @@
 #define CS_RING_EXCEPTION_LIMIT_BYTES      256
 #define CS_RING_EXCEPTION_TEXT_LIMIT_BYTES 512
 #define CS_RING_TASK_NAME_LIMIT_BYTES      64
-#define CS_RING_MEMORY_LIMIT               17 // one memory range for each register
+#define CS_RING_MEMORY_LIMIT               17 // on x86-64, one memory range for each register
 #define CS_RING_MEMORY_LIMIT_BYTES         128
 #define CS_RING_THREAD_NAME_LIMIT_BYTES    16
 #define CS_RING_INSTRUCTION_LIMIT_BYTES    16

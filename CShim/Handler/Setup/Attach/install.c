@@ -90,41 +90,50 @@ void cs_places_find(void) {
   cs_process.first_stack_end = &__libc_stack_end != NULL ? (uint64_t)(uintptr_t)__libc_stack_end : 0;
 }
 
-void cs_warm_up(void) {
-  typedef struct buffers {
-    cs_ring_record record;
-    cs_cfi_scratch scratch;
-  } buffers;
-  ucontext_t context = {0}; // cleared, because getcontext() does not set every field
-  if (getcontext(&context) != 0) return;
-  // The buffers need too much space for a stack, and must not stay resident.
-  buffers *const own = (buffers *)mmap(NULL, sizeof *own, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (own == MAP_FAILED) return;
+typedef struct buffers {
+  ucontext_t context;
+  cs_ring_record record;
+  cs_cfi_scratch scratch;
+} buffers;
+
+static void warm_up(buffers *own) {
   const siginfo_t information = {.si_signo = SIGSEGV};
-  cs_record_signal(&own->record, cs_gettid(), &information, &context, cs_clock_ns(CLOCK_MONOTONIC));
+  cs_record_signal(&own->record, cs_gettid(), &information, &own->context, cs_clock_ns(CLOCK_MONOTONIC));
   cs_record_messages(&own->record);
   cs_record_task(&own->record);
   cs_record_memory(&own->record);
   const cs_frame_list frames = cs_record_frames(&own->record);
   cs_unwind(&own->scratch, &own->record.registers, &frames);
   cs_unwind_find_images(&frames);
+}
+
+void cs_warm_up(void) {
+  // The buffers need too much space for a stack, and must not stay resident. They are cleared memory, because
+  // getcontext() does not set every field of the context.
+  buffers *const own = (buffers *)mmap(NULL, sizeof *own, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (own == MAP_FAILED) return;
+  if (getcontext(&own->context) == 0) warm_up(own);
   munmap(own, sizeof *own);
 }
 
 // Returns SA_RESTART if an interrupted system call must continue after the signal. This is the case if the signal was
 // ignored, because an ignored signal does not interrupt system calls. It is also the case if the previous handler was
 // installed with SA_RESTART. The kernel reads the flag from the installed handler, which is the shield's. The shield
-// therefore copies the previous handler's flag.
-static int restart_flag(const cs_kernel_action *previous) {
-  return previous->handler == SIG_IGN || (previous->flags & SA_RESTART) != 0 ? SA_RESTART : 0;
+// therefore copies the previous handler's flag. The signal of cs_waiter_send() must not change the arguments of a
+// system call. On AArch64, a call that ends with EINTR loses its first argument, so the call continues. Without a
+// previous handler, only the shield's own signal continues the program.
+static int restart_flag(int signal, const cs_kernel_action *previous) {
+  const bool keeps_argument = CS_EINTR_LOSES_ARGUMENT && signal == SIGILL && previous->handler == SIG_DFL;
+  const bool restarts = previous->handler == SIG_IGN || (previous->flags & SA_RESTART) != 0;
+  return keeps_argument || restarts ? SA_RESTART : 0;
 }
 
-static void make_action(const cs_kernel_action *previous, struct sigaction *ret_action) {
+static void make_action(int signal, const cs_kernel_action *previous, struct sigaction *ret_action) {
   memset(ret_action, 0, sizeof *ret_action);
   ret_action->sa_sigaction = cs_handler;
   // SA_NODEFER lets the handler receive its own signal. Without this flag, the kernel would block the signal, and a
   // fault in the handler would end the process at once without a record.
-  ret_action->sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | restart_flag(previous);
+  ret_action->sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | restart_flag(signal, previous);
   sigfillset(&ret_action->sa_mask);
   for (int index = 0; index < CS_CRASH_SIGNAL_COUNT; index++)
     sigdelset(&ret_action->sa_mask, crash_signals[index]);
@@ -156,7 +165,7 @@ cs_shim_error cs_handlers_install(cs_shim_failure *ret_failure) {
     // already contains the handler that ours replaced.
     if (result == 0 && !is_our_handler(&present)) cs_process.previous[signal] = present;
     struct sigaction action;
-    make_action(&cs_process.previous[signal], &action);
+    make_action(signal, &cs_process.previous[signal], &action);
     errno = (int)-result;
     if (result == 0 && sigaction(signal, &action, NULL) == 0) {
       cs_sigaction(signal, NULL, &cs_process.own);

@@ -13,7 +13,7 @@
 #include "../setup.h"
 #include "contained_requests.h"
 
-#include "../../Signal/Capture/registers_here_x86_64.h"
+#include "../../Signal/Capture/registers_here.h"
 #include "../../Signal/Containment/containment.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

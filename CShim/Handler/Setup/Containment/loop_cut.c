@@ -33,14 +33,20 @@
 static cs_task_list task_list;
 static bool is_awaited[DESCRIPTOR_LIMIT]; // whether a thread waits at this epoll descriptor
 
+// AArch64 does not have the system call epoll_wait.
+static bool waits_for_events(uint64_t number) {
+#if defined(SYS_epoll_wait)
+  if (number == SYS_epoll_wait) return true;
+#endif
+  return number == SYS_epoll_pwait || number == SYS_epoll_pwait2;
+}
+
 static void note_waits(void) {
   cs_task_list_open(&task_list);
   for (int tid = cs_task_list_next(&task_list); tid != 0; tid = cs_task_list_next(&task_list)) {
     cs_task_call call = {0};
     if (!cs_task_call_read(tid, &call)) continue;
-    const bool is_epoll =
-        call.number == SYS_epoll_wait || call.number == SYS_epoll_pwait || call.number == SYS_epoll_pwait2;
-    if (is_epoll && call.arguments[0] < DESCRIPTOR_LIMIT) is_awaited[call.arguments[0]] = true;
+    if (waits_for_events(call.number) && call.arguments[0] < DESCRIPTOR_LIMIT) is_awaited[call.arguments[0]] = true;
   }
   cs_task_list_close(&task_list);
 }

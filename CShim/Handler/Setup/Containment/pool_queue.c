@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../../Signal/Capture/registers_here_x86_64.h"
+#include "../../Signal/Capture/registers_here.h"
 #include "cs_shim.h"
 
 // The layout of swift::Job, which cs_pool_runtime_check() checks. The runtime reserves the first word for the queue

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "../../Signal/Capture/registers_here_x86_64.h"
+#include "../../Signal/Capture/registers_here.h"
 #include "../../Signal/Containment/drain.h"
 #include "../../Signal/Containment/judge.h"
 #include "../setup.h"

@@ -50,18 +50,18 @@ uint32_t cs_testing_watcher_rounds(void) {
 // The structure is static, because it is too large for the stack. It is not thread-local, because each thread of every
 // program would then need space for it.
 typedef struct working_memory {
+  ucontext_t context;
   cs_ring_record record;
   cs_cfi_scratch scratch;
 } working_memory;
 
 __attribute__((noinline)) size_t cs_testing_unwind_here(uint64_t *ret_pcs, size_t limit) {
-  ucontext_t context = {0};
   working_memory *memory = calloc(1, sizeof *memory);
-  if (memory == NULL || getcontext(&context) != 0) {
+  if (memory == NULL || getcontext(&memory->context) != 0) {
     free(memory);
     return 0;
   }
-  cs_registers_from_context(&context, &memory->record.registers);
+  cs_registers_from_context(&memory->context, &memory->record.registers);
   const cs_frame_list frames = cs_record_frames(&memory->record);
   cs_unwind(&memory->scratch, &memory->record.registers, &frames);
   size_t count = 0;

@@ -11,7 +11,7 @@
 
 #include "../setup.h"
 
-#include "../../Signal/Kernel/raw_copy_x86_64.h"
+#include "../../Signal/Kernel/raw_copy.h"
 
 // The size of the blocks that this code allocates and frees. It is small enough for the thread's cache of freed blocks
 // (tcache), under any malloc settings of the program.

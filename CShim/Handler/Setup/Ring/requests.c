@@ -8,7 +8,7 @@
 
 #include "../setup.h"
 
-#include "../../Signal/Capture/registers_here_x86_64.h"
+#include "../../Signal/Capture/registers_here.h"
 #include "../../Signal/Capture/request.h"
 #include "../../Signal/Dispatch/trusted.h"
 #include "cs_ring_access.h"

@@ -14,8 +14,6 @@
 
 #include "alternate_stack.h"
 
-#include "../../Signal/Kernel/memory.h"
-
 // The size of an alternate stack. The shield's handler uses 7 KiB of this size. The rest is for the program's handlers
 // that the shield's handler calls.
 #define ALTERNATE_STACK_BYTES (UINT64_C(64) * 1024)
@@ -23,12 +21,13 @@
 // The key of the thread-specific data. Its destructor releases the alternate stack when the thread ends.
 static pthread_key_t key;
 static bool has_key;
+static uint64_t page_bytes;  // of the kernel
 static uint64_t stack_bytes; // without the guard page
 static uint32_t is_giving;   // atomic
 
 static void take_back(cs_thread *thread) {
   stack_t present = {0};
-  const bool is_ours = sigaltstack(NULL, &present) == 0 && present.ss_sp == thread->memory + CS_PAGE_BYTES;
+  const bool is_ours = sigaltstack(NULL, &present) == 0 && present.ss_sp == thread->memory + page_bytes;
   const stack_t none = {.ss_flags = SS_DISABLE};
   // If the thread ends inside a signal handler, the thread still runs on the alternate stack, so sigaltstack() fails.
   // The alternate stack then stays mapped.
@@ -47,7 +46,8 @@ static void at_thread_end(void *value) {
 
 bool cs_alternate_stack_prepare(void) {
   const uint64_t minimum = getauxval(AT_MINSIGSTKSZ); // a signal frame with wide vector registers needs several KiB
-  stack_bytes = (ALTERNATE_STACK_BYTES + minimum + CS_PAGE_BYTES - 1) & ~(CS_PAGE_BYTES - 1);
+  page_bytes = getauxval(AT_PAGESZ);
+  stack_bytes = (ALTERNATE_STACK_BYTES + minimum + page_bytes - 1) & ~(page_bytes - 1);
   // The key is never deleted, because its destructor must run when a thread with an alternate stack ends.
   if (!has_key) has_key = pthread_key_create(&key, at_thread_end) == 0;
   return has_key;
@@ -55,21 +55,21 @@ bool cs_alternate_stack_prepare(void) {
 
 bool cs_alternate_stack_map(cs_thread *thread) {
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK;
-  uint8_t *memory = mmap(NULL, stack_bytes + CS_PAGE_BYTES, PROT_NONE, flags, -1, 0);
+  uint8_t *memory = mmap(NULL, stack_bytes + page_bytes, PROT_NONE, flags, -1, 0);
   if (memory == MAP_FAILED) return false;
   thread->memory = memory;
   // The lowest page stays inaccessible, as a guard page.
-  if (mprotect(memory + CS_PAGE_BYTES, stack_bytes, PROT_READ | PROT_WRITE) == 0) return true;
+  if (mprotect(memory + page_bytes, stack_bytes, PROT_READ | PROT_WRITE) == 0) return true;
   cs_alternate_stack_unmap(thread);
   return false;
 }
 
 void cs_alternate_stack_unmap(const cs_thread *thread) {
-  munmap(thread->memory, stack_bytes + CS_PAGE_BYTES);
+  munmap(thread->memory, stack_bytes + page_bytes);
 }
 
 bool cs_alternate_stack_take(cs_thread *thread) {
-  const stack_t stack = {.ss_sp = thread->memory + CS_PAGE_BYTES, .ss_size = stack_bytes};
+  const stack_t stack = {.ss_sp = thread->memory + page_bytes, .ss_size = stack_bytes};
   stack_t present = {0};
   thread->round = 0;
   if (sigaltstack(NULL, &present) == 0 && (present.ss_flags & SS_DISABLE) != 0 &&

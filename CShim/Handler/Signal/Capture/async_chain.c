@@ -8,10 +8,6 @@
 
 #include "../Dispatch/trusted.h"
 
-// In the first bytes of a function, up to this number, the function may not yet have stored the context on the stack.
-// The context is then still in the register in which it was passed.
-#define PROLOGUE_BYTES 16
-
 bool cs_async_context_of(cs_cfi_scratch *scratch, const uint64_t registers[CS_REGISTER_COUNT], bool is_exact,
                          uint64_t *ret_context) SIGNAL_SAFE {
   uint8_t prologue[CS_ASYNC_PROLOGUE_BYTES];
@@ -19,7 +15,9 @@ bool cs_async_context_of(cs_cfi_scratch *scratch, const uint64_t registers[CS_RE
   if (cs_memory_copy(prologue, start, sizeof prologue) != sizeof prologue || !cs_prologue_is_async(prologue)) {
     return false;
   }
-  if (is_exact && registers[CS_REGISTER_PC] - start < PROLOGUE_BYTES) {
+  // In the first bytes of a function, the function may not yet have stored the context on the stack. The context is
+  // then still in the register in which it was passed.
+  if (is_exact && registers[CS_REGISTER_PC] - start < CS_ASYNC_STORED_BYTES) {
     *ret_context = registers[CS_REGISTER_ASYNC_CONTEXT];
     return true;
   }

@@ -5,7 +5,7 @@
 #include "record.h"
 
 #include "../Dispatch/state.h"
-#include "../Kernel/raw_copy_x86_64.h"
+#include "../Kernel/raw_copy.h"
 
 // The Swift runtime appends all its error messages to one string. The handler reads this string in at most 64 pieces of
 // this size, so that the search has an end.

@@ -34,9 +34,11 @@ void cs_record_signal(cs_ring_record *record, int tid, const siginfo_t *informat
   record->code = information->si_code;
   record_sender(record, information);
   cs_registers_from_context(context, &record->registers);
-  if (information->si_code <= 0 && !cs_context_shows_fault(context)) {
-    // The signal was sent and is not a fault. The kernel still reports the values of the last fault of this thread. The
-    // thread survived that fault, so the values are cleared.
+  const bool is_fault =
+      information->si_code > 0 ? cs_registers_belong_to(information->si_signo) : cs_context_shows_fault(context);
+  if (!is_fault) {
+    // The signal was sent, or the fault has no such values. The kernel still reports the values of the last fault of
+    // this thread. The thread survived that fault, so the values are cleared.
     record->registers.error_code = record->registers.trap_number = record->registers.fault_address = 0;
   }
   cs_thread_name((char *)record->thread_name);

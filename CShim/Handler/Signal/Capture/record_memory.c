@@ -10,7 +10,7 @@
 #include "registers.h"
 
 // After a stack overflow, the stack pointer may be below the stack, in the guard pages. The search for the stack ends
-// this many pages above the stack pointer.
+// this many pages of CS_PAGE_BYTES above the stack pointer, which is one page of the kernel if its pages have 64 KiB.
 #define GUARD_PAGE_LIMIT 16
 // The number of bytes to record before an address that a register contains. These bytes contain the header of malloc's
 // block and 16 more bytes.
@@ -56,7 +56,8 @@ static bool is_known(const cs_ring_record *record, uint64_t address) SIGNAL_SAFE
 }
 
 static void add_words_at(cs_ring_record *record, uint64_t address) SIGNAL_SAFE {
-  if (address < CS_PAGE_BYTES || address >> 47 != 0 || record->memory_count >= CS_RING_MEMORY_LIMIT) return;
+  if (address < CS_PAGE_BYTES || address >> CS_ADDRESS_BITS != 0 || record->memory_count >= CS_RING_MEMORY_LIMIT)
+    return;
   // The program's arguments and environment are above `first_stack_end` and are not recorded.
   if (cs_process.first_stack_end != 0 && address >= cs_process.first_stack_end) return;
   if (is_known(record, address) || !cs_memory_is_readable(address)) return;

@@ -2,6 +2,7 @@
 #ifndef CS_REGISTERS_H
 #define CS_REGISTERS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <ucontext.h>
@@ -17,12 +18,45 @@
 #define CS_REGISTER_ASYNC_CONTEXT 14
 #define CS_RED_ZONE_BYTES         UINT64_C(128)
 #define CS_RING_ARCHITECTURE_HERE CS_RING_ARCHITECTURE_X86_64
-#endif
-
+// The addresses of user memory are below 1 << CS_ADDRESS_BITS.
+#define CS_ADDRESS_BITS 47
+// The offset from the start of an async function at which the function has certainly stored its context.
+#define CS_ASYNC_STORED_BYTES 16
 // A call pushes the return address (8 bytes), so the stack pointer of the caller is one word above the return address.
 #define CS_RETURN_ADDRESS_BYTES UINT64_C(8)
+// The signal and the code of the trap instruction that compilers generate: ud2.
+#define CS_TRAP_SIGNAL SIGILL
+#define CS_TRAP_CODE   ILL_ILLOPN
+// Whether the result of a system call overwrites the first argument in its register.
+#define CS_EINTR_LOSES_ARGUMENT false
+#elif defined(__aarch64__)
+#define CS_REGISTER_COUNT         33
+#define CS_REGISTER_PC            32
+#define CS_REGISTER_STACK_POINTER 31
+#define CS_REGISTER_LINK          30
+#define CS_REGISTER_FRAME_POINTER 29
+#define CS_REGISTER_ASYNC_CONTEXT 22
+#define CS_RED_ZONE_BYTES         UINT64_C(0)
+#define CS_RING_ARCHITECTURE_HERE CS_RING_ARCHITECTURE_AARCH64
+#define CS_ADDRESS_BITS           48
+#define CS_ASYNC_STORED_BYTES     CS_ASYNC_PROLOGUE_BYTES
+// A call pushes nothing. It stores the return address in the register x30, the link register.
+#define CS_RETURN_ADDRESS_BYTES   UINT64_C(0)
+// brk #1. The pc stays at this instruction.
+#define CS_TRAP_SIGNAL            SIGTRAP
+#define CS_TRAP_CODE              TRAP_BRKPT
+
+#define CS_EINTR_LOSES_ARGUMENT true
+#endif
+
+// Whether a function that calls no other function (a leaf function) may have no frame. The stack pointer of its caller
+// then equals its own.
+#define CS_LEAF_HAS_NO_FRAME (CS_RETURN_ADDRESS_BYTES == 0)
 
 void cs_registers_from_context(const ucontext_t *context, cs_ring_registers *ret_registers) SIGNAL_SAFE;
+
+// Returns whether the registers of the context can be read.
+bool cs_context_is_readable(const ucontext_t *context) SIGNAL_SAFE;
 
 // Copies the context `from` to `to`. A signal handler that was called with `to` then returns to the code that `from`
 // interrupted. Precondition: the kernel's signal frame of `from` is still on the stack and contains the vector
@@ -36,18 +70,23 @@ void cs_context_repeat(int signal, ucontext_t *context) SIGNAL_SAFE;
 // Returns whether the fault was an instruction fetch at the pc: the thread jumped to an address without code.
 bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE;
 
-// Returns whether the instruction at the pc is the trap instruction that compilers generate (x86-64: ud2).
+// Returns whether the instruction at the pc is the trap instruction that compilers generate (x86-64: ud2; AArch64:
+// brk #1).
 bool cs_context_is_at_trap(const ucontext_t *context) SIGNAL_SAFE;
+
+// Returns whether the kernel fills the error code, the trap number and the fault address for this signal of the kernel.
+// On AArch64, the values may otherwise belong to an earlier fault of the thread.
+bool cs_registers_belong_to(int signal) SIGNAL_SAFE;
 
 // Returns whether a signal that was sent may have interrupted the thread at a fault. In this case, the instruction at
 // the pc has faulted, and the thread has executed no instruction since the fault. This occurs if a handler of the fault
 // raised the signal again while the signal was blocked. The signal then stays pending until the handler returns to the
-// instruction that has faulted. The function also returns true at the first
-// access to a page after a page fault that the kernel resolved. crashd therefore also checks the instruction.
+// instruction that has faulted. The function also returns true at the first access to a page after a page fault that
+// the kernel resolved. crashd therefore also checks the instruction.
 bool cs_context_shows_fault(const ucontext_t *context) SIGNAL_SAFE;
 
 // Returns whether the pc is past the instruction that caused the signal, as for a breakpoint. For all other faults, the
-// pc is the address of the faulting instruction.
+// pc is the address of the faulting instruction. On AArch64, the result is always false.
 bool cs_registers_are_past_trap(const cs_ring_registers *registers) SIGNAL_SAFE;
 
 // Returns whether the signal interrupted a blocking system call, which the kernel then restarts or ends with an error.

@@ -27,6 +27,9 @@ __attribute__((always_inline)) static inline void cs_registers_here(cs_ring_regi
   ret_registers->general_count = CS_REGISTER_COUNT;
 }
 
+// The offset of dtv in glibc's thread control block, to which the thread pointer points: { own address, dtv, … }.
+#define CS_THREAD_DTV 8
+
 // Returns the thread pointer, relative to which thread-local variables are addressed. The code that a compiler
 // generates for thread-locals may not be signal-safe.
 static inline uint64_t cs_thread_pointer(void) SIGNAL_SAFE {

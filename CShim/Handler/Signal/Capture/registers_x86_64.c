@@ -28,6 +28,17 @@ void cs_registers_from_context(const ucontext_t *context, cs_ring_registers *ret
   ret_registers->fault_address = (uint64_t)from[REG_CR2];
 }
 
+bool cs_context_is_readable(const ucontext_t *context) SIGNAL_SAFE {
+  const uint64_t registers = (uint64_t)(uintptr_t)&context->uc_mcontext;
+  return cs_memory_is_readable(registers) &&
+         cs_memory_is_readable(registers + sizeof context->uc_mcontext.gregs - sizeof(uint64_t));
+}
+
+bool cs_registers_belong_to(int signal) SIGNAL_SAFE {
+  (void)signal;
+  return true;
+}
+
 // The kernel's context ends with a signal mask of the kernel's size, which is smaller than glibc's. The fields that
 // glibc declares after the mask do not exist in the kernel's context.
 void cs_context_copy(const ucontext_t *from, ucontext_t *to) SIGNAL_SAFE {

@@ -8,7 +8,7 @@
 #include "../Dispatch/trusted.h"
 #include "../Kernel/memory.h"
 #include "cs_ring_access.h"
-#include "registers_here_x86_64.h"
+#include "registers_here.h"
 #include "task.h"
 
 cs_request_places cs_requests_here;

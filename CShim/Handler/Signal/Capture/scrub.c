@@ -6,6 +6,7 @@
 
 #include "../Dispatch/trusted.h"
 #include "../Kernel/memory.h"
+#include "registers.h"
 
 // A run of fewer text characters than this is kept, because it is more often part of a number than part of a word.
 #define TEXT_MINIMUM_BYTES 4
@@ -32,7 +33,7 @@ static size_t character_bytes(const uint8_t *at, size_t left) SIGNAL_SAFE {
 static bool is_address(uint64_t word) SIGNAL_SAFE {
   const uint64_t address = word & (UINT64_MAX >> 8);
   const uint64_t aligned = address & ~UINT64_C(7);
-  return address >= CS_PAGE_BYTES && address >> 47 == 0 &&
+  return address >= CS_PAGE_BYTES && address >> CS_ADDRESS_BITS == 0 &&
          (cs_memory_is_readable(aligned) || cs_memory_is_readable(aligned + CS_PAGE_BYTES));
 }
 

@@ -3,7 +3,7 @@
 // clang-format off
 // | situation                                          | what happens                                                |
 // |----------------------------------------------------|-------------------------------------------------------------|
-// | `ud2` in the work, within the budget               | The ring gets an incident, the thread that waits for the    |
+// | A trap in the work, within the budget              | The ring gets an incident, the thread that waits for the    |
 // |                                                    | work continues, and this thread stops forever.              |
 // | The budget of stopped threads is used up.          | A crash, whose record has the flag CS_RING_RECORD_BUDGET.   |
 // | another signal, or a forked child                  | A crash as usual.                                           |
@@ -31,7 +31,7 @@
 #include "containment.h"
 
 #include "../Capture/registers.h"
-#include "../Capture/registers_here_x86_64.h"
+#include "../Capture/registers_here.h"
 #include "../Dispatch/state.h"
 #include "../Dispatch/trusted.h"
 #include "cs_shim.h"
@@ -113,7 +113,7 @@ _Noreturn static void park(cs_contained *work) SIGNAL_SAFE {
 }
 
 bool cs_contained_is_trap(int signal, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
-  return signal == SIGILL && information->si_code == ILL_ILLOPN && cs_context_is_at_trap(context);
+  return signal == CS_TRAP_SIGNAL && information->si_code == CS_TRAP_CODE && cs_context_is_at_trap(context);
 }
 
 static bool is_trap_of(const cs_contained *work, int signal, const siginfo_t *information,

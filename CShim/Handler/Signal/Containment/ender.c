@@ -5,6 +5,7 @@
 #include "drain.h"
 
 #include "../../Setup/Containment/pool.h"
+#include "../Capture/registers.h"
 #include "../Dispatch/finish.h"
 #include "../Dispatch/state.h"
 #include "../Dispatch/trusted.h"
@@ -139,7 +140,7 @@ static void await_records(void) SIGNAL_SAFE {
 // Lets the thread leave whose trap ends the process. If it does not leave, the ender ends the process.
 static void end_process(void) SIGNAL_SAFE {
   const cs_park *park = cs_drain_first();
-  siginfo_t information = {.si_signo = SIGILL, .si_code = ILL_ILLOPN};
+  siginfo_t information = {.si_signo = CS_TRAP_SIGNAL, .si_code = CS_TRAP_CODE};
   if (park != NULL) information.si_addr = (void *)(uintptr_t)park->pc;
   cs_drain_let_go();
   for (int attempt = 0; attempt < LEAVE_TRIES; attempt++) {

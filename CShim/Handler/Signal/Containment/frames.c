@@ -6,7 +6,7 @@
 
 #include "containment.h"
 
-#include "../Capture/registers_here_x86_64.h"
+#include "../Capture/registers_here.h"
 #include "../Unwind/unwind.h"
 
 static bool is_in(const cs_contained_range *range, uint64_t pc) SIGNAL_SAFE {

@@ -56,7 +56,7 @@ static bool has_abort_message(void) SIGNAL_SAFE {
 // Returns why the signal ends the process at once, or NONE.
 static cs_ring_verdict_reason reason_to_die(int signal, const siginfo_t *information,
                                             const ucontext_t *context) SIGNAL_SAFE {
-  if (signal != SIGILL) return CS_RING_VERDICT_REASON_NOT_TRAP;
+  if (signal != CS_TRAP_SIGNAL) return CS_RING_VERDICT_REASON_NOT_TRAP;
   if (information->si_code <= 0) return CS_RING_VERDICT_REASON_SENT;
   if (!cs_contained_is_trap(signal, information, context)) return CS_RING_VERDICT_REASON_NOT_TRAP;
   if (!cs_contained_is_direct(signal)) return CS_RING_VERDICT_REASON_REPLACED;

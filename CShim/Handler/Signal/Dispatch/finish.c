@@ -11,12 +11,13 @@
 
 #define FIRST_PROCESS 1
 
-// Returns whether the same signal occurs again if the thread continues at the pc. A SIGTRAP does not occur again,
-// because the pc is past the int3 instruction. A SIGSYS does not occur again, because the pc is past the system call. A
-// memory error that the kernel found in the background (BUS_MCEERR_AO) does not occur again, because no instruction
-// caused this error.
+// Returns whether the same signal occurs again if the thread continues at the pc. A SIGTRAP of x86-64 does not occur
+// again, because the pc is past the int3 instruction. On AArch64, the pc stays at a brk instruction. A SIGSYS does not
+// occur again, because the pc is past the system call. A memory error that the kernel found in the background
+// (BUS_MCEERR_AO) does not occur again, because no instruction caused this error.
 static bool happens_again(int signal, int code) SIGNAL_SAFE {
   if (code <= 0) return false;
+  if (signal == CS_TRAP_SIGNAL && code == CS_TRAP_CODE) return true;
   switch (signal) {
   case SIGSEGV:
   case SIGILL:

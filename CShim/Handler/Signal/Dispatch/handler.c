@@ -45,6 +45,7 @@
 #if CS_SUPPORTED
 
 #include "../Capture/capture.h"
+#include "../Capture/registers.h"
 #include "../Containment/containment.h"
 #include "../Containment/drain.h"
 #include "../Containment/judge.h"
@@ -79,10 +80,8 @@
 // only the signal number.
 static bool is_from_kernel(int signal, const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
   const uint64_t from = (uint64_t)(uintptr_t)information;
-  const uint64_t registers = (uint64_t)(uintptr_t)&context->uc_mcontext;
   return cs_memory_is_readable(from) && cs_memory_is_readable(from + sizeof *information - sizeof(uint64_t)) &&
-         information->si_signo == signal && cs_memory_is_readable(registers) &&
-         cs_memory_is_readable(registers + sizeof context->uc_mcontext.gregs - sizeof(uint64_t));
+         information->si_signo == signal && cs_context_is_readable(context);
 }
 
 // If the program ignores a signal, the signal is not a crash when a process or thread sends it. An exception is

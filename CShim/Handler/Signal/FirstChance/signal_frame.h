@@ -23,9 +23,9 @@ typedef struct cs_signal_call {
   void (*handler)(int);
 } cs_signal_call;
 
-// Returns the signal frame of a handler that was called with these arguments. `called_at` is the address of the
-// handler's return address on the stack. Returns NULL if the kernel did not call the handler, or if a shadow stack
-// (CET) checks the handler's return address.
+// Returns the signal frame of a handler that was called with these arguments. `called_at` is the stack pointer at the
+// start of the handler. Returns NULL if the kernel did not call the handler, or if a shadow stack (CET, GCS) checks the
+// handler's return address.
 cs_signal_frame *cs_signal_frame_of(const siginfo_t *information, const ucontext_t *context,
                                     const void *called_at) SIGNAL_SAFE;
 
@@ -39,12 +39,15 @@ bool cs_signal_frame_has_changed_stack(cs_signal_frame *frame) SIGNAL_SAFE;
 // if the interrupted stack has no space.
 cs_signal_frame *cs_signal_frame_move(cs_signal_frame *frame) SIGNAL_SAFE;
 
+// Returns whether the kernel can write to the addresses from `start` to `end`, and lets the stack grow to `start`.
+bool cs_signal_frame_room_is_writable(uint64_t start, uint64_t end) SIGNAL_SAFE;
+
 // Changes the frame so that the handler returns to cs_signal_frame_returned(). Returns the call to make.
 cs_signal_call cs_signal_frame_call(cs_signal_frame *frame, void (*handler)(int)) SIGNAL_SAFE;
 void cs_signal_frame_returned(cs_signal_frame *frame) SIGNAL_SAFE;
 
-// handler.c: handles a signal. `called_at` is the address of the handler's return address on the stack. Returns the
-// program's handler that is to be called next, or no frame.
+// handler.c: handles a signal. `called_at` is the stack pointer at the start of the handler. Returns the program's
+// handler that is to be called next, or no frame.
 cs_signal_call cs_handle(int signal, siginfo_t *information, void *context, const void *called_at) SIGNAL_SAFE;
 
 // This function is called before the program's handler, on the stack of that handler. The function does the work that
@@ -68,5 +71,8 @@ bool cs_signal_frame_is_equal(const ucontext_t *left, const ucontext_t *right) S
 // Returns whether the faulting access to `address` would now succeed, because a handler has repaired the fault. Also
 // returns true if this code cannot determine the access.
 bool cs_signal_frame_is_repaired(const ucontext_t *context, uint64_t address) SIGNAL_SAFE;
+
+// Returns whether an access to `address` succeeds.
+bool cs_signal_frame_access_works(uint64_t address, bool is_write) SIGNAL_SAFE;
 
 #endif

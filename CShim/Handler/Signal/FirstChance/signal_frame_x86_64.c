@@ -10,7 +10,6 @@
 #include "../Kernel/memory.h"
 #include "../Kernel/system_call.h"
 
-#include <linux/futex.h>
 #include <stddef.h>
 
 // The size of the kernel's ucontext_t. The kernel's structure is smaller than glibc's, because its signal mask is
@@ -34,7 +33,6 @@ _Static_assert(offsetof(ucontext_t, uc_sigmask) + sizeof(uint64_t) == CONTEXT_BY
 #define EXTENSION_LIMIT  65536u
 
 #define STACK_ALIGNMENT UINT64_C(16)
-#define PAGE_BYTES      UINT64_C(4096)
 
 // The vector numbers of faults, and the bits of the error code of a page fault.
 #define DIVIDE_VECTOR      0
@@ -65,22 +63,8 @@ siginfo_t *cs_signal_frame_information(cs_signal_frame *frame) SIGNAL_SAFE {
   return &frame->information;
 }
 
-static bool is_in(const stack_t *stack, uint64_t address) SIGNAL_SAFE {
-  return (stack->ss_flags & SS_DISABLE) == 0 && address - (uint64_t)(uintptr_t)stack->ss_sp < stack->ss_size;
-}
-
 uint64_t cs_signal_frame_interrupted(const ucontext_t *context) SIGNAL_SAFE {
   return (uint64_t)context->uc_mcontext.gregs[REG_RSP];
-}
-
-bool cs_signal_frame_has_changed_stack(cs_signal_frame *frame) SIGNAL_SAFE {
-  const ucontext_t *context = cs_signal_frame_context(frame);
-  return is_in(&context->uc_stack, (uint64_t)(uintptr_t)frame) &&
-         !is_in(&context->uc_stack, cs_signal_frame_interrupted(context));
-}
-
-bool cs_signal_frame_is_below(uint64_t frame, const stack_t *alternate, uint64_t stack_pointer) SIGNAL_SAFE {
-  return is_in(alternate, stack_pointer) == is_in(alternate, frame) && stack_pointer < frame;
 }
 
 static uint64_t vector_bytes(const uint8_t *vectors) SIGNAL_SAFE {
@@ -88,16 +72,6 @@ static uint64_t vector_bytes(const uint8_t *vectors) SIGNAL_SAFE {
   memcpy(extension, vectors + EXTENSION_AT, sizeof extension);
   const bool is_extended = extension[0] == EXTENSION_MAGIC && extension[1] <= EXTENSION_LIMIT;
   return is_extended && extension[1] > VECTOR_BYTES ? extension[1] : VECTOR_BYTES;
-}
-
-// This system call lets the kernel write the signal mask to the stack. The kernel's write makes the stack grow, in the
-// same way as an access by the program.
-static bool is_writable(uint64_t start, uint64_t end) SIGNAL_SAFE {
-  for (uint64_t at = (end - 1) & ~UINT64_C(7); at >= start; at -= PAGE_BYTES) {
-    if (cs_system_call(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)at, CS_KERNEL_SIGNAL_SET_BYTES, 0, 0) != 0) return false;
-  }
-  return cs_system_call(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)((start + 7) & ~UINT64_C(7)),
-                        CS_KERNEL_SIGNAL_SET_BYTES, 0, 0) == 0;
 }
 
 cs_signal_frame *cs_signal_frame_move(cs_signal_frame *frame) SIGNAL_SAFE {
@@ -108,7 +82,7 @@ cs_signal_frame *cs_signal_frame_move(cs_signal_frame *frame) SIGNAL_SAFE {
   const uint64_t vectors_at = (end - size) & ~(VECTOR_ALIGNMENT - 1);
   // The ABI requires that at the entry of a function, the stack pointer is 8 more than a multiple of 16.
   const uint64_t frame_at = ((vectors_at - sizeof *frame) & ~(STACK_ALIGNMENT - 1)) - sizeof(uint64_t);
-  if (end < size + PAGE_BYTES || !is_writable(frame_at, end)) return NULL;
+  if (end < size + CS_PAGE_BYTES || !cs_signal_frame_room_is_writable(frame_at, end)) return NULL;
   if (size > 0) memcpy((void *)(uintptr_t)vectors_at, vectors, size);
   cs_signal_frame *moved = (cs_signal_frame *)(uintptr_t)frame_at;
   memcpy(moved, frame, sizeof *frame);
@@ -214,13 +188,7 @@ bool cs_signal_frame_is_repaired(const ucontext_t *context, uint64_t address) SI
   // instructions.
   if (vector != FAULT_VECTOR) return true;
   if ((registers[REG_ERR] & FAULT_FETCH) != 0) return true;
-  if ((registers[REG_ERR] & FAULT_WRITE) == 0) return cs_memory_is_readable(address & ~UINT64_C(7));
-  // This futex operation atomically ORs 0 into the word. The operation needs the same access rights as the faulting
-  // write and changes nothing. No thread waits on this futex.
-  uint32_t unused = 0;
-  const long nothing = FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_LT, 0);
-  return cs_system_call(SYS_futex, (long)&unused, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0,
-                        (long)(address & ~UINT64_C(3)), nothing) != -EFAULT;
+  return cs_signal_frame_access_works(address, (registers[REG_ERR] & FAULT_WRITE) != 0);
 }
 #endif
 

@@ -4,7 +4,7 @@
 
 #include "memory.h"
 
-#include "raw_copy_x86_64.h"
+#include "raw_copy.h"
 #include "system_call.h"
 
 // rt_sigprocmask copies the signal set from memory before it checks `how`. With an invalid `how`, the call therefore

@@ -8,6 +8,8 @@
 
 #include "cs_signal_safe.h"
 
+// The size of the smallest pages of Linux. Steps of this size reach every page. The kernel's pages may be larger on
+// AArch64 (16 or 64 KiB).
 #define CS_PAGE_BYTES UINT64_C(4096)
 
 // Memory that is known to be readable: the recorded range of the crashing thread's stack, and the page that was probed

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "cs_signal_safe.h"
+#include "system_call_aarch64.h"
 #include "system_call_x86_64.h"
 
 // The size of the kernel's sigset_t, which is smaller than glibc's.

@@ -62,6 +62,7 @@ typedef struct cs_cfi_row {
   uint16_t expression_bytes[CS_REGISTER_COUNT + 1];
   uint8_t rule[CS_REGISTER_COUNT + 1];
   uint8_t cfa_register;
+  bool is_signed; // AArch64: the return address has a signature
 } cs_cfi_row;
 
 #define CS_CFI_CFA CS_REGISTER_COUNT
@@ -77,10 +78,11 @@ typedef struct cs_cfi_scratch {
 } cs_cfi_scratch;
 
 typedef enum cs_cfi_result {
-  CS_CFI_CALLER,     // the registers are now the caller's
-  CS_CFI_OUTERMOST,  // according to the tables, there is no caller
-  CS_CFI_UNKNOWN,    // there is no usable table for this pc; the registers are unchanged
-  CS_CFI_UNREADABLE, // a rule refers to unreadable memory; the registers are unchanged
+  CS_CFI_CALLER,      // the registers are now the caller's
+  CS_CFI_OUTERMOST,   // according to the tables, there is no caller
+  CS_CFI_UNKNOWN,     // there is no usable table for this pc; the registers are unchanged
+  CS_CFI_UNREADABLE,  // a rule refers to unreadable memory; the registers are unchanged
+  CS_CFI_INTERRUPTED, // unwind.c: the registers are now those of the code that a signal interrupted
 } cs_cfi_result;
 
 // Finds the image that contains `pc`. Returns false if no image contains `pc`, or if the image has no tables.

@@ -38,6 +38,8 @@ enum {
   CFA_VAL_OFFSET = 0x14,
   CFA_VAL_OFFSET_SF = 0x15,
   CFA_VAL_EXPRESSION = 0x16,
+  CFA_NEGATE_RA_STATE_WITH_PC = 0x2c, // AArch64
+  CFA_NEGATE_RA_STATE = 0x2d,         // AArch64: from here on, the return address is signed, or no longer signed
   CFA_GNU_ARGS_SIZE = 0x2e,
 };
 
@@ -215,6 +217,10 @@ static bool run_instruction(machine *run) SIGNAL_SAFE {
     return true;
   case CFA_DEF_CFA_EXPRESSION:
     set_expression(run, CS_CFI_CFA, CS_CFI_RULE_VALUE_EXPRESSION);
+    return true;
+  case CFA_NEGATE_RA_STATE_WITH_PC:
+  case CFA_NEGATE_RA_STATE:
+    run->scratch->row.is_signed = !run->scratch->row.is_signed;
     return true;
   case CFA_GNU_ARGS_SIZE:
     cs_cfi_uleb(reader);

@@ -6,6 +6,7 @@
 #include "cfi.h"
 
 #include "../Dispatch/trusted.h"
+#include "steps.h"
 
 bool cs_cfi_prepare(cs_cfi_scratch *scratch, uint64_t pc) SIGNAL_SAFE {
   // The row is kept for the next step, because a deep recursion needs the same row many times.
@@ -70,14 +71,19 @@ cs_cfi_result cs_cfi_step(cs_cfi_scratch *scratch, uint64_t registers[CS_REGISTE
   const cs_cfi_row *row = &scratch->row;
   const int return_register = scratch->function.return_register;
   if (row->rule[return_register] == CS_CFI_RULE_UNDEFINED) return CS_CFI_OUTERMOST;
-  // Each call saves its return address. A row that has no rule for the return address is therefore incomplete.
-  if (row->rule[return_register] == CS_CFI_RULE_SAME && return_register == CS_REGISTER_PC) return CS_CFI_UNKNOWN;
+  // Each call saves its return address. A row that has no rule for the return address is therefore incomplete. The
+  // exception is an interrupted function, if calls store the return address in the link register.
+  const bool is_incomplete = CS_LEAF_HAS_NO_FRAME ? !is_exact : return_register == CS_REGISTER_PC;
+  if (row->rule[return_register] == CS_CFI_RULE_SAME && is_incomplete) return CS_CFI_UNKNOWN;
 
   uint64_t cfa = 0;
   if (!find_cfa(scratch, registers, &cfa)) return CS_CFI_UNREADABLE;
-  // Each caller must have a higher CFA. The exception is the step out of a signal handler, because the handler may run
-  // on another stack.
-  if (cfa <= registers[CS_REGISTER_STACK_POINTER] && !scratch->function.is_signal_frame) return CS_CFI_UNKNOWN;
+  // Each caller must have a higher CFA, except that of a function without a frame. Another exception is the step out of
+  // a signal handler, because the handler may run on another stack.
+  const bool may_be_equal = CS_LEAF_HAS_NO_FRAME && is_exact && cfa == registers[CS_REGISTER_STACK_POINTER];
+  if (cfa <= registers[CS_REGISTER_STACK_POINTER] && !may_be_equal && !scratch->function.is_signal_frame) {
+    return CS_CFI_UNKNOWN;
+  }
 
   uint64_t caller[CS_REGISTER_COUNT];
   for (int index = 0; index < CS_REGISTER_COUNT; index++) {
@@ -88,6 +94,7 @@ cs_cfi_result cs_cfi_step(cs_cfi_scratch *scratch, uint64_t registers[CS_REGISTE
       return CS_CFI_UNREADABLE;
     }
   }
+  if (row->is_signed) caller[return_register] = cs_address_unsigned(caller[return_register]);
   caller[CS_REGISTER_PC] = caller[return_register];
   memcpy(registers, caller, sizeof caller);
   // A pc of 0 in the frame that a signal interrupted is the result of a call through a null pointer. Such a frame has a

@@ -3,7 +3,7 @@
 
 #if CS_SUPPORTED
 
-#include "../Capture/registers_here_x86_64.h"
+#include "../Capture/registers_here.h"
 #include "../Dispatch/trusted.h"
 #include "cs_shim.h"
 #include "unwind.h"

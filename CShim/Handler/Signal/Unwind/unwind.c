@@ -6,6 +6,7 @@
 
 #include "../Dispatch/trusted.h"
 #include "../Images/images.h"
+#include "steps.h"
 
 // The state of one unwind.
 typedef struct walk {
@@ -16,6 +17,7 @@ typedef struct walk {
   uint64_t asked_function; // the last function whose prologue was checked; the next frame may have the same one
   uint64_t registers[CS_REGISTER_COUNT];
   bool is_exact; // whether this frame's pc is the address of an instruction, and not a return address
+  bool is_bound; // AArch64: the stack pointer is only a lower bound, because a frame pointer has led to this frame
 } walk;
 
 static bool is_code(uint64_t pc) SIGNAL_SAFE {
@@ -46,7 +48,8 @@ static cs_ring_frame *append(walk *way, cs_ring_trust trust) SIGNAL_SAFE {
 
 // Unwinds one frame with the frame pointer, for code without tables, such as glibc's assembly code. The word at fp is
 // the caller's frame pointer, and the word at fp + 8 is the return address. The result is accepted only if the new
-// frame pointer is above the old one and the return address is inside code.
+// frame pointer is above the old one and the return address is inside code. On AArch64, these two words may be at any
+// place of the frame, so the stack pointer of the caller is not known.
 static bool step_by_frame_pointer(walk *way) SIGNAL_SAFE {
   uint64_t *registers = way->registers;
   const uint64_t frame = registers[CS_REGISTER_FRAME_POINTER];
@@ -54,14 +57,17 @@ static bool step_by_frame_pointer(walk *way) SIGNAL_SAFE {
   uint64_t pc = 0;
   if (frame < registers[CS_REGISTER_STACK_POINTER] || (frame & 7) != 0) return false;
   if (!cs_memory_read_word(&way->scratch->memory, frame, &next)) return false;
-  if (!cs_memory_read_word(&way->scratch->memory, frame + 8, &pc) || !is_code(pc - 1)) return false;
+  if (!cs_memory_read_word(&way->scratch->memory, frame + 8, &pc)) return false;
+  pc = cs_address_unsigned(pc);
+  if (!is_code(pc - 1)) return false;
   registers[CS_REGISTER_FRAME_POINTER] = next;
   registers[CS_REGISTER_STACK_POINTER] = frame + 16;
   registers[CS_REGISTER_PC] = pc;
+  way->is_bound = CS_LEAF_HAS_NO_FRAME;
   return true;
 }
 
-// A call of an invalid address has only pushed the return address, so all other registers are still the caller's. An
+// A call of an invalid address has only stored the return address, so all other registers are still the caller's. An
 // address inside an image is also invalid if the bytes at the address are data. In this case, the error code of the
 // fault shows that the processor could not fetch an instruction.
 static bool step_out_of_bad_call(walk *way) SIGNAL_SAFE {
@@ -72,9 +78,7 @@ static bool step_out_of_bad_call(walk *way) SIGNAL_SAFE {
   const bool is_innermost = registers[CS_REGISTER_PC] == way->context->general[CS_REGISTER_PC];
   const bool is_bad = is_innermost && cs_registers_show_bad_fetch(way->context);
   if (is_code(registers[CS_REGISTER_PC]) && !is_bad) return false;
-  if (!cs_memory_read_word(&way->scratch->memory, registers[CS_REGISTER_STACK_POINTER], &pc) || !is_code(pc - 1)) {
-    return false;
-  }
+  if (!cs_read_return_address(&way->scratch->memory, registers, &pc) || !is_code(pc - 1)) return false;
   registers[CS_REGISTER_STACK_POINTER] += CS_RETURN_ADDRESS_BYTES;
   registers[CS_REGISTER_PC] = pc;
   return true;
@@ -88,18 +92,32 @@ static void note_function(walk *way, cs_ring_frame *frame, const uint64_t *regis
   way->async.is_found = cs_async_context_of(way->scratch, registers, was_exact, &way->async.context);
 }
 
+// Unwinds one frame by its tables. The tables cannot be used if they need a stack pointer that is not known.
+static cs_cfi_result step_by_tables(walk *way) SIGNAL_SAFE {
+  cs_cfi_scratch *scratch = way->scratch;
+  if (CS_LEAF_HAS_NO_FRAME) {
+    const uint64_t pc = way->registers[CS_REGISTER_PC] - !way->is_exact;
+    const bool has_row = cs_cfi_prepare(scratch, pc);
+    if ((!has_row || scratch->function.is_signal_frame) && cs_leave_handler(way->registers)) return CS_CFI_INTERRUPTED;
+    if (way->is_bound && has_row && scratch->row.cfa_register == CS_REGISTER_STACK_POINTER) return CS_CFI_UNKNOWN;
+  }
+  const cs_cfi_result result = cs_cfi_step(scratch, way->registers, way->is_exact);
+  if (result == CS_CFI_CALLER) way->is_bound = false;
+  return result;
+}
+
 // Unwinds one frame. Returns false at the end of the stack, and stores the reason in `ret_stop`.
 static bool step(walk *way, cs_ring_frame *frame, cs_ring_trust *ret_trust, cs_unwind_stop *ret_stop) SIGNAL_SAFE {
   uint64_t here[CS_REGISTER_COUNT];
   memcpy(here, way->registers, sizeof here);
   const bool was_exact = way->is_exact;
-  const cs_cfi_result result = cs_cfi_step(way->scratch, way->registers, was_exact);
+  const cs_cfi_result result = step_by_tables(way);
   const bool has_tables = way->scratch->row_pc != 0 && way->scratch->row_pc == here[CS_REGISTER_PC] - !was_exact;
   if (has_tables) note_function(way, frame, here, was_exact);
 
-  way->is_exact = false;
-  if (result == CS_CFI_CALLER) {
-    way->is_exact = way->scratch->function.is_signal_frame;
+  way->is_exact = result == CS_CFI_INTERRUPTED;
+  if (result == CS_CFI_CALLER || result == CS_CFI_INTERRUPTED) {
+    way->is_exact = way->is_exact || way->scratch->function.is_signal_frame;
     *ret_trust = CS_RING_TRUST_CFI;
     return true;
   }
@@ -149,11 +167,13 @@ void cs_unwind(cs_cfi_scratch *scratch, const cs_ring_registers *registers, cons
   cs_unwind_stop stop = CS_UNWIND_STOP_LIMIT;
   while (*list->total < list->step_limit) {
     const uint64_t stack_pointer = way.registers[CS_REGISTER_STACK_POINTER];
+    const bool may_be_leaf = CS_LEAF_HAS_NO_FRAME && way.is_exact;
     cs_ring_frame *frame = append(&way, trust);
     if (!step(&way, frame, &trust, &stop)) break;
     stop = CS_UNWIND_STOP_LIMIT;
     // The stack pointer must grow with each frame. Only after the step out of a signal handler, where way.is_exact is
-    // true, may it be lower.
+    // true, may it be lower. It may be the same for a leaf function without a frame.
+    if (may_be_leaf && way.registers[CS_REGISTER_STACK_POINTER] == stack_pointer) continue;
     if (way.registers[CS_REGISTER_STACK_POINTER] <= stack_pointer && !way.is_exact) {
       stop = CS_UNWIND_STOP_LOOP;
       break;

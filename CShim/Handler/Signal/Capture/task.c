@@ -2,12 +2,11 @@
 
 #if CS_SUPPORTED
 
-#if defined(__x86_64__)
 #include "task.h"
 
 #include "../Dispatch/trusted.h"
 #include "../Kernel/memory.h"
-#include "registers_here_x86_64.h"
+#include "registers_here.h"
 
 // Offsets in AsyncTask of the Swift 6 runtimes. cs_task_layout_find() has checked each of them against an instruction
 // that contains it.
@@ -31,11 +30,9 @@
 #define LOCAL_ENDS_SEARCH UINT64_C(6) // has no value, and hides the entries after it
 #define LOCAL_LIMIT       1024
 
-// Offsets in glibc's thread control block: { own address, dtv, … }. The word before the first entry of dtv contains the
-// length of dtv.
-#define DTV_OF_THREAD 8
-#define DTV_ENTRY     16
-#define DTV_UNUSED    UINT64_MAX
+// glibc's dtv has an entry for each module. The word before the first entry contains the length of dtv.
+#define DTV_ENTRY  16
+#define DTV_UNUSED UINT64_MAX
 
 // Returns the same address as __tls_get_addr, but never allocates. __tls_get_addr allocates if the thread has not used
 // the library's variables before.
@@ -52,7 +49,7 @@ static bool address_of_variable(cs_memory *memory, const cs_task_layout *layout,
   }
   if (!cs_memory_read_word(memory, layout->tls_index, &module)) return false;
   if (!cs_memory_read_word(memory, layout->tls_index + 8, &offset)) return false;
-  if (!cs_memory_read_word(memory, cs_thread_pointer() + DTV_OF_THREAD, &vector)) return false;
+  if (!cs_memory_read_word(memory, cs_thread_pointer() + CS_THREAD_DTV, &vector)) return false;
   if (!cs_memory_read_word(memory, vector - DTV_ENTRY, &length) || module == 0 || module > length) return false;
   if (!cs_memory_read_word(memory, vector + module * DTV_ENTRY, &block)) return false;
   *ret_address = block + offset + (uint64_t)of_variable;
@@ -131,6 +128,5 @@ bool cs_task_executor_read(const cs_task_layout *layout, uint64_t *ret_executor)
   if (!cs_memory_read_word(&memory, variable, &tracking) || tracking == 0) return false;
   return cs_memory_read_word(&memory, tracking, ret_executor);
 }
-#endif
 
 #endif

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "../Handler/Signal/Dispatch/trusted.h"
+#include "callees_aarch64.h"
+#include "callees_x86_64.h"
 
-#define CALL_BYTES 5 // the byte E8, and the 32-bit distance from the end of the instruction
-#define CALL       0xE8
 #define VERSION    1
 #define POINTER    0x1B // encoding of a pointer: four signed bytes, relative to their own address
 #define COUNT      0x03 // encoding of a number: four bytes
@@ -65,33 +65,18 @@ static bool find(uint64_t pc, function *ret_function) SIGNAL_SAFE {
   return pc < ret_function->end;
 }
 
-// Swift on Linux need not set bit 60 of the saved frame pointer, so only its prologue shows that a function is async:
-//   [48 83 ec ib | 48 81 ec id]  sub $n,%rsp   (rare)
-//   55                           push %rbp
-//   41 56                        push %r14
-//   48 8d 6c 24 08               lea 8(%rsp),%rbp
-static const uint8_t async_prologue[8] = {0x55, 0x41, 0x56, 0x48, 0x8d, 0x6c, 0x24, 0x08};
-
-bool cs_prologue_is_async(const uint8_t bytes[CS_ASYNC_PROLOGUE_BYTES]) SIGNAL_SAFE {
-  const uint8_t *at = bytes;
-  if (at[0] == 0x48 && at[1] == 0x83 && at[2] == 0xec) {
-    at += 4;
-  } else if (at[0] == 0x48 && at[1] == 0x81 && at[2] == 0xec) {
-    at += 7;
-  }
-  return memcmp(at, async_prologue, sizeof async_prologue) == 0;
-}
-
 // Finds the function that the call instruction before the return address calls. Returns false if the instruction calls
 // through a register or a stub.
 static bool callee_before(uint64_t return_address, function *ret_callee) SIGNAL_SAFE {
   function caller;
   // The bytes of the call instruction can be read, because they are part of the code of a function.
   if (!find(return_address - 1, &caller) || return_address - caller.start < CALL_BYTES) return false;
-  const uint64_t call = return_address - CALL_BYTES;
-  if (*(const uint8_t *)(uintptr_t)call != CALL) return false;
-  const uint64_t target = return_address + (uint64_t)(int64_t)word_at(call + 1);
-  return find(target, ret_callee) && ret_callee->start == target;
+  const uint64_t target = cs_call_target(return_address);
+  return target != 0 && find(target, ret_callee) && ret_callee->start == target;
+}
+
+bool cs_prologue_is_async(const uint8_t bytes[CS_ASYNC_PROLOGUE_BYTES]) SIGNAL_SAFE {
+  return cs_prologue_here_is_async(bytes);
 }
 
 bool cs_function_is_async(uint64_t address) SIGNAL_SAFE {

@@ -1,0 +1,24 @@
+// The steps of an unwind on x86-64 (steps.h).
+#ifndef CS_STEPS_X86_64_H
+#define CS_STEPS_X86_64_H
+#if defined(__x86_64__)
+
+#include "../Capture/registers.h"
+#include "../Kernel/memory.h"
+
+static inline uint64_t cs_address_unsigned(uint64_t address) SIGNAL_SAFE {
+  return address;
+}
+
+static inline bool cs_leave_handler(const uint64_t registers[CS_REGISTER_COUNT]) SIGNAL_SAFE {
+  (void)registers;
+  return false;
+}
+
+static inline bool cs_read_return_address(cs_memory *memory, const uint64_t registers[CS_REGISTER_COUNT],
+                                          uint64_t *ret_address) SIGNAL_SAFE {
+  return cs_memory_read_word(memory, registers[CS_REGISTER_STACK_POINTER], ret_address);
+}
+
+#endif
+#endif
