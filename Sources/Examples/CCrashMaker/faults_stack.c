@@ -43,8 +43,6 @@ FAULT void cs_fault_sigaltstack_owned_by_app(void) {
   if (sigaltstack(&stack, NULL) == 0) overflow(NULL);
 }
 
-#if defined(__x86_64__)
-
 FAULT void cs_fault_smashed_return_address(void) {
   void **frame = __builtin_frame_address(0);
   frame[1] = opaque_pointer(UINT64_C(0x0000123456789000));
@@ -52,24 +50,36 @@ FAULT void cs_fault_smashed_return_address(void) {
 }
 
 FAULT void cs_fault_smashed_frame_pointer(void) {
+#if defined(__x86_64__)
   __asm__ volatile("movq $0x41414141, %%rbp\n\tmovl $42, 8(%%rbp)" ::: "memory"); // fault: smashed-frame-pointer
+#else
+  __asm__ volatile("movz x29, #0x4141, lsl #16\n\tstr wzr, [x29, #8]" ::: "memory"); // fault: smashed-frame-pointer
+#endif
 }
 
 FAULT void cs_fault_corrupt_stack_pointer(void) {
+#if defined(__x86_64__)
   __asm__ volatile("movq $8, %%rsp\n\tpushq $42" ::: "memory"); // fault: corrupt-stack-pointer
+#else
+  // The processor requires that sp is a multiple of 16.
+  __asm__ volatile("mov x9, #16\n\tmov sp, x9\n\tstr xzr, [sp, #-16]!" ::
+                       : "x9", "memory"); // fault: corrupt-stack-pointer
+#endif
 }
 
-// A leaf function that uses neither rbp nor rsp, like hand-written assembly.
+// A leaf function that uses neither the frame pointer nor the stack pointer, like hand-written assembly.
 __attribute__((naked, noinline)) static void cs_fault_leaf(__attribute__((unused)) int *number) {
+#if defined(__x86_64__)
   __asm__ volatile("movl $42, (%rdi)\n\tret"); // fault: no-frame-pointer-leaf
+#else
+  __asm__ volatile("str wzr, [x0]\n\tret"); // fault: no-frame-pointer-leaf
+#endif
 }
 
 FAULT void cs_fault_no_frame_pointer_leaf(void) {
   cs_fault_leaf(opaque_pointer(0));
   cs_opaque(1);
 }
-
-#endif
 
 static FAULT int cs_fault_compare(const void *left, const void *right) {
   volatile const int *number = opaque_pointer(0);

@@ -24,7 +24,7 @@ static int start_threads(int count, void *(*body)(void *)) {
   pthread_t thread;
   pthread_attr_t attributes;
   if (sem_init(&is_running, 0, 0) != 0 || pthread_attr_init(&attributes) != 0) return -1;
-  if (pthread_attr_setstacksize(&attributes, 65536) != 0) return -1;
+  if (pthread_attr_setstacksize(&attributes, (size_t)PTHREAD_STACK_MIN + 49152) != 0) return -1;
   for (int index = 0; index < count; index++) {
     if (pthread_create(&thread, &attributes, body, NULL) != 0) return -1;
   }

@@ -12,6 +12,7 @@
 #include "cs_ring_access.h"
 #include "cs_shim.h"
 #include "cs_testing.h"
+#include "instructions.h"
 #include "ways.h"
 
 #define PAGE_BYTES  4096
@@ -192,21 +193,9 @@ static __attribute__((noinline)) void await_withdrawal_deeper(void) {
 
 // Checks that a vector register which the handler changes has its old value again after the handler.
 static void keep_vector(void) {
-  uint64_t before = UINT64_C(0x0123456789abcdef);
-  uint64_t after = 0;
+  const uint64_t before = UINT64_C(0x0123456789abcdef);
   mprotect((void *)(uintptr_t)pages[0], PAGE_BYTES, PROT_NONE);
-#if defined(__x86_64__)
-  __asm__ volatile("movq %1, %%xmm0\n"
-                   "movb $1, (%2)\n"
-                   "movq %%xmm0, %0"
-                   : "=r"(after)
-                   : "r"(before), "r"(pages[0])
-                   : "xmm0", "memory");
-#else
-  pages[0][0] = 1;
-  after = before;
-#endif
-  if (after != before) note(15);
+  if (cs_test_vector_over_write(before, pages[0]) != before) note(15);
 }
 
 static int run(cs_test_chance_way way, const char *directory) {

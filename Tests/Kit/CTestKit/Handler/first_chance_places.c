@@ -8,6 +8,7 @@
 
 #include "cs_ring_access.h"
 #include "cs_testing.h"
+#include "instructions.h"
 #include "ways.h"
 
 #define LEAVERS 2
@@ -82,9 +83,11 @@ static time_t seconds(void) {
 }
 
 // The records of earlier calls of the handler have been withdrawn. The record of this call is pending.
-static void end_late(int signal_number) {
+static void end_late(int signal_number, siginfo_t *information, void *context) {
   uint32_t crashes = 0;
   (void)signal_number;
+  (void)information;
+  cs_test_skip_breakpoint(context);
   if (seconds() < trapping_end) return;
   for (uint32_t slot = 0; slot < CS_RING_SLOT_LIMIT; slot++)
     crashes += state_of(slot) == CS_RING_STATE_COMMITTED ? 1 : 0;
@@ -92,13 +95,11 @@ static void end_late(int signal_number) {
 }
 
 static int run_traps(const char *directory) {
-  signal(SIGTRAP, end_late);
+  const struct sigaction action = {.sa_sigaction = end_late, .sa_flags = SA_SIGINFO};
+  sigaction(SIGTRAP, &action, NULL);
   cs_test_start(directory);
   trapping_end = seconds() + TRAPPING_S;
-#if defined(__x86_64__)
-  __asm__ volatile("1: int3\n"
-                   "jmp 1b");
-#endif
+  cs_test_breakpoint_forever();
   return 98;
 }
 

@@ -19,6 +19,7 @@
 #include "../../../../CShim/Handler/Signal/Kernel/system_call.h"
 #include "cs_ring_access.h"
 #include "cs_testing.h"
+#include "instructions.h"
 #include "ways.h"
 
 // NEVER_MS is a timeout that only a failing test reaches.
@@ -55,9 +56,8 @@ static void check_context(int signal_number, siginfo_t *information, void *conte
   const cs_ring *ring = cs_testing_ring();
   const ucontext_t *there = context;
   const uint64_t *recorded = ring->slots[0].record.registers.general;
-  const greg_t *registers = there->uc_mcontext.gregs;
-  if ((uint64_t)registers[REG_RSP] != recorded[CS_REGISTER_STACK_POINTER]) _exit(1);
-  if ((uint64_t)registers[REG_RIP] != recorded[CS_REGISTER_PC]) _exit(2);
+  if (cs_test_stack_pointer(there) != recorded[CS_REGISTER_STACK_POINTER]) _exit(1);
+  if (cs_test_pc(there) != recorded[CS_REGISTER_PC]) _exit(2);
   if (signal_number == SIGSEGV && (uintptr_t)information->si_addr != NOWHERE) _exit(3);
   if (signal_number == SIGABRT && information->si_code != SI_TKILL) _exit(4);
   if (sigismember(&there->uc_sigmask, SIGTERM) != 1 || sigismember(&there->uc_sigmask, SIGHUP) != 0) _exit(5);

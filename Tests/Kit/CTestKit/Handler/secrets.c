@@ -9,11 +9,12 @@
 #include "../../../../CShim/Handler/Signal/Capture/record.h"
 #include "../../../../CShim/Handler/Signal/Capture/task.h"
 #include "cs_shim.h"
+#include "instructions.h"
 #include "ways.h"
 
 // The faulting function has the address of the heap's secret in a register.
 __attribute__((noinline)) static void crash_with(const char *secret, const char *copy) {
-  __asm__ volatile("movq %0, %%rbx\n movq %1, %%r12\n movl $1, 8" : : "r"(secret), "r"(copy) : "rbx", "r12", "memory");
+  cs_test_fault_with(secret, copy);
 }
 
 static void keep_secrets(void) {

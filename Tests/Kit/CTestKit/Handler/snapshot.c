@@ -8,7 +8,10 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "../../../../CShim/Handler/Signal/Capture/registers.h"
 #include "cs_testing.h"
+
+_Static_assert(CS_TEST_SNAPSHOT_REGISTER_SUM == CS_REGISTER_COUNT, "the snapshot has all registers");
 
 // This function has no sanitizer checks, because a sanitizer places poisoned bytes between the variables of a stack.
 __attribute__((no_sanitize("address", "thread"), noinline)) static void copy(uint8_t *to, uint64_t from, size_t count) {
@@ -25,7 +28,7 @@ static bool copy_stack(cs_test_snapshot *snapshot) {
   pthread_attr_getstack(&attributes, &start, &size);
   pthread_attr_destroy(&attributes);
   const uint64_t end = (uint64_t)(uintptr_t)start + size;
-  snapshot->stack_start = snapshot->registers[7];
+  snapshot->stack_start = snapshot->registers[CS_REGISTER_STACK_POINTER];
   snapshot->stack_bytes = end - snapshot->stack_start;
   if (snapshot->stack_bytes > sizeof snapshot->stack) snapshot->stack_bytes = sizeof snapshot->stack;
   copy(snapshot->stack, snapshot->stack_start, snapshot->stack_bytes);
@@ -34,15 +37,14 @@ static bool copy_stack(cs_test_snapshot *snapshot) {
 
 static int snapshot_in_callback(const void *left, const void *right, void *context) {
   cs_test_snapshot *snapshot = context;
-  static const int registers[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
-                                  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
   ucontext_t here = {0};
+  cs_ring_registers registers = {0};
   // cs_testing_unwind_here() is called in this function, because the frames of AddressSanitizer's fake stack cannot be
   // compared.
   snapshot->frame_count = cs_testing_unwind_here(snapshot->frames, CS_TEST_SNAPSHOT_FRAME_LIMIT);
   if (getcontext(&here) != 0) return 0;
-  for (size_t i = 0; i < sizeof registers / sizeof registers[0]; i++)
-    snapshot->registers[i] = (uint64_t)here.uc_mcontext.gregs[registers[i]];
+  cs_registers_from_context(&here, &registers);
+  memcpy(snapshot->registers, registers.general, sizeof snapshot->registers);
   if (!copy_stack(snapshot)) snapshot->stack_bytes = 0;
   return *(const int *)left - *(const int *)right;
 }

@@ -1,4 +1,5 @@
 // Crashes while other threads wait, run, or block all signals.
+#include "instructions.h"
 #include "ways.h"
 
 #include <pthread.h>
@@ -17,7 +18,7 @@
 #define IDLE_COUNT     1000
 #define SPINNING_COUNT 100
 #define GONE_COUNT     8
-#define STACK_BYTES    65536
+#define STACK_BYTES    ((size_t)PTHREAD_STACK_MIN + 49152)
 
 static volatile uint32_t *volatile nowhere = (volatile uint32_t *)8;
 static pthread_barrier_t ready;
@@ -149,7 +150,7 @@ int cs_test_sweep_run(cs_test_way way, const char *directory) {
   if (way == CS_TEST_SWEEP_NO_PROC) cs_test_hide_proc();
   if (way == CS_TEST_SWEEP_HANDLER_CRASHES) {
     make_threads(2, idle);
-    __asm__ volatile("int3");
+    cs_test_breakpoint();
   }
   if (way == CS_TEST_SWEEP_NOT_AGAIN) cs_testing_inject(CS_INJECT_CRASH, CS_INJECT_SWEEP);
   if (way == CS_TEST_SWEEP_OFF_TOGETHER) cs_test_crash_on_threads(8);

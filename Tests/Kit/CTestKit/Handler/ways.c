@@ -1,4 +1,5 @@
 #include "ways.h"
+#include "instructions.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -25,7 +26,9 @@
 
 // An unmapped address that the compiler cannot deduce.
 static volatile uint32_t *volatile nowhere = (volatile uint32_t *)8;
+#if defined(__x86_64__)
 static volatile int zero = 0;
+#endif
 
 static sem_t attached;
 
@@ -72,14 +75,16 @@ static void fault(int signal) {
     *nowhere = 1;
     break;
   case SIGILL:
-    __asm__ volatile("ud2");
+    cs_test_undefined_instruction();
     break;
   case SIGTRAP:
-    __asm__ volatile("int3");
+    cs_test_breakpoint();
     break;
-  case SIGFPE:
+#if defined(__x86_64__)
+  case SIGFPE: // AArch64 has no divide error
     __asm__ volatile("cltd; idivl %1" : : "a"(1), "r"(zero) : "edx");
     break;
+#endif
   default:
     raise(signal);
   }
@@ -171,18 +176,20 @@ static void count_call(int signal) {
   errno = ERANGE; // behaves like a handler that changes errno; the test reads errno afterwards
 }
 
-static void handler_that_keeps_errno(int signal) {
+static void handler_that_keeps_errno(int signal, siginfo_t *information, void *context) {
   const int saved = errno;
+  (void)information;
   count_call(signal);
+  cs_test_skip_breakpoint(context);
   errno = saved;
 }
 
 static int previous_returns(const char *directory) {
-  struct sigaction action = {.sa_handler = handler_that_keeps_errno};
+  const struct sigaction action = {.sa_sigaction = handler_that_keeps_errno, .sa_flags = SA_SIGINFO};
   sigaction(SIGTRAP, &action, NULL);
   cs_test_start(directory);
   errno = EXDEV;
-  __asm__ volatile("int3");
+  cs_test_breakpoint();
   return errno == EXDEV && previous_calls == 1 ? 0 : 1;
 }
 

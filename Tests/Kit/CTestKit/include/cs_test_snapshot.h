@@ -6,10 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CS_TEST_SNAPSHOT_STACK_BYTES  65536
-#define CS_TEST_SNAPSHOT_FRAME_LIMIT  128
-#define CS_TEST_SNAPSHOT_PATH_BYTES   512
+#define CS_TEST_SNAPSHOT_STACK_BYTES 65536
+#define CS_TEST_SNAPSHOT_FRAME_LIMIT 128
+#define CS_TEST_SNAPSHOT_PATH_BYTES  512
+#if defined(__aarch64__)
+#define CS_TEST_SNAPSHOT_REGISTER_SUM 33
+#else
 #define CS_TEST_SNAPSHOT_REGISTER_SUM 17
+#endif
 
 typedef struct cs_test_snapshot {
   uint64_t registers[CS_TEST_SNAPSHOT_REGISTER_SUM]; // indexed by DWARF register number

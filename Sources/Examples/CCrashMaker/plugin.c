@@ -1,8 +1,8 @@
 // The smallest ELF file that ld.so loads. The file has one page with headers, the dynamic section and a few
 // instructions.
-#if defined(__x86_64__)
-
 #include "plugin.h"
+#include "plugin_code_aarch64.h"
+#include "plugin_code_x86_64.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -16,10 +16,8 @@
 
 #define CODE_OFFSET 1024
 
-// push %rbp; mov %rsp,%rbp; movabs $constructor,%rax; call *%rax; pop %rbp; ret. The code sets up a frame pointer for
-// unwinding, because the file does not have unwind tables.
-static const uint8_t code_before[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0xb8};
-static const uint8_t code_after[] = {0xff, 0xd0, 0x5d, 0xc3};
+// The segment is aligned for the largest pages of Linux.
+#define ALIGNMENT 65536
 
 typedef struct {
   Elf64_Ehdr header;
@@ -32,16 +30,9 @@ typedef struct {
   uint8_t code[64];
 } plugin_file;
 
-static void fill_code(uint8_t *to, void (*constructor)(void)) {
-  const uint64_t address = (uint64_t)(uintptr_t)constructor;
-  memcpy(to, code_before, sizeof code_before);
-  memcpy(to + sizeof code_before, &address, sizeof address);
-  memcpy(to + sizeof code_before + sizeof address, code_after, sizeof code_after);
-}
-
 static void fill(plugin_file *file, void (*constructor)(void)) {
   file->header = (Elf64_Ehdr){.e_type = ET_DYN,
-                              .e_machine = EM_X86_64,
+                              .e_machine = PLUGIN_MACHINE,
                               .e_version = EV_CURRENT,
                               .e_phoff = offsetof(plugin_file, segments),
                               .e_ehsize = sizeof(Elf64_Ehdr),
@@ -56,7 +47,7 @@ static void fill(plugin_file *file, void (*constructor)(void)) {
                                    .p_flags = PF_R | PF_W | PF_X,
                                    .p_filesz = sizeof *file,
                                    .p_memsz = sizeof *file,
-                                   .p_align = 4096};
+                                   .p_align = ALIGNMENT};
   const uint64_t dynamic = offsetof(plugin_file, dynamic);
   file->segments[1] = (Elf64_Phdr){.p_type = PT_DYNAMIC,
                                    .p_flags = PF_R | PF_W,
@@ -71,7 +62,7 @@ static void fill(plugin_file *file, void (*constructor)(void)) {
   file->dynamic[2] = (Elf64_Dyn){DT_SYMTAB, {offsetof(plugin_file, symbols)}};
   file->dynamic[3] = (Elf64_Dyn){DT_STRSZ, {sizeof file->strings}};
   file->dynamic[4] = (Elf64_Dyn){DT_SYMENT, {sizeof(Elf64_Sym)}};
-  fill_code(file->code, constructor);
+  plugin_code_fill(file->code, constructor);
 }
 
 void *cs_plugin_load(void (*constructor)(void)) {
@@ -94,5 +85,3 @@ void *cs_plugin_code(void *handle) {
   const struct link_map *map = handle;
   return (void *)(uintptr_t)(map->l_addr + offsetof(plugin_file, code));
 }
-
-#endif
