@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "../Machine/clock_x86_64.h"
+#include "../Machine/clock.h"
 #include "../Stacks/stacks.h"
 #include "../Stacks/thread.h"
 #include "incidents.h"

@@ -2,6 +2,7 @@
 // is measured over the time since the first class was listed (put under quarantine).
 #ifndef CS_CLOCK_X86_64_H
 #define CS_CLOCK_X86_64_H
+#if defined(__x86_64__)
 
 #include <stdint.h>
 #include <x86intrin.h>
@@ -27,4 +28,5 @@ uint64_t cs_ticks_ns(uint64_t ticks) SIGNAL_SAFE;
 
 #pragma GCC visibility pop
 
+#endif
 #endif

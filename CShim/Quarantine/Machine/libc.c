@@ -2,7 +2,7 @@
 
 #if CS_QUARANTINE_SUPPORTED
 
-#include "libc_x86_64.h"
+#include "libc.h"
 
 #include <malloc.h>
 #include <sys/syscall.h>
@@ -25,7 +25,7 @@ static bool is_chunk(size_t size, uint64_t chunk) {
 void cs_libc_check(void) {
   cs_heap_is_glibc = is_chunk(24, 32) && is_chunk(1000, 1008);
 #ifdef __GLIBC__
-  cs_libc_is_glibc = cs_libc_thread() == (uint32_t)syscall(SYS_gettid);
+  cs_libc_is_glibc = cs_libc_find_thread() && cs_libc_thread() == (uint32_t)syscall(SYS_gettid);
 #endif
 }
 

@@ -1,11 +1,13 @@
 // Operations on an array of words, which process two words at a time. Most objects have only few words. For these
 // objects, the entry of a loop that a compiler generates takes more time than the loop saves.
-#ifndef CS_WORDS_X86_64_H
-#define CS_WORDS_X86_64_H
+#ifndef CS_WORDS_H
+#define CS_WORDS_H
 
-#include <emmintrin.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "pair_aarch64.h"
+#include "pair_x86_64.h"
 
 // If the number of words is odd, the last pair overlaps the pair before it.
 static inline void cs_words_fill(uint64_t *word, uint64_t *end, uint64_t value) {
@@ -14,11 +16,11 @@ static inline void cs_words_fill(uint64_t *word, uint64_t *end, uint64_t value) 
     if (word < end) *word = value;
     return;
   }
-  const __m128i pair = _mm_set1_epi64x((int64_t)value);
+  const cs_pair pair = cs_pair_of(value);
 #pragma clang loop vectorize(disable) unroll(disable)
   for (; __builtin_expect(word < last, false); word += 2)
-    _mm_storeu_si128((__m128i *)(void *)word, pair);
-  _mm_storeu_si128((__m128i *)(void *)last, pair);
+    cs_pair_store(word, pair);
+  cs_pair_store(last, pair);
 }
 
 static inline bool cs_words_are(const uint64_t *word, const uint64_t *end, uint64_t value) {
@@ -33,13 +35,12 @@ static inline bool cs_words_are(const uint64_t *word, const uint64_t *end, uint6
 
 static inline bool cs_words_equal(const uint64_t *word, const uint64_t *other, uint32_t count) {
   const uint64_t *const end = word + count;
-  __m128i equal = _mm_set1_epi8(-1);
+  cs_pair_result result = cs_pair_begin();
 #pragma clang loop vectorize(disable) unroll(disable)
   for (; end - word >= 2; word += 2, other += 2)
-    equal = _mm_and_si128(equal, _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)(const void *)word),
-                                                 _mm_loadu_si128((const __m128i *)(const void *)other)));
+    result = cs_pair_compare(result, cs_pair_load(word), cs_pair_load(other));
   if (word < end && *word != *other) return false;
-  return _mm_movemask_epi8(equal) == 0xffff;
+  return cs_pair_are_equal(result);
 }
 
 #endif

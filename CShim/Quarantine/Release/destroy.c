@@ -13,15 +13,15 @@
 #include "queue.h"
 #include "stubs.h"
 
-_Static_assert(offsetof(cs_class, destroy) == 0 && offsetof(cs_class, keep) == 8, "as in stubs_x86_64.S");
+_Static_assert(offsetof(cs_class, destroy) == 0 && offsetof(cs_class, keep) == 8, "as in the stubs");
 _Static_assert(CS_COUNTS_LAST == 0x100000003 && CS_COUNTS_LAST + CS_COUNTS_CLAIM == 0x102000003 &&
                    CS_COUNTS_DONE == 0x102000001 && offsetof(cs_object, counts) == 8,
-               "stubs_x86_64.S has the same numbers");
+               "the stubs have the same numbers");
 _Static_assert(offsetof(cs_class, turn) == 64, "the fields before `turn` are in one cache line");
 
 // Variants of the function that puts an object into the queue, under the policies zero and diagnose (cs_mode). They
 // differ in whether they record the stack of the release, and in whether the fields are exactly two words. The two
-// simplest variants are in assembly.
+// simplest variants are in assembly on x86-64 (keep_x86_64.S), and in keep_aarch64.c on AArch64.
 #define KEEP(name, policy, takes_stack, is_pair)                                                                       \
   static SWIFTCC void name(uint64_t u0, uint64_t u1, uint64_t u2, cs_class *class, SWIFTSELF void *object) {           \
     (void)u0, (void)u1, (void)u2;                                                                                      \

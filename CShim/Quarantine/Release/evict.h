@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "../Machine/libc_x86_64.h"
+#include "../Machine/libc.h"
 #include "../Table/class.h"
 
 #pragma GCC visibility push(hidden)

@@ -4,7 +4,7 @@
 // cases, the code opens a stack frame and calls a C function.
 #include "cs_platform.h"
 
-#if CS_QUARANTINE_SUPPORTED
+#if CS_QUARANTINE_SUPPORTED && defined(__x86_64__)
 
 // These numbers are the same as in slot.h, class.h and abi.h. Static assertions in queue.c check them.
   .set OBJECT_ISA, 0
@@ -31,7 +31,7 @@
   .set SLOT_PAST_LABEL, 48
   .set NUMBER_STRIDE, (648055 << 12) - (1 << 32) // the same value as a signed 32-bit number
   .set MARK_ZERO, 1
-  .set THREAD_NUMBER, 0x2d0 // the same value as in libc_x86_64.h
+  .set THREAD_NUMBER, 0x2d0 // the same value as in thread_id_x86_64.h
   .set POLICY_ZERO, 1
   .set POLICY_DIAGNOSE, 2
 

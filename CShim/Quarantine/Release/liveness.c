@@ -4,7 +4,7 @@
 
 #if CS_QUARANTINE_SUPPORTED
 
-#include "../Machine/clock_x86_64.h"
+#include "../Machine/clock.h"
 #include "../Runtime/safe_access.h"
 #include "../Stacks/stacks.h"
 #include "../Table/classes.h"

@@ -33,7 +33,9 @@ _Static_assert(CS_LABEL_MARK_SHIFT == 48 && CS_LABEL_MARK_ZERO == 1 && CS_MODE_Z
 _Static_assert(offsetof(cs_object, metadata) == 0 && offsetof(cs_object, counts) == 8 &&
                    offsetof(cs_object, fields) == 16 && CS_COUNTS_DONE == 0x102000001,
                "the offsets in an object");
+#if defined(CS_LIBC_THREAD_OFFSET)
 _Static_assert(CS_LIBC_THREAD_OFFSET == 0x2d0, "glibc's offset");
+#endif
 
 // Returns the encoded size of an object's memory (CS_LABEL_SIZE in slot.h), for any allocator. glibc's chunks are
 // multiples of 16 bytes.

@@ -236,6 +236,9 @@ bool cs_reaper_find(const cs_object *object, cs_slot *ret_slot) SIGNAL_SAFE {
   for (uint64_t number = first; number < last && number <= first + mask; number++) {
     waiting *const place = &queue[number & mask];
     if (atomic_load_explicit(&place->turn, memory_order_acquire) != number + 1) continue;
+    // The fence orders the copy before the second read of `turn`. A producer writes an entry only after it has read
+    // there that the reaper has emptied the entry. A reader of the producer's writes therefore reads a later turn, too:
+    // no processor shows a store to one thread before it shows it to all (x86-64 and AArch64 are multi-copy atomic).
     const cs_slot copy = record_of(place);
     atomic_thread_fence(memory_order_acquire);
     if (atomic_load_explicit(&place->turn, memory_order_relaxed) != number + 1 || copy.object != object) continue;

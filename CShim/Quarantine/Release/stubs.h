@@ -5,25 +5,25 @@
 
 #include "../Table/class.h"
 
-#define CS_STUB_BYTES 16 // stubs_x86_64.S contains the same number
+#define CS_STUB_BYTES 16 // stubs_x86_64.S and stubs_aarch64.S contain the same number
 
 #pragma GCC visibility push(hidden)
 
-// stubs_x86_64.S: arrays of stubs, one for each class or for each word of a vtable.
+// stubs_x86_64.S and stubs_aarch64.S: arrays of stubs, one for each class or for each word of a vtable.
 extern const uint8_t cs_stubs_absorb[]; // the destroy function of a listed class under the policy absorb
 extern const uint8_t cs_stubs_now[];    // the destroy function of a listed class under the policies zero and diagnose
 extern const uint8_t cs_stubs_again[];  // the destroy function of zombies
 extern const uint8_t cs_stubs_call[];
 extern const uint8_t cs_stubs_async[];
 
-// keep_x86_64.S
+// keep_x86_64.S and keep_aarch64.c
 cs_keep_function cs_keep_zero_pair;
 cs_keep_function cs_keep_diagnose_pair;
 
 // destroy.c: returns the function that puts objects of the class into the queue under the policy `policy`.
 cs_keep_function *cs_keep_of(const cs_class *class, cs_mode policy);
 
-// destroy.c: the C functions that stubs_x86_64.S calls. cs_quarantine_absorb handles the last release under the policy
+// destroy.c: the C functions that the stubs call. cs_quarantine_absorb handles the last release under the policy
 // absorb. cs_quarantine_unclaimed handles an object that could not be claimed. cs_quarantine_referred handles an object
 // that still has other references after its deinit.
 SWIFTCC void cs_quarantine_absorb(cs_class *class, SWIFTSELF void *pointer);

@@ -4,7 +4,7 @@
 
 #include "turn.h"
 
-#include "../Machine/libc_x86_64.h"
+#include "../Machine/libc.h"
 #include "../Stacks/thread.h"
 #include "../Table/classes.h"
 #include "../Table/places.h"

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 #include "../Incidents/incidents.h"
-#include "../Machine/clock_x86_64.h"
+#include "../Machine/clock.h"
 #include "../Release/queue.h"
 #include "../Release/reaper.h"
 #include "../Release/stubs.h"

@@ -6,9 +6,10 @@
 
 #if CS_QUARANTINE_SUPPORTED
 
+#include "../../Handler/Signal/Capture/registers.h"
 #include "../../Handler/Signal/Dispatch/trusted.h"
 #include "../Incidents/incidents.h"
-#include "../Machine/clock_x86_64.h"
+#include "../Machine/clock.h"
 #include "../Release/reaper.h"
 #include "../Stacks/stacks.h"
 #include "../Table/classes.h"
@@ -26,10 +27,9 @@
 #define PLACE_LIMIT (1 << 17)
 // The maximum number of attempts to read a slot. If a slot keeps changing, its object is leaving the quarantine at this
 // time. If a slot stays locked, the thread that locked it was stopped, for example by the halt.
-#define READS        3
-#define MARKS        256
-#define ADDRESS_BITS 47
-#define ALIGNMENT    UINT64_C(16)
+#define READS     3
+#define MARKS     256
+#define ALIGNMENT UINT64_C(16)
 
 // An address from a register, and the data of the latest release record of an object with this address.
 typedef struct pointer {
@@ -55,7 +55,7 @@ static uint32_t mark_of(uint64_t address) SIGNAL_SAFE {
 }
 
 static void add(pointers *pointers, uint64_t address) SIGNAL_SAFE {
-  if (address < 4096 || address >> ADDRESS_BITS != 0 || pointers->count == POINTERS) return;
+  if (address < 4096 || address >> CS_ADDRESS_BITS != 0 || pointers->count == POINTERS) return;
   for (uint32_t index = 0; index < pointers->count; index++)
     if (pointers->list[index].address == address) return;
   pointers->list[pointers->count++] = (pointer){.address = address};

@@ -1,11 +1,11 @@
 // A cache of the stacks that a thread has recently unwound. The result of an unwind depends only on the first frame and
 // on two words of each visited frame. If these words have not changed since the last unwind, the result of that unwind
 // is still valid. Comparing the words takes a third of the instructions that an unwind takes.
-#ifndef CS_MEMOS_X86_64_H
-#define CS_MEMOS_X86_64_H
+#ifndef CS_MEMOS_H
+#define CS_MEMOS_H
 
-#include <emmintrin.h>
-
+#include "../Machine/pair_aarch64.h"
+#include "../Machine/pair_x86_64.h"
 #include "cs_callees.h"
 #include "cs_quarantine.h"
 
@@ -17,9 +17,9 @@
 typedef struct cs_memo_frame {
   // An address on this thread's stack, near or above the start of the unwind. The stack is still mapped there. The
   // address may also be that of an async context.
-  const __m128i *at;
+  const cs_pair *at;
   uint64_t reserved;
-  __m128i words; // the address of the next frame, and the return address
+  cs_pair words; // the address of the next frame, and the return address
 } cs_memo_frame;
 
 typedef struct cs_memo {
@@ -44,23 +44,23 @@ READS_FRAMES static inline bool cs_memo_contexts_hold(const cs_memo *memo) {
   const cs_memo_frame *const contexts = memo->end;
 #pragma clang loop unroll(disable)
   for (uint32_t index = 0; index < memo->contexts; index++) {
-    const __m128i equal = _mm_cmpeq_epi32(contexts[index].words, _mm_loadu_si128(contexts[index].at));
-    if (_mm_movemask_epi8(equal) != 0xffff) return false;
+    if (!cs_pair_are_equal(cs_pair_compare(cs_pair_begin(), contexts[index].words, cs_pair_load(contexts[index].at))))
+      return false;
   }
   return true;
 }
 
 READS_FRAMES static inline bool cs_memo_holds(const cs_memo *memo, uintptr_t frame) {
   if (memo->frame != frame) return false;
-  __m128i equal = _mm_set1_epi8(-1);
+  cs_pair_result result = cs_pair_begin();
   const cs_memo_frame *at = memo->frames, *const end = memo->end;
 #pragma clang loop unroll(disable)
   do {
-    equal = _mm_and_si128(equal, _mm_cmpeq_epi32(at[0].words, _mm_loadu_si128(at[0].at)));
-    equal = _mm_and_si128(equal, _mm_cmpeq_epi32(at[1].words, _mm_loadu_si128(at[1].at)));
+    result = cs_pair_compare(result, at[0].words, cs_pair_load(at[0].at));
+    result = cs_pair_compare(result, at[1].words, cs_pair_load(at[1].at));
     at += 2;
   } while (at != end);
-  return _mm_movemask_epi8(equal) == 0xffff && (memo->contexts == 0 || cs_memo_contexts_hold(memo));
+  return cs_pair_are_equal(result) && (memo->contexts == 0 || cs_memo_contexts_hold(memo));
 }
 
 #endif

@@ -2,9 +2,11 @@
 
 #if CS_QUARANTINE_SUPPORTED
 
-#include "../Machine/words_x86_64.h"
+#include "../../Handler/Signal/Capture/registers.h"
+#include "../Machine/words.h"
 #include "cs_callees.h"
-#include "memos_x86_64.h"
+#include "cs_return_address.h"
+#include "memos.h"
 #include "stacks.h"
 #include "thread.h"
 
@@ -102,9 +104,9 @@ static void add(walk *walk, const uint64_t *at, uint64_t address) {
 // runs. The second word is the address of a function's first instruction, and not a return address. This code stores
 // the address plus 1, because readers of a stack subtract 1 from each address.
 READS_FRAMES static void walk_contexts(uint64_t context, walk *walk) {
-  while (walk->count < CS_QUARANTINE_FRAMES && context >= 4096 && context % 8 == 0 && context >> 47 == 0) {
+  while (walk->count < CS_QUARANTINE_FRAMES && context >= 4096 && context % 8 == 0 && context >> CS_ADDRESS_BITS == 0) {
     const uint64_t *const pair = (const uint64_t *)(uintptr_t)context;
-    if (pair[1] < 4096 || pair[1] >> 47 != 0) break;
+    if (pair[1] < 4096 || pair[1] >> CS_ADDRESS_BITS != 0) break;
     add(walk, pair, pair[1] + 1);
     if (pair[0] == context) break;
     context = pair[0];
@@ -122,13 +124,14 @@ READS_FRAMES static void walk_from(uintptr_t at, walk *ret_walk) {
   if (at < thread->stack_start || at >= end || at % 8 != 0) return;
   while (ret_walk->count < CS_QUARANTINE_FRAMES) {
     const uint64_t *const pair = (const uint64_t *)at;
-    if (pair[1] < 4096) break;
-    add(ret_walk, pair, pair[1]);
+    const uint64_t address = cs_return_address(pair[1]);
+    if (address < 4096) break;
+    add(ret_walk, pair, address);
     ret_walk->stack_count = ret_walk->count;
     const uintptr_t next = pair[0] & ~ASYNC_FRAME;
     if (next <= at || next >= end || next % 8 != 0) break;
     at = next;
-    if (!is_async(pair[1])) continue;
+    if (!is_async(address)) continue;
     ret_walk->context_at = (const uint64_t *)at - 1;
     walk_contexts(*ret_walk->context_at, ret_walk);
     break;
@@ -152,8 +155,8 @@ READS_FRAMES static void remember(cs_memo *memo, const walk *walk, uint32_t numb
   memo->contexts = walk->count - walk->stack_count;
   for (uint32_t index = 0; index < count; index++) {
     cs_memo_frame *const frame = &memo->frames[index];
-    frame->at = (const __m128i *)words[index];
-    frame->words = _mm_loadu_si128(frame->at);
+    frame->at = (const void *)words[index];
+    frame->words = cs_pair_load(frame->at);
   }
 }
 
@@ -211,7 +214,7 @@ READS_FRAMES uint64_t cs_quarantine_caller(void) {
   if (own < thread->stack_start || own >= end) return 0;
   const uintptr_t callers = ((const uint64_t *)own)[0] & ~ASYNC_FRAME;
   if (callers <= own || callers >= end || callers % 8 != 0) return 0;
-  return ((const uint64_t *)callers)[1];
+  return cs_return_address(((const uint64_t *)callers)[1]);
 }
 
 void cs_quarantine_stack_bounds(uintptr_t *ret_start, uintptr_t *ret_end) {

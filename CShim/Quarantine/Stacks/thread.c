@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../Machine/clock_x86_64.h"
-#include "memos_x86_64.h"
+#include "../Machine/clock.h"
+#include "memos.h"
 #include "thread.h"
 
 __thread cs_thread cs_this_thread __attribute__((tls_model("initial-exec")));

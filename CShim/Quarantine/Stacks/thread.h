@@ -10,7 +10,7 @@
 typedef struct cs_thread {
   uint32_t number; // the kernel's thread ID; 0: the structure is not filled yet
   uint64_t random;
-  struct cs_memos *memos; // a cache of recent stacks (memos_x86_64.h); NULL: none
+  struct cs_memos *memos; // a cache of recent stacks (memos.h); NULL: none
   // The unwind follows frame pointers only within these bounds, which are those of the thread's stack.
   uintptr_t stack_start, stack_end;
 } cs_thread;

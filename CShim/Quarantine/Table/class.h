@@ -5,7 +5,7 @@
 #include "cs_ring.h"
 #include "slot.h"
 
-// The number of vtable words that can be replaced. stubs_x86_64.S contains a stub for each of them.
+// The number of vtable words that can be replaced. There is a stub for each of them (stubs.h).
 #define CS_STUB_WORDS 1024
 
 // A word with which the policy zero fills an object. It consists of the empty value of the field, and of a mask. The
@@ -18,11 +18,12 @@ typedef struct cs_empty_word {
 // A class that is or was listed. The structure is never freed, because zombies (metadata copies of the class) refer to
 // it.
 typedef struct cs_class cs_class;
-// stubs_x86_64.S explains why the class is the fourth argument. The first three arguments are unused.
+// stubs_x86_64.S explains why the class is the fourth argument, which AArch64 has as well. The first three arguments
+// are unused.
 typedef SWIFTCC void cs_keep_function(uint64_t u0, uint64_t u1, uint64_t u2, cs_class *class, SWIFTSELF void *object);
 
 struct cs_class {
-  // The fields that each last release reads are in one cache line. stubs_x86_64.S contains the offsets of the first two
+  // The fields that each last release reads are in one cache line. The stubs contain the offsets of the first two
   // fields.
   cs_destroy_function *destroy;
   // The function that puts an object into the queue after its deinit has ended, under the policies zero and diagnose.

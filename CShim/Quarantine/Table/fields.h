@@ -2,7 +2,7 @@
 #ifndef CS_QUARANTINE_FIELDS_H
 #define CS_QUARANTINE_FIELDS_H
 
-#include "../Machine/words_x86_64.h"
+#include "../Machine/words.h"
 #include "class.h"
 
 #define CS_FIELDS_AUDITED 16 // the maximum number of words of an object that are checked for changes

@@ -4,7 +4,8 @@
 
 #include "freed_objects.h"
 
-#include "../Machine/clock_x86_64.h"
+#include "../Machine/atomics.h"
+#include "../Machine/clock.h"
 #include "../Stacks/stacks.h"
 #include "classes.h"
 #include "places.h"
@@ -28,8 +29,9 @@ void cs_freed_object_put(const cs_slot *slot, const cs_object *object) {
   // If the table has wrapped around, another thread may still be writing this record. The record of that thread is the
   // later one, so this thread drops its own record.
   if (atomic_exchange(&record->object, (const cs_object *)CS_SLOT_BUSY) == CS_SLOT_BUSY) return;
+  // A reader that sees one of the writes below also sees that the record is locked (cs_freed_object_read).
+  cs_store_fence();
   record->ticks = slot->ticks;
-  atomic_signal_fence(memory_order_seq_cst);
   memcpy(&record->label, &slot->label, sizeof *record - offsetof(cs_freed_object, label));
   atomic_store_explicit(&record->object, object, memory_order_release);
 }

@@ -43,9 +43,10 @@ static inline bool cs_freed_object_read(const cs_freed_object *record, const voi
   ret_slot->thread = __atomic_load_n(&record->thread, __ATOMIC_RELAXED);
   ret_slot->stack = __atomic_load_n(&record->stack, __ATOMIC_RELAXED);
   atomic_thread_fence(memory_order_acquire);
-  return __atomic_load_n(&record->ticks, __ATOMIC_RELAXED) == ticks &&
-         __atomic_load_n(&record->label, __ATOMIC_RELAXED) == label &&
-         atomic_load_explicit(&record->object, memory_order_relaxed) == object;
+  // acquire: the ticks and the label are read after the object, to which they then belong.
+  return atomic_load_explicit(&record->object, memory_order_acquire) == object &&
+         __atomic_load_n(&record->ticks, __ATOMIC_RELAXED) == ticks &&
+         __atomic_load_n(&record->label, __ATOMIC_RELAXED) == label;
 }
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "places.h"
 
-#include <x86intrin.h>
+#include "../Machine/atomics.h"
 
 #define FIND_ROUNDS 1000
 #define PAST_ROUNDS 8
@@ -32,7 +32,7 @@ static bool find(const cs_class *class, const cs_object *object, bool is_past, c
     }
     if (is_found) return true;
     if (!is_busy) return false;
-    _mm_pause();
+    cs_pause();
   }
   return false;
 }

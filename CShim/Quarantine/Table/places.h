@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "../Machine/atomics.h"
 #include "class.h"
 
 #pragma GCC visibility push(hidden)
@@ -35,7 +36,11 @@ static inline bool cs_budget_has_room(uint32_t bytes, uint32_t instead_of) {
 // Locks a slot, and returns the object that the slot contained. Returns CS_SLOT_BUSY if another thread has locked the
 // slot. acquire: pairs with cs_slot_leave().
 static inline cs_object *cs_slot_enter(cs_slot *slot) {
-  return atomic_exchange(&slot->object, CS_SLOT_BUSY);
+  cs_object *const object = atomic_exchange(&slot->object, CS_SLOT_BUSY);
+  // A reader that sees a later write to the slot also sees that the slot is locked (cs_slot_read). The exchange alone
+  // does not order its own store before later stores on AArch64.
+  cs_store_fence();
+  return object;
 }
 
 static inline void cs_slot_leave(cs_slot *slot, cs_object *object) {
@@ -74,10 +79,11 @@ static inline int cs_slot_read(const cs_slot *slot, const cs_object *object, boo
   atomic_thread_fence(memory_order_acquire);
   const cs_slot copy = *slot;
   atomic_thread_fence(memory_order_acquire);
-  // A new object may have the same address. The ticks and the label are therefore compared as well.
-  if (__atomic_load_n(&slot->ticks, __ATOMIC_RELAXED) != ticks ||
-      __atomic_load_n(&slot->label, __ATOMIC_RELAXED) != label || copy.ticks != ticks || copy.label != label ||
-      atomic_load_explicit(&slot->object, memory_order_relaxed) != before)
+  // A new object may have the same address. The ticks and the label are therefore compared as well. acquire: they are
+  // read after the object, to which they then belong.
+  if (atomic_load_explicit(&slot->object, memory_order_acquire) != before ||
+      __atomic_load_n(&slot->ticks, __ATOMIC_RELAXED) != ticks ||
+      __atomic_load_n(&slot->label, __ATOMIC_RELAXED) != label || copy.ticks != ticks || copy.label != label)
     return -1;
   if (!is_past) {
     *ret_slot = copy;

@@ -134,7 +134,7 @@ struct GuardTableTests {
     let last = try #require(text.range(of: end)?.lowerBound)
     let table = lines.map { $0 + "\n" }.joined()
     if ProcessInfo.processInfo.environment["GUARD_TABLE_WRITE"] != nil {
-      try Data((text[..<first] + table + text[last...]).utf8).write(to: document)
+      try Data((String(text[..<first]) + table + String(text[last...])).utf8).write(to: document)
     } else {
       #expect(String(text[first..<last]) == table, "`make guards` rewrites the table")
     }
