@@ -145,7 +145,7 @@ struct GuardModeTests {
     let client = next.client
     try await Self.setUntilDone(["all", "program"], next)
     #expect(try await second.fault() == "off")
-    #expect(try await second.process.wait().signal == SIGILL)
+    #expect(try await second.process.wait().signal == trapSignal)
     // The second process's crash report lists the fault that the guard absorbed before the crash.
     let before = try #require(try await next.reports(of: second.process.pid).first?.incidents)
     #expect(before.map(\.kind) == ["index"] && before.map(\.mode) == ["absorb"] && before.map(\.count) == [1])
@@ -153,7 +153,7 @@ struct GuardModeTests {
     #expect(try await blocking { try client.guardModes() }.allSatisfy { $0.modes.isEmpty && $0.implicitModes.isEmpty })
     let third = try await Host.start(in: next, mode: "observe")
     #expect(try await third.fault() == "observe")
-    #expect(try await third.process.wait().signal == SIGILL)
+    #expect(try await third.process.wait().signal == trapSignal)
     #expect(try await next.reports(of: third.process.pid).count == 1)
     let incidents = try await blocking { try client.incidents(source: "guard") }
     #expect(incidents.first { $0.process.pid == Int(third.process.pid) }?.mode == "observe")

@@ -1,3 +1,4 @@
+import CrashMaker
 import Glibc
 import TestKit
 import Testing
@@ -23,7 +24,7 @@ struct LinkageTests {
 
   @Test("only crash-analyse links libunwind", arguments: ["crashd", "crashctl", "crash-maker", "DemoServer"])
   func libunwind(program: String) async throws {
-    #expect(try await libraries(of: Binaries.path("crash-analyse")).contains("libunwind-x86_64.so"))
+    #expect(try await libraries(of: Binaries.path("crash-analyse")).contains("libunwind-\(Architecture.current.rawValue).so"))
     #expect(try await !libraries(of: Binaries.path(program)).contains("libunwind"))
   }
 
