@@ -125,7 +125,6 @@ targets += house(
     .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
     .target(name: "CLinux"),
     .target(name: "LinuxSystem", dependencies: ["CLinux"]),
-    .target(name: "ProductVersion"),
     // Only executables depend on this target, so that a new commit recompiles no library.
     .target(name: "CBuildCommit", cSettings: c + [.define("CRASHSHIELD_COMMIT", to: "\"\(commit)\"")]),
   ])
@@ -322,7 +321,7 @@ if !coreOnly {
         name: "CrashDaemon",
         dependencies: [
           "CLinux", "CShimRing", "CrashProtocol", "CrashReport", "CrashRing", "CrashSettings", "CrashStore",
-          "CrashSymbols", "DanglingStatistics", "LinuxSystem", "ProductVersion", log,
+          "CrashSymbols", "DanglingStatistics", "LinuxSystem", log,
           .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
           .product(name: "UnixSignals", package: "swift-service-lifecycle"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -331,7 +330,7 @@ if !coreOnly {
       .executableTarget(
         name: "crashd",
         dependencies: [
-          "CBuildCommit", "CrashDaemon", "CrashSettings", "LinuxSystem", "ProductVersion", log, arguments,
+          "CBuildCommit", "CrashDaemon", "CrashProtocol", "CrashSettings", "LinuxSystem", log, arguments,
         ]),
     ])
 
@@ -349,14 +348,14 @@ if !coreOnly {
         name: "crashctl",
         dependencies: [
           "CBuildCommit", "CrashControl", "CrashClient", "CrashProtocol", "CrashReport", "LinuxSystem",
-          "ProductVersion", arguments,
+          arguments,
         ]),
       // Forwards reports in a separate process, because crashd has no network access.
       .executableTarget(
         name: "crash-forward",
         dependencies: [
           "CBuildCommit", "CCurl", "CLinux", "CrashClient", "CrashProtocol", "CrashReport", "CrashSettings",
-          "LinuxSystem", "ProductVersion", arguments,
+          "LinuxSystem", arguments,
         ]),
     ])
 
@@ -381,7 +380,7 @@ if !coreOnly {
           "CLinux", "CTestKit", "TestKit", "CrashDaemon", "CrashProtocol", "CrashSettings", "LinuxSystem",
           "CrashShield",
           "CrashShieldGuards", "CrashStore",
-          "CrashRing", "CShimRing", "CShim", "ProductVersion",
+          "CrashRing", "CShimRing", "CShim",
           .product(name: "GRDB", package: "GRDB.swift"),
         ],
         exclude: ["Varlink/varlink_reference_client.py"]),
@@ -389,7 +388,7 @@ if !coreOnly {
         name: "ToolTests",
         dependencies: [
           "CrashClient", "CrashControl", "CrashProtocol", "CrashReport", "CrashShield", "CrashShieldGuards",
-          "CrashSettings", "LinuxSystem", "ProductVersion", "TestKit",
+          "CrashSettings", "LinuxSystem", "TestKit",
           "crash-forward", "crashctl", "crashd", "crash-maker",
         ]),
     ])
