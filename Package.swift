@@ -214,14 +214,13 @@ targets += house(
 targets += house(
   "Tests/Unit",
   [
+    // The tests of casts and of executor checks spawn hosts, because linking this code changes a whole program.
     .testTarget(
       name: "GuardTests",
       dependencies: [
-        "CShimGuards", "CrashShield", "CrashShieldFoundation", "CrashShieldGuards", "CrashShieldImplicit", "TestKit",
-        "screens",
+        "CShimGuards", "CrashShield", "CrashShieldFoundation", "CrashShieldGuardPages", "CrashShieldGuards",
+        "CrashShieldImplicit", "TestKit", "screens",
       ]),
-    // The hosts of these tests link the code under test, which changes casts and executor checks of a whole program.
-    .testTarget(name: "HookTests", dependencies: ["TestKit"]),
     .testTarget(
       name: "CrashShieldTests",
       dependencies: [
@@ -229,7 +228,6 @@ targets += house(
         "LinuxSystem",
       ],
       exclude: coreOnly ? ["Integrations"] : []),
-    .testTarget(name: "GuardPagesTests", dependencies: ["CrashShield", "CrashShieldGuardPages", "CrashShieldGuards"]),
     // Pure functions of values.
     .testTarget(
       name: "ModelTests", dependencies: ["CrashProtocol", "CrashReport", "DanglingStatistics", "TestKit"],
