@@ -81,7 +81,6 @@ var targets: [Target] = house(
     .target(name: "CShimRing", path: "CShim/Ring", cSettings: signalSafeC),
     .target(name: "CShim", dependencies: ["CShimRing"], path: "CShim/Handler", cSettings: signalSafeC),
     .target(name: "CShimQuarantine", dependencies: ["CShimRing"], path: "CShim/Quarantine", cSettings: signalSafeC),
-    .target(name: "CShimGuards", dependencies: ["CShimRing"], path: "CShim/Guards"),
     // Linking this target replaces the runtime's forced casts in the whole program.
     .target(name: "CShimCasts", dependencies: ["CShimRing"], path: "CShim/Casts"),
     // Linking this target replaces malloc in the whole program.
@@ -96,10 +95,10 @@ var targets: [Target] = house(
 targets += house(
   "Sources/Shield",
   [
-    .target(name: "CrashShield", dependencies: ["CShim", "CShimGuards", "CShimQuarantine", "CShimRing"]),
+    .target(name: "CrashShield", dependencies: ["CShim", "CShimQuarantine", "CShimRing"]),
     .target(
-      name: "CrashShieldGuards", dependencies: ["CrashShield", "CShim", "CShimGuards", "CShimQuarantine", "CShimRing"]),
-    .target(name: "CrashShieldFoundation", dependencies: ["CrashShield", "CrashShieldGuards", "CShimGuards"]),
+      name: "CrashShieldGuards", dependencies: ["CrashShield", "CShim", "CShimQuarantine", "CShimRing"]),
+    .target(name: "CrashShieldFoundation", dependencies: ["CrashShield", "CrashShieldGuards", "CShim"]),
     // This target has no dependencies, because a server may use it without the shield.
     .target(name: "CrashShieldSockets"),
     // Importing it replaces range subscripts, operators and preconditions in that file; CrashShieldPlain has the plain
@@ -218,7 +217,7 @@ targets += house(
     .testTarget(
       name: "GuardTests",
       dependencies: [
-        "CShimGuards", "CrashShield", "CrashShieldFoundation", "CrashShieldGuardPages", "CrashShieldGuards",
+        "CShim", "CrashShield", "CrashShieldFoundation", "CrashShieldGuardPages", "CrashShieldGuards",
         "CrashShieldImplicit", "TestKit", "screens",
       ]),
     .testTarget(
