@@ -192,13 +192,9 @@ targets += house(
       name: "shim-host", dependencies: ["CShim", "CShimRing"], path: "Tests/Hosts/ShimHost", cSettings: c),
     .executableTarget(
       name: "guard-host", dependencies: ["CrashShield", "CrashShieldGuards"], path: "Tests/Hosts/GuardHost"),
-    // Faults that Swift cannot express, and the supervisor that prints how the program ended.
-    .target(
-      name: "CContainmentFaults", dependencies: ["CShimRing"], path: "Tests/Hosts/ContainmentHost/Faults",
-      cSettings: c),
     .executableTarget(
-      name: "containment-host", dependencies: ["CContainmentFaults", "CrashShield", "CrashShieldGuards"],
-      path: "Tests/Hosts/ContainmentHost/Host"),
+      name: "containment-host", dependencies: ["CTestKit", "CrashShield", "CrashShieldGuards"],
+      path: "Tests/Hosts/ContainmentHost"),
     .executableTarget(
       name: "confine-probe", dependencies: ["CConfine"], path: "Tests/Hosts/ConfineProbe", cSettings: c),
   ])
