@@ -81,7 +81,6 @@ var targets: [Target] = house(
     .target(name: "CShimRing", path: "CShim/Ring", cSettings: signalSafeC),
     .target(name: "CShim", dependencies: ["CShimRing"], path: "CShim/Handler", cSettings: signalSafeC),
     .target(name: "CShimQuarantine", dependencies: ["CShimRing"], path: "CShim/Quarantine", cSettings: signalSafeC),
-    .target(name: "CShimGuards", dependencies: ["CShimRing"], path: "CShim/Guards"),
     // Linking this target replaces the runtime's forced casts in the whole program.
     .target(name: "CShimCasts", dependencies: ["CShimRing"], path: "CShim/Casts"),
     // Linking this target replaces malloc in the whole program.
@@ -96,10 +95,10 @@ var targets: [Target] = house(
 targets += house(
   "Sources/Shield",
   [
-    .target(name: "CrashShield", dependencies: ["CShim", "CShimGuards", "CShimQuarantine", "CShimRing"]),
+    .target(name: "CrashShield", dependencies: ["CShim", "CShimQuarantine", "CShimRing"]),
     .target(
-      name: "CrashShieldGuards", dependencies: ["CrashShield", "CShim", "CShimGuards", "CShimQuarantine", "CShimRing"]),
-    .target(name: "CrashShieldFoundation", dependencies: ["CrashShield", "CrashShieldGuards", "CShimGuards"]),
+      name: "CrashShieldGuards", dependencies: ["CrashShield", "CShim", "CShimQuarantine", "CShimRing"]),
+    .target(name: "CrashShieldFoundation", dependencies: ["CrashShield", "CrashShieldGuards", "CShim"]),
     // This target has no dependencies, because a server may use it without the shield.
     .target(name: "CrashShieldSockets"),
     // Importing it replaces range subscripts, operators and preconditions in that file; CrashShieldPlain has the plain
@@ -125,7 +124,6 @@ targets += house(
     .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
     .target(name: "CLinux"),
     .target(name: "LinuxSystem", dependencies: ["CLinux"]),
-    .target(name: "ProductVersion"),
     // Only executables depend on this target, so that a new commit recompiles no library.
     .target(name: "CBuildCommit", cSettings: c + [.define("CRASHSHIELD_COMMIT", to: "\"\(commit)\"")]),
   ])
@@ -195,13 +193,9 @@ targets += house(
       name: "shim-host", dependencies: ["CShim", "CShimRing"], path: "Tests/Hosts/ShimHost", cSettings: c),
     .executableTarget(
       name: "guard-host", dependencies: ["CrashShield", "CrashShieldGuards"], path: "Tests/Hosts/GuardHost"),
-    // Faults that Swift cannot express, and the supervisor that prints how the program ended.
-    .target(
-      name: "CContainmentFaults", dependencies: ["CShimRing"], path: "Tests/Hosts/ContainmentHost/Faults",
-      cSettings: c),
     .executableTarget(
-      name: "containment-host", dependencies: ["CContainmentFaults", "CrashShield", "CrashShieldGuards"],
-      path: "Tests/Hosts/ContainmentHost/Host"),
+      name: "containment-host", dependencies: ["CTestKit", "CrashShield", "CrashShieldGuards"],
+      path: "Tests/Hosts/ContainmentHost"),
     .executableTarget(
       name: "confine-probe", dependencies: ["CConfine"], path: "Tests/Hosts/ConfineProbe", cSettings: c),
   ])
@@ -216,14 +210,13 @@ targets += house(
 targets += house(
   "Tests/Unit",
   [
+    // The tests of casts and of executor checks spawn hosts, because linking this code changes a whole program.
     .testTarget(
       name: "GuardTests",
       dependencies: [
-        "CShimGuards", "CrashShield", "CrashShieldFoundation", "CrashShieldGuards", "CrashShieldImplicit", "TestKit",
-        "screens",
+        "CShim", "CrashShield", "CrashShieldFoundation", "CrashShieldGuardPages", "CrashShieldGuards",
+        "CrashShieldImplicit", "TestKit", "screens",
       ]),
-    // The hosts of these tests link the code under test, which changes casts and executor checks of a whole program.
-    .testTarget(name: "HookTests", dependencies: ["TestKit"]),
     .testTarget(
       name: "CrashShieldTests",
       dependencies: [
@@ -231,7 +224,6 @@ targets += house(
         "LinuxSystem",
       ],
       exclude: coreOnly ? ["Integrations"] : []),
-    .testTarget(name: "GuardPagesTests", dependencies: ["CrashShield", "CrashShieldGuardPages", "CrashShieldGuards"]),
     // Pure functions of values.
     .testTarget(
       name: "ModelTests", dependencies: ["CrashProtocol", "CrashReport", "DanglingStatistics", "TestKit"],
@@ -323,7 +315,7 @@ if !coreOnly {
         name: "CrashDaemon",
         dependencies: [
           "CLinux", "CShimRing", "CrashProtocol", "CrashReport", "CrashRing", "CrashSettings", "CrashStore",
-          "CrashSymbols", "DanglingStatistics", "LinuxSystem", "ProductVersion", log,
+          "CrashSymbols", "DanglingStatistics", "LinuxSystem", log,
           .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
           .product(name: "UnixSignals", package: "swift-service-lifecycle"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -332,7 +324,7 @@ if !coreOnly {
       .executableTarget(
         name: "crashd",
         dependencies: [
-          "CBuildCommit", "CrashDaemon", "CrashSettings", "LinuxSystem", "ProductVersion", log, arguments,
+          "CBuildCommit", "CrashDaemon", "CrashProtocol", "CrashSettings", "LinuxSystem", log, arguments,
         ]),
     ])
 
@@ -350,14 +342,14 @@ if !coreOnly {
         name: "crashctl",
         dependencies: [
           "CBuildCommit", "CrashControl", "CrashClient", "CrashProtocol", "CrashReport", "LinuxSystem",
-          "ProductVersion", arguments,
+          arguments,
         ]),
       // Forwards reports in a separate process, because crashd has no network access.
       .executableTarget(
         name: "crash-forward",
         dependencies: [
           "CBuildCommit", "CCurl", "CLinux", "CrashClient", "CrashProtocol", "CrashReport", "CrashSettings",
-          "LinuxSystem", "ProductVersion", arguments,
+          "LinuxSystem", arguments,
         ]),
     ])
 
@@ -382,7 +374,7 @@ if !coreOnly {
           "CLinux", "CTestKit", "TestKit", "CrashDaemon", "CrashProtocol", "CrashSettings", "LinuxSystem",
           "CrashShield",
           "CrashShieldGuards", "CrashStore",
-          "CrashRing", "CShimRing", "CShim", "ProductVersion",
+          "CrashRing", "CShimRing", "CShim",
           .product(name: "GRDB", package: "GRDB.swift"),
         ],
         exclude: ["Varlink/varlink_reference_client.py"]),
@@ -390,7 +382,7 @@ if !coreOnly {
         name: "ToolTests",
         dependencies: [
           "CrashClient", "CrashControl", "CrashProtocol", "CrashReport", "CrashShield", "CrashShieldGuards",
-          "CrashSettings", "LinuxSystem", "ProductVersion", "TestKit",
+          "CrashSettings", "LinuxSystem", "TestKit",
           "crash-forward", "crashctl", "crashd", "crash-maker",
         ]),
     ])

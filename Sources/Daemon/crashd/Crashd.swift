@@ -2,11 +2,11 @@
 public import ArgumentParser
 import CBuildCommit
 import CrashDaemon
+import CrashProtocol
 import CrashSettings
 import Glibc
 import LinuxSystem
 public import Logging
-import ProductVersion
 
 @main
 struct Crashd: AsyncParsableCommand {

@@ -1,4 +1,4 @@
-internal import CShimGuards
+internal import CShim
 internal import CrashShield
 internal import CrashShieldGuards
 public import Dispatch

@@ -6,7 +6,6 @@ import CrashProtocol
 import CrashSettings
 import Glibc
 import LinuxSystem
-import ProductVersion
 
 @main
 struct CrashForward: ParsableCommand {

@@ -1,10 +1,10 @@
 import ArgumentParser
 import CBuildCommit
 import CrashControl
+import CrashProtocol
 import CrashReport
 import Glibc
 import LinuxSystem
-import ProductVersion
 
 @main
 struct CrashControlCommand: ParsableCommand {

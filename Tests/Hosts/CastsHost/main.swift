@@ -1,4 +1,4 @@
-// casts-host: a program with the casts hook (`CrashShieldCasts`). Tests/Unit/HookTests runs it, because the test
+// casts-host: a program with the casts hook (`CrashShieldCasts`). Tests/Unit/GuardTests runs it, because the test
 // process does not have this hook.
 // Usage: casts-host given NUMBER | refused NUMBER | fraction | threads NUMBER | works | objects | within | status
 import CrashShield

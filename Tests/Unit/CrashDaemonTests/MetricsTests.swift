@@ -3,7 +3,6 @@ import CrashReport
 import FoundationEssentials
 import Glibc
 import LinuxSystem
-import ProductVersion
 import TestKit
 import Testing
 

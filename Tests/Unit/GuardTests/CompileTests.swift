@@ -65,7 +65,7 @@ struct CompileTests {
         folder.appending(path: "cache").path, "-I", build.appending(path: "Modules").path,
         "-Xcc", "-I\(root.appending(path: "CShim/Ring/include").path)",
       ]
-      + ["CShim", "CShimGuards", "CShimQuarantine", "CShimRing"].flatMap {
+      + ["CShim", "CShimQuarantine", "CShimRing"].flatMap {
         ["-Xcc", "-fmodule-map-file=\(build.appending(path: "\($0).build/module.modulemap").path)"]
       } + [file.path]
     process.standardOutput = FileHandle.nullDevice

@@ -1,4 +1,4 @@
-import CShimGuards
+import CShim
 import CrashShield
 import CrashShieldGuards
 import Dispatch

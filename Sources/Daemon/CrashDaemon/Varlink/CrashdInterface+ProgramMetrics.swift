@@ -1,7 +1,6 @@
 import CrashProtocol
 import CrashReport
 import CrashStore
-import ProductVersion
 
 /// Builds the metrics about programs: crashes, the times of crashes, and open crash groups.
 extension CrashdInterface {

@@ -3,7 +3,6 @@ import CrashReport
 import CrashStore
 import FoundationEssentials
 import Glibc
-import ProductVersion
 import Synchronization
 
 /// Implements those methods of `io.crashshield.Crashd` that have exactly one reply.

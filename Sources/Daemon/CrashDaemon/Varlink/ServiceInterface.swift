@@ -1,5 +1,4 @@
 import CrashProtocol
-import ProductVersion
 
 /// Implements `org.varlink.service`, the interface that describes a Varlink service.
 struct ServiceInterface: Sendable {

@@ -1,5 +1,4 @@
 internal import CShim
-internal import CShimGuards
 internal import CShimQuarantine
 internal import CShimRing
 import Synchronization

@@ -1,11 +1,10 @@
 internal import CShim
-internal import CShimGuards
 
 /// Publishes to the ring the faults that guards recorded.
 package enum GuardRecords {
   /// Publishes the occurrences of a record that are not in the ring yet.
   ///
-  /// Precondition: the record belongs to `CShimGuards`, which never frees its records.
+  /// Precondition: the record belongs to `CShim`, which never frees its records.
   package static func publish(_ record: OpaquePointer) {
     var incident: UnsafePointer<cs_ring_incident>?
     // Invariant: the incident is part of the record, which is never freed.

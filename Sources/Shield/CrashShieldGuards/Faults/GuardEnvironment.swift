@@ -1,4 +1,4 @@
-internal import CShimGuards
+internal import CShim
 internal import CShimRing
 
 #if canImport(Glibc)

@@ -1,6 +1,5 @@
 public import CrashShield
 internal import CShim
-internal import CShimGuards
 internal import CShimQuarantine
 internal import CShimRing
 internal import Synchronization

@@ -1,5 +1,5 @@
 public import CrashShield
-internal import CShimGuards
+internal import CShim
 internal import CShimQuarantine
 
 extension Shield {

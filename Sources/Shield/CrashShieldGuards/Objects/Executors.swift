@@ -1,4 +1,4 @@
-internal import CShimGuards
+internal import CShim
 internal import Synchronization
 
 /// Identifies the current executor of this thread.

@@ -1,4 +1,4 @@
-import ProductVersion
+import CrashProtocol
 
 /// The DSN of a Sentry project, as the project's settings page shows it: `https://KEY@HOST/PROJECT`.
 public struct SentryDSN: Sendable, Equatable {

@@ -1,7 +1,6 @@
 import CrashProtocol
 import CrashStore
 import Glibc
-import ProductVersion
 import Testing
 
 @testable import CrashDaemon

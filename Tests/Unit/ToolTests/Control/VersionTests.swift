@@ -1,5 +1,5 @@
+import CrashProtocol
 import Foundation
-import ProductVersion
 import Testing
 
 @Suite("--version")

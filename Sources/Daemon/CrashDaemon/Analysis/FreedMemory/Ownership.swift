@@ -193,7 +193,7 @@ enum Ownership {
   private static func isShield(file: String) -> Bool { shieldDirectories.contains(where: file.contains) }
 
   private static let shieldDirectories = [
-    "/CShim/Handler/", "/CShim/Quarantine/", "/CShim/GuardPages/", "/CShim/Guards/", "/CShim/ExecutorChecks/",
-    "/CShim/ExecutorChecks/", "/CShim/Casts/", "/CShim/Preload/", "/CShim/Ring/",
+    "/CShim/Handler/", "/CShim/Quarantine/", "/CShim/GuardPages/", "/CShim/ExecutorChecks/",
+    "/CShim/Casts/", "/CShim/Preload/", "/CShim/Ring/",
   ]
 }

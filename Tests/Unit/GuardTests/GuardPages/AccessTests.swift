@@ -15,7 +15,7 @@ struct AccessTests {
       let incidents = GuardPages.incidents()
       check(incidents.count == 1 && GuardPages.statistics.incidents == 1 && GuardPages.statistics.opened == 1)
       let incident = incidents[0]
-      check(incident.kind == .read && incident.className == "GuardPagesTests.Session" && !incident.isFatal)
+      check(incident.kind == .read && incident.className == "GuardTests.Session" && !incident.isFatal)
       check(incident.offset == 16 && incident.bytes == 40 && incident.count == 1)
       check(unsafe incident.object == UInt(bitPattern: dead.toOpaque()))
       check((incident.age ?? .zero) > .zero && (incident.age ?? .zero) < .seconds(600))

@@ -1,4 +1,4 @@
-internal import CContainmentFaults
+internal import CTestKit
 internal import CrashShield
 internal import Glibc
 

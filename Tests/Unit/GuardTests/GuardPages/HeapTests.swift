@@ -23,7 +23,7 @@ struct HeapTests {
       let incidents = GuardPages.incidents()
       check(incidents.count == 3 && incidents[0].kind == .doubleFree && incidents[0].age != nil)
       check(incidents[1].kind == .invalidFree && incidents[1].offset == 16 && incidents[1].age == nil)
-      check(incidents[1].className == "GuardPagesTests.Session" && !incidents[1].allocation.frames.isEmpty)
+      check(incidents[1].className == "GuardTests.Session" && !incidents[1].allocation.frames.isEmpty)
       check(incidents[2].kind == .invalidFree)
       // A block that is not an object is also in a slot, because it has the guarded size. Accesses to this block are
       // not checked after its free, but its frees are checked.
@@ -45,7 +45,7 @@ struct HeapTests {
       check(unsafe address(alive.toOpaque(), plus: offset).load(as: Int.self) == 1)
       let incidents = GuardPages.incidents()
       check(incidents.count == 1 && incidents[0].kind == (isBefore ? .underflow : .overflow))
-      check(incidents[0].offset == offset && incidents[0].className == "GuardPagesTests.Session")
+      check(incidents[0].offset == offset && incidents[0].className == "GuardTests.Session")
       check(incidents[0].age == nil && incidents[0].release.frames.isEmpty)
       let spent = unsafe UInt(bitPattern: alive.toOpaque())
       drop()

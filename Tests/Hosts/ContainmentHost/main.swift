@@ -1,6 +1,6 @@
 // containment-host: a program with 24 requests in flight, and one request that traps. A supervisor starts the program
 // in a child process, and prints the result as one line of JSON.
-import CContainmentFaults
+import CTestKit
 import CrashShield
 import Glibc
 

@@ -112,14 +112,3 @@ private func expectObserved(_ answer: CastsHost.Answer, _ fault: CastsFault) {
   #expect(answer.lines.count == 1, "\(answer)")
   #expect(answer.records.first?.prefix(3) == ["\(fault.kind)", "observe", "1"], "\(answer)")
 }
-
-/// Prepares a deliberate crash.
-///
-/// After this call the process writes no core file and no report of Swift's backtracer, and ends in the same way under
-/// a sanitizer.
-func beginCrash() {
-  for number in [SIGILL, SIGTRAP, SIGABRT, SIGSEGV] { signal(number, SIG_DFL) }
-  var none = rlimit(rlim_cur: 0, rlim_max: 0)
-  // setrlimit() reads the structure during the call.
-  _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-}

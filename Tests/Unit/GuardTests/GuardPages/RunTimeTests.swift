@@ -44,7 +44,7 @@ struct RunTimeTests {
         try GuardPages.protect(Elements.self)
         Glibc.exit(1)
       } catch {
-        check(error == .tailAllocated("GuardPagesTests.Elements") && "\(error)".contains("tail-allocated elements"))
+        check(error == .tailAllocated("GuardTests.Elements") && "\(error)".contains("tail-allocated elements"))
       }
       check(!GuardPages.unprotect(Elements.self))
       Glibc.exit(right)
@@ -70,7 +70,7 @@ struct RunTimeTests {
       unsafe dead.forEach { _ = unsafe $0._withUnsafeGuaranteedRef { $0.numbers.8 } }
       let incidents = GuardPages.statistics.incidents
       check(incidents > 5 && incidents < 100)
-      check(GuardPages.incidents().allSatisfy { $0.className == "GuardPagesTests.Wide" && $0.kind == .read })
+      check(GuardPages.incidents().allSatisfy { $0.className == "GuardTests.Wide" && $0.kind == .read })
       GuardPages.configure(slots: 100, oneIn: 1)
       let before = GuardPages.statistics.allocated
       _ = unsafe dangling { Wide() }
@@ -105,7 +105,7 @@ struct RunTimeTests {
       Shield.drainQuarantine()
       check(GuardPages.statistics.guarded == 1 && deinitCount() == 1)
       check(unsafe dead._withUnsafeGuaranteedRef { $0.number } == 7)
-      check(GuardPages.incidents().map(\.className) == ["GuardPagesTests.Session"])
+      check(GuardPages.incidents().map(\.className) == ["GuardTests.Session"])
       Glibc.exit(right)
     }
   }
