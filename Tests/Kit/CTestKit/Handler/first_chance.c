@@ -230,7 +230,7 @@ static int run(cs_test_chance_way way, const char *directory) {
   if (way == CS_TEST_CHANCE_LEFT) await_withdrawal();
   if (way == CS_TEST_CHANCE_LEFT_DEEPER) await_withdrawal_deeper();
   if (way == CS_TEST_CHANCE_JUMPED_TO) return problem;
-  if (way == CS_TEST_CHANCE_LEFT_THEN_CRASH) __builtin_trap();
+  if (way == CS_TEST_CHANCE_LEFT_THEN_CRASH) cs_test_undefined_instruction();
   if (way == CS_TEST_CHANCE_THEN_CRASH) *nowhere = 1;
   return ring()->header.sweep == CS_RING_SWEEP_NONE ? problem : 16;
 }

@@ -19,6 +19,7 @@
 #include "cs_attach.h"
 #include "cs_shim.h"
 #include "cs_testing.h"
+#include "instructions.h"
 #include "ways.h"
 
 // Reads only the first image, because dl_iterate_phdr reports the executable first.
@@ -155,7 +156,7 @@ static void crash_chained(const char *directory, int signal_number) {
   cs_test_start(directory);
   former = signal(signal_number, chain);
   if (signal_number == SIGABRT) abort();
-  __builtin_trap();
+  cs_test_undefined_instruction();
 }
 
 static int pause_with_signals(void) {
@@ -181,7 +182,7 @@ int cs_test_host_way_run(cs_test_way way, const char *directory) {
   if (way == CS_TEST_HANDLED_WHILE_READING) return reads_on(directory, return_at_once);
   if (way == CS_TEST_RETRIED_WITHOUT_DESCRIPTORS) {
     retry_without_descriptors(directory);
-    __builtin_trap();
+    cs_test_undefined_instruction();
   }
   if (way == CS_TEST_REUSED_CONNECTION) return reuses_connection(directory);
   if (way == CS_TEST_STARTS_LIMITED) return starts_limited();
