@@ -26,7 +26,7 @@ struct Serve: ParsableCommand {
   @Option(
     name: .customLong("listen"),
     help: ArgumentHelp(
-      "Listen on a port, or on a Unix socket whose path has a slash; may be repeated, and named: http=8080",
+      "Listen on a port, or on a Unix socket (a path with a slash); repeatable, with an optional name: http=8080",
       valueName: "address"),
     transform: listenAddress)
   var addresses: [ListenAddress] = []
