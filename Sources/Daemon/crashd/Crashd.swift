@@ -14,9 +14,9 @@ struct Crashd: AsyncParsableCommand {
     commandName: "crashd",
     abstract: "Store the crash reports of the Swift processes on this machine",
     discussion: """
-      Processes that use CrashShield attach to the socket attach in the runtime directory. Clients such as crashctl \
-      connect to io.crashshield.Crashd there. Without options and settings, crashd uses systemd's directories. Without \
-      those, it uses /run/crashd and /var/lib/crashd for root, and the user's directories (XDG_RUNTIME_DIR, \
+      Processes that use CrashShield connect to the socket 'attach' in the runtime directory, and clients such as \
+      crashctl to the socket 'io.crashshield.Crashd'. Without options and settings, crashd uses systemd's directories. \
+      Without those, it uses /run/crashd and /var/lib/crashd for root, and the user's directories (XDG_RUNTIME_DIR, \
       XDG_STATE_HOME) for other users.
 
       Settings come from a file, from environment variables such as CRASHD_RETENTION_AGE, and from the command line \

@@ -86,7 +86,7 @@ struct MatrixTests {
       + scenarios.filter(\.needsDebug).map { ($0.name, "in a debug build only") }
       + scenarios.filter(\.needsDynamicLibrary).map { ($0.name, "with the dynamic Swift library only") }
       + scenarios.filter(\.needsLibrary).map {
-        ($0.name, "preloaded: the scenario calls the library, or reads its answer")
+        ($0.name, "not with the preloaded shield: the scenario calls the library, or reads its answer")
       }
       + scenarios.compactMap { scenario in scenario.withoutDebugger.map { ("\(scenario.name), gdb's frames", $0) } }
       + elsewhere.map { (name: $0.0, reason: $0.1) }
