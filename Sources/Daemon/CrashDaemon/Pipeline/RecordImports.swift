@@ -106,7 +106,8 @@ struct RecordImports: Sendable {
       let before = try Reanalysis.process(of: old, raw: raw)
       return before.ring.contents().records.contains { $0.time_ns == moment } ? .same : .other
     } catch {
-      // The report has no raw record, or one of another version. It then states only the time of its first crash.
+      // The report has no raw record, or a raw record of another version. Then only the time of the first crash is
+      // known.
       return old.time == Moment(nanoseconds: moment).description ? .same : .other
     }
   }
