@@ -3,7 +3,7 @@ import CrashRing
 import CrashStore
 import LinuxSystem
 
-/// Stores the crashes in record lines, which processes printed because they could reach no crashd.
+/// Imports crashes from record lines, which processes printed because they could reach no crashd.
 ///
 /// crashd imports one line of a user at a time, and lines of at most four users at once. Further calls wait.
 struct RecordImports: Sendable {
@@ -22,7 +22,7 @@ struct RecordImports: Sendable {
     turns = FairSemaphore(PermitLimit(total: 4, perUser: 1), analysis.limits.accounts)
   }
 
-  /// Stores the crash in a record line as a crash of `user`, unless the store already has the crash.
+  /// Stores the crash that a record line contains, as a crash of `user`, unless the store already has it.
   ///
   /// - Returns: The ID of the report, and whether the call stored it.
   func take(_ text: String, for user: UInt32) async throws(Failure) -> (id: String, isNew: Bool) {

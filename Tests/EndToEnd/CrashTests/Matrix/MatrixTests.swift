@@ -149,8 +149,8 @@ struct MatrixTests {
     - **nothing left**: no process of the run remains; at the end crashd has no additional process, descriptor or
       spooled file.
 
-    The section "Not run here" lists each scenario or check that was not run, with the reason. `NAME, gdb's frames` means
-    that only the check **gdb** was not run for the scenario NAME.
+    The section "Not run here" lists each scenario or check that was not run, with the reason. `NAME, gdb's frames`
+    means that only the check **gdb** was not run for the scenario NAME.
 
 
     """
