@@ -15,7 +15,7 @@ struct GroupRestriction {
   /// The conditions for the table `group_totals`, if its columns can express them.
   private var totalsConditions: [String] = []
   private var values: [String: (any DatabaseValueConvertible)?] = [:]
-  /// Whether the sums over whole groups determine which groups match and the order of the groups.
+  /// Whether the counts of whole groups are sufficient to find the matching groups and to order them.
   private(set) var isOfWholeGroups = true
   /// Whether the filter matches, for every group, either all reports or no report.
   private(set) var hasWholeGroups = true

@@ -6,7 +6,7 @@ struct GroupSelection {
   /// The states of the groups to return; nil means all states.
   var states: Set<GroupQuery.State>?
 
-  /// Whether only the builds of a program show if a group has one of the requested states.
+  /// Whether the builds of a program are needed to decide if a group has one of the requested states.
   ///
   /// In this case, SQL alone cannot select the groups, so the store reads each group.
   var needsBuilds: Bool { states.map { $0.contains(.new) != $0.contains(.open) } ?? false }

@@ -14,13 +14,15 @@ struct Crashd: AsyncParsableCommand {
     commandName: "crashd",
     abstract: "Store the crash reports of the Swift processes on this machine",
     discussion: """
-      Processes that use CrashShield attach to the socket attach in the runtime directory. Clients such as crashctl \
-      connect to io.crashshield.Crashd there. Without options and settings, crashd uses systemd's directories. Without \
-      those, it uses /run/crashd and /var/lib/crashd for root, and the user's directories (XDG_RUNTIME_DIR, \
+      Processes that use CrashShield connect to the socket 'attach' in the runtime directory, and clients such as \
+      crashctl to the socket 'io.crashshield.Crashd'. Without options and settings, crashd uses systemd's directories. \
+      Without those, it uses /run/crashd and /var/lib/crashd for root, and the user's directories (XDG_RUNTIME_DIR, \
       XDG_STATE_HOME) for other users.
 
-      Settings come from a file, from variables such as CRASHD_RETENTION_AGE, and from --set and the options that have \
-      the name of a setting. Later sources take precedence. Only the file can contain collectors (forward).
+      Settings come from a file, from environment variables such as CRASHD_RETENTION_AGE, and from the command line \
+      (--set, and the options that have the name of a setting). Variables override the file, and the command line \
+      overrides both. The setting forward, a list of collectors that get a copy of each report, is accepted only in \
+      the file.
 
       Root, the user that crashd runs as, and members of access.group (by default the group crashd) can see and change \
       all reports. Other users can see and change only the reports of their own processes.

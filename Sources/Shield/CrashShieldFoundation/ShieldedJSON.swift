@@ -41,10 +41,10 @@ public struct ShieldedJSON: Sendable {
     self.path = path
   }
 
-  /// The value of a key; missing if this value is not an object, or has no such key.
+  /// The member with a key; missing if the receiver is not an object, or has no such key.
   public subscript(dynamicMember key: String) -> ShieldedJSON { self[key] }
 
-  /// The value of a key; missing if this value is not an object, or has no such key.
+  /// The member with a key; missing if the receiver is not an object, or has no such key.
   public subscript(key: String) -> ShieldedJSON {
     if case .object(let members) = found { return ShieldedJSON(members[key] ?? .missing, path.going(.key(key))) }
     return ShieldedJSON(found, path.stopping(.key(key)))

@@ -30,7 +30,7 @@ func handleElementFault(_ position: Int, _ list: Any.Type) -> Bool {
   }
 }
 
-/// Handles a change in place of an element out of bounds.
+/// Handles an in-place change, such as `list[i].append(x)`, of an element out of bounds.
 ///
 /// Returns a list of one fallback element, which the caller changes instead, or nil if the caller must perform the
 /// plain operation. Trivial elements have no fallback element, because a C function may receive the element's address
@@ -50,7 +50,7 @@ func listOfMissing<List: RangeReplaceableCollection>(
   return List(CollectionOfOne(value))
 }
 
-/// Records a change in place of a trivial element out of bounds; the caller then performs the plain operation.
+/// Records an in-place change of a trivial element out of bounds; the caller then performs the plain operation.
 @_optimize(none)
 @inline(never)
 @usableFromInline

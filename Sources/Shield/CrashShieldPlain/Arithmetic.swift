@@ -1,5 +1,5 @@
-// The standard library's operators under other names, for CrashShieldImplicit: in files that import it, its own
-// operators replace the standard library's.
+// The standard library's operators under other names. CrashShieldImplicit calls them, because its own operators replace
+// the standard library's in files that import CrashShieldImplicit.
 extension FixedWidthInteger {
   /// The standard library's `+`, without a guard.
   @_transparent

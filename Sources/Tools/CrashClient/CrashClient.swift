@@ -104,10 +104,10 @@ public struct CrashClient: Sendable {
     try call(Methods.Reanalyse.self, OptionalID(id: id))
   }
 
-  /// Stores the crash in a record line, which a process printed because it could reach no crashd.
+  /// Stores the crash that a record line contains.
   ///
-  /// `record` is the line from its mark to its last digit. The report belongs to the caller's uid. A crash that crashd
-  /// already has is not stored again.
+  /// A process prints this line if it can reach no crashd. `record` is the line from its mark to its last digit. The
+  /// report belongs to the caller's uid. A crash that crashd already has is not stored again.
   public func importRecord(_ record: String) throws(ClientError) -> ImportedRecord {
     // crashd answers after it has read the symbols of the crash.
     try call(Methods.Import.self, .init(record: record), extra: .seconds(300))

@@ -48,7 +48,7 @@ struct ConnectionOptions: ParsableArguments, Printing {
 struct ReportArgument: ParsableArguments {
   @Argument(
     help: ArgumentHelp(
-      "First digits of a report's id, or the newest of a pid, program, unit, path or group (default: the newest)",
+      "First digits of a report's id; or a pid, program, unit, path or group, for its newest report (default: newest)",
       valueName: "report"),
     completion: .custom(Completions.reports))
   var word: String?

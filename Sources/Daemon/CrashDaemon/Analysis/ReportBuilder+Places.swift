@@ -4,7 +4,9 @@ import CrashSymbols
 
 // Selects the addresses of a crash for which crashd requests variables, classes or code in addition to names and lines.
 extension ReportBuilder {
-  /// An address in a function whose variables, or the classes that its code names, can show the type of an object.
+  /// An address in a function that can show the type of an object.
+  ///
+  /// The type is that of a variable of the function, or a class that the function's code names.
   struct Place {
     var image: RingContents.Image
     var linkAddress: UInt64

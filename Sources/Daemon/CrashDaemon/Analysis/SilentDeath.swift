@@ -41,7 +41,7 @@ struct SilentDeath: Sendable {
   /// returns nil if there is no evidence of an abnormal end.
   /// - Parameters:
   ///   - ended: The process, and how it ended.
-  ///   - losses: The numbers of lost records that the ring contains.
+  ///   - losses: The number of losses by kind, as counted when crashd read the ring.
   ///   - hasCrashed: Whether a report of a crash of this process exists.
   init?(_ ended: EndedProcess, losses: [String: Int], hasCrashed: Bool = false) {
     guard Self.isPossible(ended, hasCrashed: hasCrashed) else { return nil }

@@ -58,7 +58,7 @@ extension CrashAnalysis {
     await policy.saw([], process.ring.observations().classes, of: process)
   }
 
-  /// Counts the incidents of an ended process that were not stored as lost, because its ring is not read again.
+  /// Counts the unstored incidents of an ended process as lost, because its ring is not read again.
   func loseUnstored(of process: AttachedProcess, seen: Occurrences) {
     let count = Self.new(process.ring.observations().incidents, seen: seen).count
     if count == 0 { return }

@@ -3,7 +3,7 @@ import CrashRing
 import CrashStore
 import LinuxSystem
 
-/// Stores the crashes in record lines, which processes printed because they could reach no crashd.
+/// Imports crashes from record lines, which processes printed because they could reach no crashd.
 ///
 /// crashd imports one line of a user at a time, and lines of at most four users at once. Further calls wait.
 struct RecordImports: Sendable {
@@ -22,7 +22,7 @@ struct RecordImports: Sendable {
     turns = FairSemaphore(PermitLimit(total: 4, perUser: 1), analysis.limits.accounts)
   }
 
-  /// Stores the crash in a record line as a crash of `user`, unless the store already has the crash.
+  /// Stores the crash that a record line contains, as a crash of `user`, unless the store already has it.
   ///
   /// - Returns: The ID of the report, and whether the call stored it.
   func take(_ text: String, for user: UInt32) async throws(Failure) -> (id: String, isNew: Bool) {
@@ -106,7 +106,8 @@ struct RecordImports: Sendable {
       let before = try Reanalysis.process(of: old, raw: raw)
       return before.ring.contents().records.contains { $0.time_ns == moment } ? .same : .other
     } catch {
-      // The report has no raw record, or one of another version. It then states only the time of its first crash.
+      // The report has no raw record, or a raw record of another version. Then only the time of the first crash is
+      // known.
       return old.time == Moment(nanoseconds: moment).description ? .same : .other
     }
   }

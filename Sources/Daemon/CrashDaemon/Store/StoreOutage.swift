@@ -130,8 +130,8 @@ final class StoreOutage: Sendable {
       defer { state.hasLeftFiles = true }
       return !state.hasLeftFiles
     }
-    // Only the first of the left files wakes the store keeper. For the other files, the store keeper already waits
-    // until it can retry.
+    // Only the first file that is left in the spool wakes the store keeper. When other files are left, the store keeper
+    // already waits until it can retry.
     if isFirst { wake() }
   }
 

@@ -58,7 +58,9 @@ actor SnapshotUnwinder {
   /// Thrown if no permit is free and the caller did not request to wait.
   struct Busy: Error {}
 
-  /// Returns the images that a cross-check of a ring may need; nil if the ring has no stack to unwind.
+  /// Returns the images whose unwind tables the cross-check of a ring may need.
+  ///
+  /// Returns nil if the ring has no copy of a stack, and therefore nothing to unwind again.
   static func images(of contents: RingContents) -> [ImageFile]? {
     UnwindQuestion(contents).map { ImageFile.list($0.images) }
   }

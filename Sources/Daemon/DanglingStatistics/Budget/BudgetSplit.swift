@@ -47,9 +47,10 @@ public struct BudgetCandidate: Sendable, Hashable {
 ///
 /// For each class, a curve states how many accesses a number of slots catches. If the curve is concave, each further
 /// slot gains less than the slot before it. If the curve is not concave, the split uses the concave hull of the curve.
-/// For example, a curve is not concave if accesses come in two waves. Slots that keep objects for only half of the time
-/// to the second wave then gain nothing. The split assigns memory to the straight pieces of all hulls, in the order of
-/// their gain per byte. The result is optimal, except that the last piece may not fit completely.
+/// For example, a curve is not concave if accesses come in two waves, soon and long after the release. Further slots
+/// then gain nothing until they keep objects long enough for the second wave. The split assigns memory to the straight
+/// pieces of all hulls, in the order of their gain per byte. The result is optimal, except that the last piece may not
+/// fit completely.
 public enum BudgetSplit: Sendable {
   static let firstStep = 32
 

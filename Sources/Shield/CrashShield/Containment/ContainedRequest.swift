@@ -6,10 +6,10 @@ internal import Synchronization
 enum ContainedRequest: Sendable {
   @usableFromInline static var isOn: Bool { cs_shim_containment_is_on() }
 
-  /// Sets whether the calling task suspends or ends right after the next job that it enqueues.
+  /// Announces that the calling task suspends or ends right after the next job that it enqueues.
   ///
-  /// If `isSo` is true, the current thread of the pool runs that job next, and does not wake another thread for the
-  /// job.
+  /// The current thread of the pool then runs that job next, and does not wake another thread for the job. If `isSo` is
+  /// false, the call withdraws an earlier announcement.
   @usableFromInline
   static func runsNext(_ isSo: Bool) { cs_shim_pool_runs_next(isSo) }
 

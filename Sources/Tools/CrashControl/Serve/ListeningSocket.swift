@@ -4,8 +4,8 @@ internal import LinuxSystem
 
 /// A listening socket that crashctl holds and that each program inherits.
 ///
-/// crashctl never calls `shutdown` on the socket and closes its descriptor only at its own end. While no program runs,
-/// the kernel therefore queues new connections for the next program.
+/// crashctl never calls `shutdown` on the socket, and keeps the descriptor open until crashctl itself ends. While no
+/// program runs, the kernel therefore queues new connections for the next program.
 struct ListeningSocket {
   let descriptor: Descriptor
   /// The name that the program reads in `LISTEN_FDNAMES`.

@@ -8,14 +8,14 @@ import CrashProtocol
 /// A change of several programs requires an explicit option.
 struct ScopeOptions: ParsableArguments {
   @Option(
-    help: "Change programs whose name contains this, or the program at this path",
+    help: "Apply the change to programs whose name contains this, or to the program at this path",
     completion: .custom(Completions.programs))
   var process: String?
 
-  @Flag(help: "Change all known programs (those that attached to crashd)")
+  @Flag(help: "Apply the change to all known programs (those that attached to crashd)")
   var allPrograms = false
 
-  @Flag(help: "Only print the programs that would change")
+  @Flag(help: "Only print the programs to which the change would apply")
   var dryRun = false
 
   func validate() throws {
@@ -47,7 +47,7 @@ struct ScopeOptions: ParsableArguments {
 }
 
 extension Dangling {
-  /// A class, and the programs in which a verb overrides the class's protection.
+  /// A class, and the programs in which a command overrides the class's protection.
   struct ClassScope: ParsableArguments {
     @Argument(
       help: "Full name of the class, such as App.Session, or its mangled name",

@@ -9,9 +9,11 @@ extension Dangling {
     static let configuration = CommandConfiguration(
       abstract: "Show or change the effective protection policy of programs",
       discussion: """
-        --pin, --automatic, --base-budget, --raised-budget, --crash-loop and --false-alarm first change the rules of \
-        all programs whose name contains NAME. A pin takes precedence over every other rule: "on" keeps the raised \
-        level, "off" disables protection, and with "automatic" the alarm and the stop rule set the level.
+        --pin, --automatic, --base-budget, --raised-budget, --crash-loop and --false-alarm change the rules of all \
+        programs whose name contains NAME, before their policies are shown. The base level protects the listed classes \
+        with a small quarantine (--base-budget), and the raised level protects them with a large one \
+        (--raised-budget). A pin takes precedence over every other rule: "on" keeps the raised level, "off" disables \
+        protection, and with "automatic" the alarm and the stop rule set the level.
         """)
 
     @OptionGroup var legend: LegendOptions
@@ -34,7 +36,7 @@ extension Dangling {
     @Option(help: ArgumentHelp("Count crashes of restarted processes within this time as one", valueName: "seconds"))
     var crashLoop: Int?
 
-    @Option(help: ArgumentHelp("Set the minimum time between two false alarms", valueName: "days"))
+    @Option(help: ArgumentHelp("Accept one false alarm in this time, on average", valueName: "days"))
     var falseAlarm: Int?
 
     enum YesOrNo: String, ExpressibleByArgument, CaseIterable {

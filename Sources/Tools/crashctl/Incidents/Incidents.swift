@@ -54,8 +54,8 @@ struct ListIncidents: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List incidents (100 by default)",
     discussion: """
-      On a terminal, incidents of the same kind and place are one line for all processes, and the last seen comes \
-      first. In a pipe, each process has its own line, and the last seen comes last.
+      On a terminal, one line combines the incidents of all processes that have the same kind and call site, and the \
+      line seen last comes first. In a pipe, each process has its own line, and the line seen last comes last.
       """)
 
   @OptionGroup var options: IncidentOptions
@@ -71,8 +71,8 @@ struct ListDangling: ParsableCommand {
     discussion: """
       One line counts all accesses of one kind, from one call site of a program, to objects of one class. It combines \
       all processes, the quarantine and guard pages. DELAY is the time between the last release and the access. FREED \
-      BY is the number of functions that released the objects (-v). ID is the last seen incident. The line seen last \
-      comes first on a terminal, and last in a pipe.
+      BY is the number of functions that released the objects (-v). ID is the id of the incident seen last. The line \
+      seen last comes first on a terminal, and last in a pipe.
       """)
 
   @OptionGroup var options: IncidentOptions
@@ -116,7 +116,7 @@ struct ShowIncident: ParsableCommand {
   }
 }
 
-/// The options of the lists of `incidents` and `dangling`.
+/// The options of `incidents list` and `dangling list`.
 struct IncidentOptions: ParsableArguments {
   @OptionGroup var legend: LegendOptions
 
@@ -143,9 +143,9 @@ struct IncidentOptions: ParsableArguments {
     }
   }
 
-  /// Lists items that crashd returns by offset.
+  /// Lists items, such as incidents, that crashd returns page by page.
   ///
-  /// The most recently seen item comes first.
+  /// crashd returns the item that was seen last first.
   func list<Item: Encodable>(
     of what: String, missing: @autoclosure () -> Failure, text: ([Item], Terminal, Bool) -> String,
     ask: (_ client: CrashClient, _ offset: Int?, _ limit: Int) throws(ClientError) -> [Item]

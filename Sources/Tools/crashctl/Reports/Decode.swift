@@ -6,7 +6,7 @@ import LinuxSystem
 
 struct Decode: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show the crashes in the record lines of a log",
+    abstract: "Show the crashes that a log contains as record lines",
     discussion: """
       With CRASHSHIELD_RECORD=stderr, a process that can reach no crashd prints its crash as one line. This verb finds \
       these lines in a log of any format, and shows their reports. It needs no crashd: it starts a private one. Symbols \

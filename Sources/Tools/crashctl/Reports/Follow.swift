@@ -20,7 +20,7 @@ struct Follow: ParsableCommand {
   @Flag(help: "Print whole reports instead of one line each")
   var full = false
 
-  @Option(help: "Start after this cursor of an earlier follow instead of now")
+  @Option(help: "Start after this cursor, which an earlier follow printed (default: start now)")
   var cursor: String?
 
   @Option(

@@ -137,8 +137,8 @@ struct Resolve: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Mark a group as resolved; a new crash marks it as regressed",
     discussion: """
-      The mark covers the crashes up to now. A later crash, in any build, makes the group regressed, and resolve marks \
-      it again. reopen removes the mark.
+      The mark covers the crashes up to now. A later crash, in any build, makes the group regressed. resolve then \
+      marks it as resolved again. reopen removes the mark.
       """)
 
   @Argument(help: "First digits of the group's key", completion: .custom(Completions.groups))

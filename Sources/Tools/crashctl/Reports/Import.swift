@@ -5,11 +5,11 @@ import CrashProtocol
 
 struct Import: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Store the crashes in the record lines of a log",
+    abstract: "Store the crashes that a log contains as record lines",
     discussion: """
-      With CRASHSHIELD_RECORD=stderr, a process that can reach no crashd prints its crash as one line. This verb gives \
-      these lines to crashd. A record that crashd already has is not stored again. The reports belong to your user. \
-      crashctl decode shows the crashes without storing them.
+      With CRASHSHIELD_RECORD=stderr, a process that can reach no crashd prints its crash as one line, the record \
+      line. This verb gives the record lines of a log to crashd. A record that crashd already has is not stored again. \
+      The reports belong to your user. crashctl decode shows the crashes without storing them.
 
       Examples:
         kubectl logs --previous shop | crashctl import -

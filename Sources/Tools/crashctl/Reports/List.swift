@@ -7,8 +7,8 @@ struct List: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "List crashes (100 by default)",
     discussion: """
-      On a terminal, the newest crash comes first, with its age, and neighbors of one group are one line. In a pipe, \
-      the newest comes last, and each crash has its own line with the full time.
+      On a terminal, the newest crash comes first, with its age, and one line combines consecutive crashes of one \
+      group. In a pipe, the newest crash comes last, and each crash has its own line with the full time.
 
       Times are local: '2026-11-21', '2026-11-21 08:10[:11]', '08:10', now, today, yesterday, -2h, '2h ago', @1795248611.
 

@@ -10,8 +10,8 @@ struct Reanalyze: ParsableCommand {
       A report keeps its id. Subscribers receive the report again if its diagnosis changed. With --all, every crash \
       that matches the filters is analyzed.
 
-      This also adds names to a report that has only addresses, after its debug files are installed. crashd searches \
-      for them below /usr/lib/debug and beside the program.
+      If a report has addresses without function names, install the program's debug files and analyze the report \
+      again. crashd searches for debug files below /usr/lib/debug and beside the program.
 
       Examples:
         crashctl reanalyze                      # the newest report

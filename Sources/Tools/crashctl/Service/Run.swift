@@ -9,8 +9,8 @@ struct Run: ParsableCommand {
     discussion: """
       crashctl loads CrashShield with LD_PRELOAD into a program that was built without it. The library is \
       libcrashshield.so beside crashctl, in ../lib, or at CRASHSHIELD_LIBRARY. crashctl does not touch the program's \
-      input and output: reports go to standard error. crashctl ends as the program ended, with its exit code or by its \
-      signal; 127 if the program is not found, 126 if it cannot be executed.
+      input and output: reports go to standard error. crashctl ends with the exit code of the program, or by the \
+      signal that ended it. The exit code is 127 if the program is not found, and 126 if it cannot be executed.
       """)
 
   @Flag(help: "Keep the directory with crashd's log and store, and print its path")

@@ -10,13 +10,14 @@ struct Serve: ParsableCommand {
       While no process of the server runs, the kernel queues new connections, and refuses none. The server gets the \
       sockets as from systemd: see sd_listen_fds(3). For machines with systemd, a socket unit is better.
 
-      A signal that ends the server, such as SIGILL of a Swift trap, restarts it at once. Repeated quick ends delay \
-      the restart, and then stop the restarts. SIGTERM, SIGINT and SIGQUIT are forwarded and stop the restarts. \
-      SIGHUP, SIGUSR1 and SIGUSR2 are forwarded. crashctl reaps orphans, and can be the first process of a container. \
-      It writes a line to standard error for each event. A time has the unit ms, s, m, h, d or w, such as 250ms.
+      A signal that ends the server, such as SIGILL of a Swift trap, restarts it at once. Repeated quick ends \
+      (--min-uptime) delay the restart, and later stop the restarts. SIGTERM, SIGINT and SIGQUIT are forwarded and \
+      stop the restarts. SIGHUP, SIGUSR1 and SIGUSR2 are forwarded. crashctl reaps orphans, and can be the first \
+      process of a container. It writes a line to standard error for each event. A time has the unit ms, s, m, h, d or \
+      w, such as 250ms.
 
-      crashctl ends as the last process of the server ended, with its exit code or by its signal. The exit code is 127 \
-      if the program is not found, 126 if it cannot be executed, and 125 if a socket cannot be opened.
+      crashctl ends with the exit code of the server's last process, or by the signal that ended it. The exit code is \
+      127 if the program is not found, 126 if it cannot be executed, and 125 if a socket cannot be opened.
 
       Examples:
         crashctl serve --listen 8080 -- shop
@@ -26,7 +27,7 @@ struct Serve: ParsableCommand {
   @Option(
     name: .customLong("listen"),
     help: ArgumentHelp(
-      "Listen on a port, or on a Unix socket whose path has a slash; may be repeated, and named: http=8080",
+      "Listen on a port, or on a Unix socket (a path with a slash); repeatable, with an optional name: http=8080",
       valueName: "address"),
     transform: listenAddress)
   var addresses: [ListenAddress] = []
@@ -40,7 +41,8 @@ struct Serve: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Wait this long after the second quick end in a row, then twice as long (default: 100ms)", valueName: "time"),
+      "Wait this long after the second quick end in a row, and twice as long after each more (default: 100ms)",
+      valueName: "time"),
     transform: time)
   var delay = Duration.milliseconds(100)
 

@@ -87,7 +87,7 @@ struct MatrixTests {
       + scenarios.filter(\.needsDebug).map { ($0.name, "in a debug build only") }
       + scenarios.filter(\.needsDynamicLibrary).map { ($0.name, "with the dynamic Swift library only") }
       + scenarios.filter(\.needsLibrary).map {
-        ($0.name, "preloaded: the scenario calls the library, or reads its answer")
+        ($0.name, "not with the preloaded shield: the scenario calls the library, or reads its answer")
       }
       + scenarios.compactMap { scenario in scenario.withoutDebugger.map { ("\(scenario.name), gdb's frames", $0) } }
       + elsewhere.map { (name: $0.0, reason: $0.1) }
@@ -149,6 +149,9 @@ struct MatrixTests {
     - **same exit**: the exit status is the same as without the shield.
     - **nothing left**: no process of the run remains; at the end crashd has no additional process, descriptor or
       spooled file.
+
+    The section "Not run here" lists each scenario or check that was not run, with the reason. `NAME, gdb's frames`
+    means that only the check **gdb** was not run for the scenario NAME.
 
 
     """

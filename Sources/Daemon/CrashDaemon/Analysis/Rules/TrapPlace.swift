@@ -38,7 +38,8 @@ enum TrapPlace {
 
   /// Whether a closure or nested function ends above a line of the enclosing function.
   ///
-  /// It ends above the line if the enclosing function calls it between its declaration and the line.
+  /// The closure or nested function ends above the line if the enclosing function calls it on a line between the
+  /// declaration and this line.
   private static func hasEnded(
     _ frame: SourceFrame, _ start: Int, before line: Int, of file: String, _ callers: ArraySlice<SourceFrame>
   ) -> Bool {
