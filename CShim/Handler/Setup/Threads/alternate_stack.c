@@ -44,10 +44,13 @@ static void at_thread_end(void *value) {
   take_back(thread);
 }
 
+uint64_t cs_alternate_stack_bytes(uint64_t minimum, uint64_t page) {
+  return (ALTERNATE_STACK_BYTES + minimum + page - 1) & ~(page - 1);
+}
+
 bool cs_alternate_stack_prepare(void) {
-  const uint64_t minimum = getauxval(AT_MINSIGSTKSZ); // a signal frame with wide vector registers needs several KiB
   page_bytes = getauxval(AT_PAGESZ);
-  stack_bytes = (ALTERNATE_STACK_BYTES + minimum + page_bytes - 1) & ~(page_bytes - 1);
+  stack_bytes = cs_alternate_stack_bytes(getauxval(AT_MINSIGSTKSZ), page_bytes);
   // The key is never deleted, because its destructor must run when a thread with an alternate stack ends.
   if (!has_key) has_key = pthread_key_create(&key, at_thread_end) == 0;
   return has_key;

@@ -13,6 +13,10 @@ typedef struct cs_thread {
   int round;       // the current round of destructors while the thread ends
 } cs_thread;
 
+// Returns the size of an alternate stack, without its guard page. `minimum` is the kernel's least size of a signal
+// stack (AT_MINSIGSTKSZ), which depends on the vector registers.
+uint64_t cs_alternate_stack_bytes(uint64_t minimum, uint64_t page);
+
 // Precondition: called once, before the other functions. Returns false if no key for thread-specific data is free.
 bool cs_alternate_stack_prepare(void);
 

@@ -56,8 +56,7 @@ static bool is_known(const cs_ring_record *record, uint64_t address) SIGNAL_SAFE
 }
 
 static void add_words_at(cs_ring_record *record, uint64_t address) SIGNAL_SAFE {
-  if (address < CS_PAGE_BYTES || address >> CS_ADDRESS_BITS != 0 || record->memory_count >= CS_RING_MEMORY_LIMIT)
-    return;
+  if (!cs_is_user_address(address, CS_ADDRESS_BITS) || record->memory_count >= CS_RING_MEMORY_LIMIT) return;
   // The program's arguments and environment are above `first_stack_end` and are not recorded.
   if (cs_process.first_stack_end != 0 && address >= cs_process.first_stack_end) return;
   if (is_known(record, address) || !cs_memory_is_readable(address)) return;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <ucontext.h>
 
+#include "../Kernel/memory.h"
 #include "cs_callees.h"
 #include "cs_ring.h"
 
@@ -52,6 +53,12 @@
 // Whether a function that calls no other function (a leaf function) may have no frame. The stack pointer of its caller
 // then equals its own.
 #define CS_LEAF_HAS_NO_FRAME (CS_RETURN_ADDRESS_BYTES == 0)
+
+// Returns whether the address may belong to user memory, whose addresses have `bits` bits. The first page is never
+// mapped.
+static inline bool cs_is_user_address(uint64_t address, unsigned bits) SIGNAL_SAFE {
+  return address >= CS_PAGE_BYTES && address >> bits == 0;
+}
 
 void cs_registers_from_context(const ucontext_t *context, cs_ring_registers *ret_registers) SIGNAL_SAFE;
 

@@ -33,7 +33,7 @@ static size_t character_bytes(const uint8_t *at, size_t left) SIGNAL_SAFE {
 static bool is_address(uint64_t word) SIGNAL_SAFE {
   const uint64_t address = word & (UINT64_MAX >> 8);
   const uint64_t aligned = address & ~UINT64_C(7);
-  return address >= CS_PAGE_BYTES && address >> CS_ADDRESS_BITS == 0 &&
+  return cs_is_user_address(address, CS_ADDRESS_BITS) &&
          (cs_memory_is_readable(aligned) || cs_memory_is_readable(aligned + CS_PAGE_BYTES));
 }
 

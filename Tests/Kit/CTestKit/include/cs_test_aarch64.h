@@ -1,0 +1,35 @@
+// The parts of the capture for AArch64 that compile on every architecture, with made-up values.
+#ifndef CS_TEST_AARCH64_H
+#define CS_TEST_AARCH64_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Runs instructions of an FDE up to the code offset `offset`. The code alignment factor is 4. Returns 1 if the return
+// address is signed in this row, 0 if it is not, and -1 if the instructions are not valid.
+int cs_test_row_is_signed(const uint8_t *instructions, size_t size, uint64_t offset);
+
+bool cs_test_is_async_prologue(const uint32_t *code, size_t count);
+
+// Returns the address that a call instruction at `address` calls, or 0.
+uint64_t cs_test_call_target(uint32_t code, uint64_t address);
+
+typedef enum __attribute__((enum_extensibility(closed))) cs_test_access : uint32_t {
+  CS_TEST_ACCESS_NONE = 0,
+  CS_TEST_ACCESS_LOAD = 1,
+  CS_TEST_ACCESS_STORE = 2,
+  CS_TEST_ACCESS_OPAQUE = 3, // may access memory in a way that is not decoded
+} cs_test_access;
+
+// Decodes an instruction. `ret_base` receives the number of the base register of a load or store.
+cs_test_access cs_test_access_of(uint32_t code, uint32_t *ret_base);
+
+// Returns the syndrome in the records of a signal frame, or 0.
+uint64_t cs_test_syndrome(const uint8_t *records, size_t size);
+uint64_t cs_test_syndrome_class(uint64_t syndrome);
+
+bool cs_test_is_user_address(uint64_t address, uint32_t bits);
+uint64_t cs_test_alternate_stack_bytes(uint64_t minimum, uint64_t page);
+
+#endif
