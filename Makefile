@@ -30,7 +30,6 @@ PEER_PACKAGES  := libabsl-dev libbackward-cpp-dev libdw-dev libgoogle-glog-dev
 END_PACKAGES   := wrk
 DEB_PACKAGES   := binutils dpkg-dev lintian
 ALERT_PACKAGES := prometheus python3
-AARCH64_CHECK_PACKAGES := libc6-dev-arm64-cross libgcc-12-dev-arm64-cross qemu-user-static
 AARCH64_PACKAGES := binutils-aarch64-linux-gnu gdb-multiarch
 BOX_PACKAGES   := $(DEB_PACKAGES) dbus libpam-systemd systemd systemd-container
 CONTAINER_PACKAGES := $(DEB_PACKAGES) buildah crun debootstrap podman
@@ -116,7 +115,6 @@ check-format: test-packages
 
 # Compiles the C code of the host process for aarch64 and runs it under qemu, with packages of Debian stable only.
 check-aarch64:
-	@scripts/install-packages $(AARCH64_CHECK_PACKAGES)
 	scripts/check/aarch64
 
 # A slice of `make aarch64-matrix`. It needs Debian sid, which may lack Swift at any time, and Linux 6.7: status 75 says
