@@ -24,7 +24,7 @@ static inline uint64_t cs_call_target(uint64_t return_address) SIGNAL_SAFE {
 static inline bool cs_prologue_here_is_async(const uint8_t bytes[CS_ASYNC_PROLOGUE_BYTES]) SIGNAL_SAFE {
   uint32_t code[CS_ASYNC_PROLOGUE_BYTES / CS_CODE_BYTES];
   memcpy(code, bytes, sizeof code);
-  return cs_code_is_async_prologue(code, sizeof code / sizeof code[0]);
+  return cs_code_async_prologue(code, sizeof code / sizeof code[0]) != 0;
 }
 
 #endif

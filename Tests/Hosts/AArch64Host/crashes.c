@@ -26,6 +26,8 @@ void handle_and_trap(int signal_number);
 void call_raise(void);
 void leaf_kill(long pid, long tid);
 void call_leaf_kill(void);
+void handle_without_tables(int signal_number);
+void call_kill_without_tables(void);
 void call_null(void);
 void no_tables(void);
 void call_no_tables(void);
@@ -99,6 +101,13 @@ __asm__(".pushsection .text\n"
         "hint #29\n" // autiasp
         "ret\n"
         ".size no_tables, . - no_tables\n"
+        "function handle_without_tables\n"
+        "stp x29, x30, [sp, #-64]!\n"
+        "mov x29, sp\n"
+        "bl crash_trap\n"
+        "ldp x29, x30, [sp], #64\n"
+        "ret\n"
+        ".size handle_without_tables, . - handle_without_tables\n"
         "function async_function\n"
         ".cfi_startproc\n"
         "sub sp, sp, #48\n"
@@ -194,6 +203,13 @@ FUNCTION void call_leaf_kill(void) {
   install(0);
   leaf_kill(getpid(), gettid());
   depth = 6;
+}
+
+FUNCTION void call_kill_without_tables(void) {
+  const struct sigaction action = {.sa_handler = handle_without_tables};
+  sigaction(SIGUSR1, &action, NULL);
+  leaf_kill(getpid(), gettid());
+  depth = 14;
 }
 
 static bool has_interrupted(const cs_ring_record *record) {
@@ -314,6 +330,12 @@ const crash crashes[] = {
      TRAP_BRKPT,
      {"crash_trap", "handle_and_trap", "-", "leaf_kill", "call_leaf_kill", "*", "main"},
      has_interrupted},
+    {"handler without tables",
+     call_kill_without_tables,
+     SIGTRAP,
+     TRAP_BRKPT,
+     {"crash_trap", "handle_without_tables", "-", "leaf_kill", "call_kill_without_tables", "*", "main"},
+     NULL},
     {"null call", call_null, SIGSEGV, SEGV_MAPERR, {"-", "call_null", "*", "main"}, is_caller_of_null},
     {"no tables",
      call_no_tables,

@@ -21,8 +21,6 @@
 #define CS_RING_ARCHITECTURE_HERE CS_RING_ARCHITECTURE_X86_64
 // The addresses of user memory are below 1 << CS_ADDRESS_BITS.
 #define CS_ADDRESS_BITS 47
-// The offset from the start of an async function at which the function has certainly stored its context.
-#define CS_ASYNC_STORED_BYTES 16
 // A call pushes the return address (8 bytes), so the stack pointer of the caller is one word above the return address.
 #define CS_RETURN_ADDRESS_BYTES UINT64_C(8)
 // The signal and the code of the trap instruction that compilers generate: ud2.
@@ -40,7 +38,6 @@
 #define CS_RED_ZONE_BYTES         UINT64_C(0)
 #define CS_RING_ARCHITECTURE_HERE CS_RING_ARCHITECTURE_AARCH64
 #define CS_ADDRESS_BITS           48
-#define CS_ASYNC_STORED_BYTES     CS_ASYNC_PROLOGUE_BYTES
 // A call pushes nothing. It stores the return address in the register x30, the link register.
 #define CS_RETURN_ADDRESS_BYTES   UINT64_C(0)
 // brk #1. The pc stays at this instruction.

@@ -60,11 +60,12 @@ void cs_context_copy(const ucontext_t *from, ucontext_t *to) SIGNAL_SAFE {
   memcpy(&to->uc_mcontext, &from->uc_mcontext, offsetof(mcontext_t, __reserved) + sizeof(struct fpsimd_context));
 }
 
-// Without a syndrome, the addresses show the fetch.
+// Without a syndrome, the addresses show the fetch. The kernel reports no address if the pc is not a multiple of 4.
 bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE {
-  if (registers->fault_address != registers->general[CS_REGISTER_PC]) return false;
+  const uint64_t pc = registers->general[CS_REGISTER_PC];
   const uint64_t class = registers->trap_number;
-  return registers->error_code == 0 || class == CS_SYNDROME_FETCH || class == CS_SYNDROME_PC_ALIGNMENT;
+  if (class == CS_SYNDROME_PC_ALIGNMENT) return (pc & (CS_CODE_BYTES - 1)) != 0;
+  return registers->fault_address == pc && (registers->error_code == 0 || class == CS_SYNDROME_FETCH);
 }
 
 static bool code_at(uint64_t pc, uint32_t *ret_code) SIGNAL_SAFE {

@@ -70,7 +70,7 @@ bool cs_signal_frame_is_equal(const ucontext_t *left, const ucontext_t *right) S
 
 // Returns whether the faulting access to `address` would now succeed, because a handler has repaired the fault. Also
 // returns true if this code cannot determine the access.
-bool cs_signal_frame_is_repaired(const ucontext_t *context, uint64_t address) SIGNAL_SAFE;
+bool cs_signal_frame_is_repaired(int signal, const ucontext_t *context, uint64_t address) SIGNAL_SAFE;
 
 // Returns whether an access to `address` succeeds.
 bool cs_signal_frame_access_works(uint64_t address, bool is_write) SIGNAL_SAFE;

@@ -25,9 +25,9 @@ _Static_assert(offsetof(siginfo_t, si_signo) == 0, "the offset in cs_handler");
 // The largest size of the records that do not fit into the context: the registers of SVE and SME.
 #define EXTRA_LIMIT UINT64_C(262144)
 
-// The kernel does not read the end of glibc's signal mask, because its own mask is shorter. The shield marks its frames
-// there.
-#define MARK_OFFSET (offsetof(ucontext_t, uc_sigmask) + sizeof(sigset_t) - sizeof(uint64_t))
+// The shield marks its frames in the last word of siginfo_t, which no signal uses. The kernel clears this word when it
+// makes another frame at the same place.
+#define MARK_OFFSET (sizeof(siginfo_t) - sizeof(uint64_t))
 
 // GCS, the shadow stack of AArch64. The instruction chkfeat clears the bit 0 of x16 if GCS is on. Older processors
 // execute it as a nop.
@@ -131,15 +131,14 @@ __asm__(".pushsection .text\n"
 
 cs_signal_call cs_signal_frame_call(cs_signal_frame *frame, void (*handler)(int)) SIGNAL_SAFE {
   const uint64_t mark = (uint64_t)(uintptr_t)cs_signal_frame_restorer;
-  memcpy((uint8_t *)&frame->context + MARK_OFFSET, &mark, sizeof mark);
+  memcpy((uint8_t *)frame + MARK_OFFSET, &mark, sizeof mark);
   return (cs_signal_call){frame, handler};
 }
 
 bool cs_signal_frame_is_intact(uint64_t frame) SIGNAL_SAFE {
   uint64_t word = 0;
   const struct iovec local = {&word, sizeof word};
-  const struct iovec remote = {(void *)(uintptr_t)(frame + offsetof(cs_signal_frame, context) + MARK_OFFSET),
-                               sizeof word};
+  const struct iovec remote = {(void *)(uintptr_t)(frame + MARK_OFFSET), sizeof word};
   const long count = cs_process_vm_readv(cs_getpid(), &local, &remote);
   // If a seccomp filter refuses the call, the result is that the frame is intact.
   if (count < 0 && count != -EFAULT) return true;
@@ -199,13 +198,16 @@ bool cs_signal_frame_is_equal(const ucontext_t *left, const ucontext_t *right) S
 
 // The syndrome is not in a copied context, and some versions of qemu do not write it. The instruction itself shows the
 // access.
-bool cs_signal_frame_is_repaired(const ucontext_t *context, uint64_t address) SIGNAL_SAFE {
+bool cs_signal_frame_is_repaired(int signal, const ucontext_t *context, uint64_t address) SIGNAL_SAFE {
   const uint64_t pc = context->uc_mcontext.pc;
   uint32_t code = 0;
   uint32_t base = 0;
+  // A trap or an undefined instruction repeats. The fetch of an instruction may succeed now.
+  if (signal != SIGSEGV && signal != SIGBUS) return false;
+  if (address == pc) return true;
   if ((pc & (CS_CODE_BYTES - 1)) != 0 || cs_memory_copy(&code, pc, sizeof code) != sizeof code) return true;
   if (cs_code_is_opaque(code)) return true;
-  // Other instructions, such as a trap, fault again.
+  // Other instructions fault again.
   return cs_code_is_access(code, &base) && cs_signal_frame_access_works(address, cs_code_is_store(code));
 }
 #endif

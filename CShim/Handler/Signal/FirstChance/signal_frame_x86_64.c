@@ -179,7 +179,8 @@ bool cs_signal_frame_is_equal(const ucontext_t *left, const ucontext_t *right) S
   return one[REG_EFL] == other[REG_EFL];
 }
 
-bool cs_signal_frame_is_repaired(const ucontext_t *context, uint64_t address) SIGNAL_SAFE {
+bool cs_signal_frame_is_repaired(int signal, const ucontext_t *context, uint64_t address) SIGNAL_SAFE {
+  (void)signal;
   const greg_t *registers = context->uc_mcontext.gregs;
   const greg_t vector = registers[REG_TRAPNO];
   if (vector == DIVIDE_VECTOR || vector == INSTRUCTION_VECTOR || vector == PROTECTION_VECTOR) return false;
