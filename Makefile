@@ -99,7 +99,7 @@ ci: check-format check-aarch64 build ## @daily Run what CI checks after `make te
 	scripts/beside .build-logs/builds.log "$(MAKE) release sanitizer-builds" "$(MAKE) checks"
 	scripts/beside .build-logs/sanitizers.log "$(MAKE) test-address fuzz" "$(MAKE) test-release test-thread box containers docs measure-implicit check-aarch64-slice"
 
-checks: check-alerts check-kubernetes aarch64 aarch64-packages aarch64-build aarch64-slice aarch64-test aarch64-matrix check-aarch64 check-aarch64-slice check-units check-api check-demo check-signal-safety check-idle check-faults check-preload check-static check-unsupported check-dangling check-pages check-implicit check-guards check-verdicts check-grouping
+checks: check-alerts check-kubernetes check-units check-api check-demo check-signal-safety check-idle check-faults check-preload check-static check-unsupported check-dangling check-pages check-implicit check-guards check-verdicts check-grouping
 
 check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Integrations
