@@ -37,7 +37,7 @@ CONTAINER_PACKAGES := $(DEB_PACKAGES) buildah crun debootstrap podman
 RELEASE_PRODUCTS := crashd crashctl crash-analyse crash-fetch crash-forward crash-maker DemoServer
 
 .PHONY: integrations check-alerts dist help ci preloaded grouping guards fault stress bench-crashd bench-end bench-hostile containment containment-table measure bench-dangling measure-dangling measure-guards measure-implicit measure-pages measure-requests docs dangling check-dangling check-guards check-implicit check-pages all build release dynamic static demo test matrix box bench peers symbols verdicts fuzz deb install clean bench-containment \
-  build-packages test-packages check-format aarch64 aarch64-packages aarch64-build aarch64-slice aarch64-test aarch64-matrix check-aarch64 check-aarch64-slice check-units check-api check-demo check-signal-safety check-idle check-preload check-static check-unsupported check-descriptors check-verdicts check-grouping check-faults check-kubernetes check-sinks containers \
+  build-packages test-packages check-format aarch64 aarch64-packages aarch64-build aarch64-slice aarch64-test aarch64-matrix check-aarch64 check-aarch64-slice check-units check-api check-demo check-signal-safety check-idle check-preload check-static check-unsupported check-descriptors check-containment check-verdicts check-grouping check-faults check-kubernetes check-sinks containers \
   checks sanitizer-builds build-address build-thread test-debug test-release test-sanitizers test-address test-thread
 
 all: build
@@ -69,6 +69,7 @@ preload: ## @install Build libcrashshield.so, as `make release` does
 dynamic: build-packages
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product crash-maker
 	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product dangling-maker
+	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product containment-host
 	@for target in CrashShieldImplicitFoundation CrashShieldCasts CrashShieldExecutorChecks; do \
 	  CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --target $$target || exit; \
 	done
@@ -99,7 +100,7 @@ ci: check-format check-aarch64 build ## @daily Run what CI checks after `make te
 	scripts/beside .build-logs/builds.log "$(MAKE) release sanitizer-builds" "$(MAKE) checks"
 	scripts/beside .build-logs/sanitizers.log "$(MAKE) test-address fuzz" "$(MAKE) test-release test-thread box containers docs measure-implicit check-aarch64-slice"
 
-checks: check-alerts check-kubernetes check-units check-api check-demo check-signal-safety check-idle check-faults check-preload check-static check-unsupported check-dangling check-pages check-implicit check-guards check-verdicts check-grouping
+checks: check-alerts check-kubernetes check-units check-api check-demo check-signal-safety check-idle check-faults check-preload check-static check-unsupported check-dangling check-pages check-implicit check-guards check-containment check-verdicts check-grouping
 
 check-format: test-packages
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Integrations
@@ -406,9 +407,11 @@ CONTAINMENT_LONG ?=
 ifneq ($(CONTAINMENT_LONG),)
 LONG_SERVERS := .build-web/release/web-server h2:.build-web/release/web-server grpc:.build-web/release/rpc-server
 endif
-containment: build $(VENV)/bin/python3 ## @evidence Trap under load in each mode of containment, and count lost requests
+check-containment: dynamic ## @evidence Trap in optimized code in each mode of containment, and count what was not answered
+	Tests/EndToEnd/Containment/soak.py $(DYNAMIC)/release/containment-host
+
+containment: build dynamic $(VENV)/bin/python3 ## @evidence Trap under load in each mode of containment, and count lost requests
 	$(SWIFT) build -c release --package-path Benchmarks/Containment/Traps --scratch-path .build-containment
-	CRASHSHIELD_CORE=1 $(SWIFT) build -c release --scratch-path $(DYNAMIC) --product containment-host
 	if [ -n "$(CONTAINMENT_LONG)" ]; then \
 	  $(VENV)/bin/pip install -q h2 && \
 	  $(SWIFT) build -c release --package-path Benchmarks/Containment/Web --scratch-path .build-web; \
