@@ -3,8 +3,6 @@ import CrashShieldGuards
 import Glibc
 import Testing
 
-private let right: Int32 = 42
-
 /// Tests that the overload for optionals and the overload for other values of a cast give the same results.
 @Suite("Casts of values and of optionals")
 struct CastTests {

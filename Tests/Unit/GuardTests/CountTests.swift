@@ -5,8 +5,6 @@ import Foundation
 import Synchronization
 import Testing
 
-private let right: Int32 = 42
-
 /// Tests that faults of background work on four threads are counted exactly.
 @Suite
 struct CountTests {

@@ -4,8 +4,6 @@ import CrashShieldFoundation
 import Foundation
 import Testing
 
-private let right: Int32 = 42
-
 /// Tests decoding that skips invalid parts.
 ///
 /// Without the guards, one invalid element, member or field makes all of the decoding throw.

@@ -5,7 +5,7 @@ import Glibc
 import Testing
 
 /// An exit status that means "the child reached its end and all checks passed".
-private let right: Int32 = 42
+let right: Int32 = 42
 
 /// Tests every guard in each mode, each in its own process.
 @Suite

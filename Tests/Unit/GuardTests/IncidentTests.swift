@@ -5,8 +5,6 @@ import Glibc
 import Synchronization
 import Testing
 
-private let right: Int32 = 42
-
 /// Tests the call site and the task of an incident.
 @Suite
 struct IncidentTests {

@@ -6,8 +6,6 @@ import Synchronization
 import TestKit
 import Testing
 
-private let right: Int32 = 42
-
 /// Tests work of actors on the actor's executor and elsewhere.
 @Suite
 struct IsolationTests {

@@ -4,8 +4,6 @@ import CrashShieldFoundation
 import Foundation
 import Testing
 
-private let right: Int32 = 42
-
 /// Tests the values of JSON with the expected shape, and the records for JSON with another shape.
 @Suite
 struct JSONTests {

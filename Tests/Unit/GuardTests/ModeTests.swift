@@ -6,8 +6,6 @@ import Glibc
 import Synchronization
 import Testing
 
-private let right: Int32 = 42
-
 /// Tests guard modes, incident records and the incident handler.
 @Suite
 struct ModeTests {

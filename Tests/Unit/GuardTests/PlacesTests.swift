@@ -3,8 +3,6 @@ import CrashShieldGuards
 import Glibc
 import Testing
 
-private let right: Int32 = 42
-
 /// Tests guards of collections that are not random access, with valid and with invalid arguments.
 @Suite
 struct PlacesTests {

@@ -4,8 +4,6 @@ import CrashShieldFoundation
 import Foundation
 import Testing
 
-private let right: Int32 = 42
-
 /// Tests the results of `Shield.selfTest`, and that the faults of a self-test do not appear as incidents.
 @Suite
 struct SelfTestTests {

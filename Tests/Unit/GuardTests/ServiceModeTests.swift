@@ -6,8 +6,6 @@ import Synchronization
 import TestKit
 import Testing
 
-private let right: Int32 = 42
-
 /// Tests guards of background work in the modes off and observe.
 @Suite
 struct ServiceModeTests {

@@ -5,8 +5,6 @@ import Foundation
 import Synchronization
 import Testing
 
-private let right: Int32 = 42
-
 /// Tests guards of background work: timers, observers, continuations and the main actor.
 @Suite
 struct ServiceTests {

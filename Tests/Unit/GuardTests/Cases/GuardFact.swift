@@ -3,8 +3,6 @@ import CrashShieldGuards
 import Foundation
 import Testing
 
-private let right: Int32 = 42
-
 /// The result of a guard at an edge case.
 ///
 /// The result consists of the value and the number of recorded faults.

@@ -4,8 +4,6 @@ import CrashShieldImplicit
 import Foundation
 import Testing
 
-private let right: Int32 = 42
-
 /// Tests that the frames of a fault's record lead to the source line of the fault.
 ///
 /// The tests do not run under sanitizers, whose own instructions have other lines.

@@ -6,8 +6,6 @@ import Glibc
 import TestKit
 import Testing
 
-private let right: Int32 = 42
-
 /// Tests the operations that are protected without a change of the calls, in each mode.
 ///
 /// Each fault runs in its own process.

@@ -5,8 +5,6 @@ import Foundation
 import Synchronization
 import Testing
 
-private let right: Int32 = 42
-
 /// Tests that a queue that allows nested waits still runs one body at a time.
 @Suite
 struct QueueTests {
