@@ -53,11 +53,8 @@ struct CrashFacts: Sendable {
     self.frames = frames
     self.heap = heap
     memory = MemoryWords([MemoryWords.Piece(start: record.stackStart, bytes: record.stack)] + words)
-    #if arch(x86_64)
-      instruction = InstructionDecoder_x86_64.decode(record.instruction)
-    #endif
+    instruction = MachineInstruction.decode(record.instruction, for: record.architecture)
     let isFault = record.signal == SIGSEGV && record.code > 0
-    let address = record.code == 128 ? nil : record.address
     let reports = RuntimeReports(record.message)
     // Call static functions here, because Swift allows computed properties only after all stored properties are set.
     message = Self.cause(
@@ -66,7 +63,8 @@ struct CrashFacts: Sendable {
       frames: frames)
     earlierMessages = message.isEmpty ? record.message : reports.earlier
     if isFault || isGeneralProtection {
-      operand = instruction?.operand(faultingAt: address, registers: record.registers)
+      operand = instruction?.operand(
+        faultingAt: isGeneralProtection && !isAddressReported ? nil : record.address, registers: record.registers)
     }
   }
 
@@ -93,16 +91,40 @@ struct CrashFacts: Sendable {
 
   /// Whether this is a memory fault whose record contains the code location but not the faulting address.
   var isBareFault: Bool { record.isBare && (record.signal == SIGSEGV || record.signal == SIGBUS) && record.code > 0 }
-  var isMemoryFault: Bool { record.signal == SIGSEGV && !record.isBare && [1, 2, 4].contains(record.code) }
+  var isMemoryFault: Bool {
+    record.signal == SIGSEGV && !record.isBare && [1, 2, 4].contains(record.code) && !isGeneralProtection
+  }
   /// Whether the permissions of the page (si_code 2) or its protection key (si_code 4) forbade the access.
   var isDenied: Bool { isMemoryFault && record.code != 1 }
-  /// Whether the kernel sent the signal for a general protection fault.
+  /// Whether the kernel sent the signal for a general protection fault, or for an access to an address that no pointer
+  /// can have on AArch64.
   ///
   /// For a general protection fault, si_addr is 0 and is not an address. If the faulting address is computed from rsp
-  /// or rbp, the processor reports a stack fault instead. Linux then sends SIGBUS.
+  /// or rbp, the processor reports a stack fault instead. Linux then sends SIGBUS. On AArch64, Linux sends SIGSEGV with
+  /// SEGV_MAPERR and the address. Under qemu-user, the address is 0.
   var isGeneralProtection: Bool {
-    (record.signal == SIGSEGV || record.signal == SIGBUS) && !record.isBare && record.code == 128
+    switch record.architecture {
+    case .x86_64:
+      return (record.signal == SIGSEGV || record.signal == SIGBUS) && !record.isBare && record.code == 128
+    case .aarch64:
+      guard record.signal == SIGSEGV, !record.isBare, record.code == 1, !isFetch else { return false }
+      if record.address != 0 { return !record.architecture.isCanonical(record.address) }
+      return instruction?.operands.contains { operand in
+        operand.address(record.registers).map { !record.architecture.isCanonical($0) } ?? false
+      } ?? false
+    }
   }
+
+  /// Whether the signal is the one for an instruction that only the kernel may use.
+  var isInstructionRefused: Bool {
+    switch record.architecture {
+    case .x86_64: isGeneralProtection
+    case .aarch64: record.signal == SIGILL && record.code > 0
+    }
+  }
+
+  /// Whether si_addr is the address of the access that a general protection fault refused.
+  private var isAddressReported: Bool { record.architecture == .aarch64 && record.address != 0 }
   /// Whether software sent the signal (kill, raise, abort or a timer), and not the processor.
   var isSent: Bool { record.code <= 0 }
   /// Whether the field `senderPid` contains the pid of a sender; for other negative values of si_code, the field has
@@ -122,17 +144,36 @@ struct CrashFacts: Sendable {
     isMemoryFault && !isFetch && record.address < DiagnosisRule.nullPage && isBaseNull
   }
 
-  // The following properties test bits of the page fault error code of x86-64.
-  var isWrite: Bool { record.errorCode & 2 != 0 }
+  /// Whether the processor faulted when it wrote to the faulting address.
+  ///
+  /// On x86-64, a bit of the page fault error code tells this. On AArch64, a bit of the syndrome tells it, or else the
+  /// instruction.
+  var isWrite: Bool {
+    switch record.architecture {
+    case .x86_64: record.errorCode & 2 != 0
+    case .aarch64: syndrome.syndrome == 0 ? instruction?.isStore == true : syndrome.isWrite
+    }
+  }
   /// Whether the processor faulted when it fetched an instruction from the faulting address.
   ///
   /// Old processors do not set bit 4 of the error code. Therefore, it is sufficient that the faulting address equals
   /// pc, unless the access is a write: code can write to its own address.
-  var isFetch: Bool { record.errorCode & 16 != 0 || record.address == pc && !isWrite }
+  var isFetch: Bool {
+    let isMarked =
+      switch record.architecture {
+      case .x86_64: record.errorCode & 16 != 0
+      case .aarch64: syndrome.kind == .fetch
+      }
+    return isMarked || record.address == pc && !isWrite
+  }
+  private var syndrome: Exception_aarch64 {
+    Exception_aarch64(syndrome: record.errorCode, address: record.faultAddress)
+  }
   var access: String { isFetch ? "jump to" : isWrite ? "write to" : "read of" }
 
-  var pc: UInt64 { register(16) }
-  var stackPointer: UInt64 { register(7) }
+  var architecture: Architecture { record.architecture }
+  var pc: UInt64 { record.register(architecture.programCounter) }
+  var stackPointer: UInt64 { record.register(architecture.stackPointer) }
   var address: String { Address(record.address).description }
 
   /// Whether the faulting address is near the stack pointer, where the stack would have grown next.
@@ -161,12 +202,13 @@ struct CrashFacts: Sendable {
   /// Whether a non-canonical address may explain a general protection fault; false if all addresses of the operand are
   /// canonical.
   var mayBeNonCanonical: Bool {
+    if architecture == .aarch64 { return true }
     // A nonzero error code means that a segment or an interrupt caused the fault, and not an address.
     guard record.errorCode == 0 else { return false }
     guard let instruction, !instruction.hasUnknownOperand else { return true }
-    if instruction.operands.contains(where: { $0.address(record.registers)?.isCanonical != true }) { return true }
+    if instruction.operands.contains(where: { !isCanonical($0.address(record.registers)) }) { return true }
     guard let target = instruction.target else { return false }
-    return target.value(record.registers, memory)?.isCanonical != true
+    return !isCanonical(target.value(record.registers, memory))
   }
 
   /// The most reliable reason for the crash among those that the runtime, glibc and the compiler give.
@@ -223,7 +265,7 @@ struct CrashFacts: Sendable {
   var isBaseNull: Bool {
     guard let operand, !isFetch else { return true }
     let numbers = [operand.base, operand.index].compactMap { $0 }
-    return numbers.isEmpty || numbers.contains { register($0) < DiagnosisRule.nullPage }
+    return numbers.isEmpty || numbers.contains { record.register($0) < DiagnosisRule.nullPage }
   }
 
   /// The return address that the `ret` instruction at pc reads from the stack.
@@ -236,6 +278,7 @@ struct CrashFacts: Sendable {
 
   /// The image that contains an address, with the address's offset in the image, such as `libshop.so+0x1234`.
   func place(of address: UInt64) -> String? {
+    let address = architecture.unsigned(address)
     guard let image = images.first(where: { $0.start <= address && address < $0.end }) else { return nil }
     let name = image.path.split(separator: "/").last.map(String.init) ?? image.path
     return "\(name)+\(Address(address &- image.bias))"
@@ -253,7 +296,6 @@ struct CrashFacts: Sendable {
     frames.contains { $0.mangled == "cs_evict_deferred" || $0.function == "cs_evict_deferred" }
   }
 
-  private func register(_ number: Int) -> UInt64 {
-    record.registers.indices.contains(number) ? record.registers[number] : 0
-  }
+  /// Whether an address is known and can be the value of a pointer.
+  func isCanonical(_ address: UInt64?) -> Bool { address.map(architecture.isCanonical) ?? false }
 }

@@ -28,37 +28,45 @@ struct FirstFault: Sendable {
       let number = record.frames.dropFirst().firstIndex(where: { $0.isExact && !$0.isAsync }),
       number <= record.frameHead || record.frameHead == 0
     else { return nil }
-    #if arch(x86_64)
+    guard let (first, sp) = Self.interrupted(record, at: number),
+      first.signal == record.signal || record.signal == SIGABRT
+    else { return nil }
+    var found = first
+    (found.senderPid, found.senderUid) = (0, 0)
+    // The record contains the code bytes at the call of `raise`, but not the code bytes at the first fault.
+    found.instruction = []
+    found.frames.removeFirst(number)
+    found.frameHead = max(0, record.frameHead - number)
+    found.frameTotal = max(found.frames.count { !$0.isAsync }, record.frameTotal - number)
+    // The recorded stack contains the stack of the fault only if the handler ran on the same stack as the fault.
+    let skipped = Int(clamping: sp &- record.stackStart)
+    found.stack = skipped < record.stack.count ? Array(record.stack[skipped...]) : []
+    found.stackStart = sp
+    self.record = found
+    handler = Array(record.frames.prefix(number))
+  }
+
+  /// Returns the record with the signal and the registers of the signal frame below a frame of the program's handler,
+  /// and the stack pointer of the interrupted code.
+  private static func interrupted(_ record: CrashRecord, at number: Int) -> (record: CrashRecord, sp: UInt64)? {
+    let pc = record.frames[number].pc
+    var first = record
+    switch record.architecture {
+    case .x86_64:
       let trampoline = record.frames[number - 1].pc
-      guard
-        let context = SignalFrame_x86_64.find(in: record, resumingAt: record.frames[number].pc, trampoline: trampoline),
-        context.signal == record.signal || record.signal == SIGABRT
-      else { return nil }
-      var first = record
-      first.signal = context.signal
-      first.code = context.code
-      first.address = context.address
-      (first.senderPid, first.senderUid) = (0, 0)
-      first.registers = context.registers
-      first.flags = context.flags
-      first.errorCode = context.errorCode
-      first.trapNumber = context.trapNumber
-      first.faultAddress = context.faultAddress
-      // The record contains the code bytes at the call of `raise`, but not the code bytes at the first fault.
-      first.instruction = []
-      first.frames.removeFirst(number)
-      first.frameHead = max(0, record.frameHead - number)
-      first.frameTotal = max(first.frames.count { !$0.isAsync }, record.frameTotal - number)
-      // The recorded stack contains the stack of the fault only if the handler ran on the same stack as the fault.
-      let sp = context.registers[7]
-      let skipped = Int(clamping: sp &- record.stackStart)
-      first.stack = skipped < record.stack.count ? Array(record.stack[skipped...]) : []
-      first.stackStart = sp
-      self.record = first
-      handler = Array(record.frames.prefix(number))
-    #else
-      return nil
-    #endif
+      guard let context = SignalFrame_x86_64.find(in: record, resumingAt: pc, trampoline: trampoline) else {
+        return nil
+      }
+      (first.signal, first.code, first.address) = (context.signal, context.code, context.address)
+      (first.registers, first.flags, first.errorCode) = (context.registers, context.flags, context.errorCode)
+      (first.trapNumber, first.faultAddress) = (context.trapNumber, context.faultAddress)
+    case .aarch64:
+      guard let context = SignalFrame_aarch64.find(in: record, resumingAt: pc) else { return nil }
+      (first.signal, first.code, first.address) = (context.signal, context.code, context.address)
+      (first.registers, first.flags, first.errorCode) = (context.registers, context.flags, context.syndrome)
+      (first.trapNumber, first.faultAddress) = (context.syndrome >> 26 & 0x3f, context.faultAddress)
+    }
+    return (first, first.register(record.architecture.stackPointer))
   }
 }
 
@@ -68,49 +76,54 @@ extension FirstFault {
   ///
   /// In this case, the record contains the registers of the fault, and the number of the processor's exception.
   private static func pending(_ record: CrashRecord) -> CrashRecord? {
-    #if arch(x86_64)
-      var first = record
-      (first.senderPid, first.senderUid) = (0, 0)
-      if let exception = record.pendingException_x86_64,
-        let told = exception.signal(pc: record.registers[RegisterNames.pc], expecting: record.signal)
-      {
-        (first.signal, first.code, first.address) = told
-        return first
-      }
-      return record.trapNumber == 0 && bySelf(&first) ? first : nil
-    #else
-      return nil
-    #endif
+    var first = record
+    (first.senderPid, first.senderUid) = (0, 0)
+    if let told = pendingSignal(of: record) {
+      (first.signal, first.code, first.address) = told
+      return first
+    }
+    return record.trapNumber == 0 && bySelf(&first) ? first : nil
   }
 
-  #if arch(x86_64)
-    /// Decides from the instruction alone whether it raised the fault, because some kernels do not keep the exception
-    /// number.
-    ///
-    /// Three kinds of instructions always fault: a trap, an access to the first page, and an access to a non-canonical
-    /// address.
-    private static func bySelf(_ first: inout CrashRecord) -> Bool {
-      guard let instruction = InstructionDecoder_x86_64.decode(first.instruction),
-        first.registers.indices.contains(RegisterNames.pc)
-      else { return false }
-      let addresses = instruction.operands.compactMap { $0.address(first.registers) }
-      switch first.signal {
-      case SIGILL where first.instruction.starts(with: [0x0f, 0x0b]):
-        (first.code, first.address) = (2, first.registers[RegisterNames.pc])
-      case SIGSEGV:
-        if let null = addresses.first(where: { $0 < DiagnosisRule.nullPage }) {
-          (first.code, first.address, first.faultAddress) = (1, null, null)
-          first.errorCode = instruction.isStore ? 6 : 4
-        } else if addresses.contains(where: { !$0.isCanonical }) {
-          (first.code, first.address) = (128, 0)
-        } else {
-          return false
-        }
-      default: return false
-      }
-      return true
+  /// The signal of the processor's exception that the record contains; nil if the record's instruction did not raise it.
+  private static func pendingSignal(of record: CrashRecord) -> (signal: Int32, code: Int32, address: UInt64)? {
+    let pc = record.register(record.architecture.programCounter)
+    switch record.architecture {
+    case .x86_64: return record.pendingException_x86_64?.signal(pc: pc, expecting: record.signal)
+    case .aarch64: return record.pendingException_aarch64?.signal(pc: pc, expecting: record.signal)
     }
-  #endif
+  }
+
+  /// Decides from the instruction alone whether it raised the fault, because some kernels do not keep the exception
+  /// number.
+  ///
+  /// Three kinds of instructions always fault: a trap, an access to the first page, and an access to a non-canonical
+  /// address.
+  private static func bySelf(_ first: inout CrashRecord) -> Bool {
+    let architecture = first.architecture
+    guard let instruction = MachineInstruction.decode(first.instruction, for: architecture),
+      first.registers.indices.contains(architecture.programCounter)
+    else { return false }
+    let pc = first.registers[architecture.programCounter]
+    let addresses = instruction.operands.compactMap { $0.address(first.registers) }
+    switch (first.signal, architecture) {
+    case (SIGILL, .x86_64) where first.instruction.starts(with: CrashRecord.ud2): (first.code, first.address) = (2, pc)
+    case (SIGTRAP, .aarch64) where first.isBreakpoint:
+      (first.code, first.address) = (CrashRecord.breakpointCode, pc)
+    case (SIGSEGV, _):
+      if let null = addresses.first(where: { $0 < DiagnosisRule.nullPage }) {
+        (first.code, first.address, first.faultAddress) = (1, null, null)
+        if architecture == .x86_64 { first.errorCode = instruction.isStore ? 6 : 4 }
+      } else if let bad = addresses.first(where: { !architecture.isCanonical($0) }) {
+        // AArch64 reports the address.
+        (first.code, first.address) = architecture == .x86_64 ? (128, 0) : (1, architecture.untagged(bad))
+      } else {
+        return false
+      }
+    default: return false
+    }
+    return true
+  }
 }
 
 extension RingContents {

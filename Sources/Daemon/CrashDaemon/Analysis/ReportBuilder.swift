@@ -205,6 +205,7 @@ struct ReportBuilder<Symbols: SymbolLookup> {
     var found = CrashReport.ProcessIdentity(
       pid: Int(process.peer.pid), uid: Int(process.peer.uid), name: identity.name, executable: identity.executable,
       buildID: process.buildID, startTime: Moment(nanoseconds: identity.startTime_ns).description, unit: process.unit)
+    found.architecture = identity.architecture.rawValue
     // The user who imported a line has already read it, so the report is not restricted.
     let isRestricted = process.isRestricted || contents.memory.isRestricted && !process.isImported
     if isRestricted { found.isRestricted = true }
@@ -329,9 +330,15 @@ extension ReportBuilder {
 
   private func registers(_ record: CrashRecord) -> [String: Address] {
     var registers: [String: Address] = [:]
-    for (name, value) in zip(RegisterNames.general, record.registers) { registers[name] = Address(value) }
+    let architecture = record.architecture
+    for (name, value) in zip(architecture.registerNames, record.registers) { registers[name] = Address(value) }
     // A record without registers has no flags, either.
-    if !registers.isEmpty { registers[RegisterNames.flags] = Address(record.flags) }
+    if !registers.isEmpty { registers[architecture.flagsName] = Address(record.flags) }
+    // On AArch64, reports contain the registers that describe a fault, as Apple's reports do.
+    if !registers.isEmpty, architecture == .aarch64, record.errorCode != 0 {
+      registers["esr"] = Address(record.errorCode)
+      registers["far"] = Address(record.faultAddress)
+    }
     return registers
   }
 }
@@ -347,25 +354,5 @@ private final class ExpandedFrames<Symbols: SymbolLookup>: Sendable {
     let result = make()
     last.withLock { $0 = (slot, result) }
     return result
-  }
-}
-
-/// The names of the registers, indexed by their DWARF numbers.
-enum RegisterNames {
-  #if arch(x86_64)
-    static let general = [
-      "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
-      "rip",
-    ]
-    static let flags = "rflags"
-  #else
-    static let general = (0...30).map { "x\($0)" } + ["sp", "pc"]
-    static let flags = "pstate"
-  #endif
-  /// The DWARF number of the program counter.
-  static let pc = general.count - 1
-
-  static func name(_ number: Int) -> String {
-    general.indices.contains(number) ? general[number] : "register \(number)"
   }
 }

@@ -11,8 +11,11 @@ struct DanglingEvidence: Sendable, Equatable {
   var state: BlockState
   /// The part of the diagnosis sentence that states how the faulting value depends on the block.
   var tie: String
+  var architecture: Architecture
 
-  var text: String { "\(RegisterNames.name(register)) points at \(Address(block)), which is \(state.text), and \(tie)" }
+  var text: String {
+    "\(architecture.registerName(register)) points at \(Address(block)), which is \(state.text), and \(tie)"
+  }
 }
 
 // A register that points to a freed block is not sufficient evidence. A measurement of 504 crashes that had not used
@@ -24,7 +27,7 @@ extension CrashFacts {
 
   func operandEvidence(in blocks: [FreedBlock]) -> DanglingEvidence? {
     guard isMemoryFault || isGeneralProtection, !isFetch, let operand else { return nil }
-    for number in [operand.base, operand.index].compactMap({ $0 }) where number != RegisterNames.pc && number != 7 {
+    for number in [operand.base, operand.index].compactMap({ $0 }) where record.isPointerRegister(number) {
       guard record.registers.indices.contains(number) else { continue }
       let value = record.registers[number]
       for block in blocks where value >= block.leastValue && (!block.isObject || number == operand.base) {
@@ -34,7 +37,8 @@ extension CrashFacts {
         }
         return DanglingEvidence(
           block: block.address, register: block.register, state: block.state,
-          tie: "\(RegisterNames.name(number)) of the faulting \(operand.text) \(tie)")
+          tie: "\(architecture.registerName(number)) of the faulting \(operand.text) \(tie)", architecture: architecture
+        )
       }
     }
     return nil
@@ -65,19 +69,21 @@ extension CrashFacts {
   /// The evidence can also be found if the record does not contain the target.
   private func callThroughOperand(in blocks: [FreedBlock]) -> DanglingEvidence? {
     guard isGeneralProtection, let instruction, instruction.kind == .call || instruction.kind == .jump,
-      let operand = instruction.operands.first, operand.base != 7,
+      let operand = instruction.operands.first, operand.base != architecture.stackPointer,
       // If the address of the operand is not canonical, the processor faulted when it read the operand, and not at the
       // call.
-      operand.address(record.registers)?.isCanonical == true
+      isCanonical(operand.address(record.registers))
     else { return nil }
-    for number in [operand.base, operand.index].compactMap({ $0 }) where number != RegisterNames.pc {
+    for number in [operand.base, operand.index].compactMap({ $0 }) where number != architecture.programCounter {
       guard record.registers.indices.contains(number) else { continue }
       let value = record.registers[number]
       for block in blocks where value >= block.leastValue && (!block.isObject || number == operand.base) {
         guard let place = block.place(of: value) else { continue }
         return DanglingEvidence(
           block: block.address, register: block.register, state: block.state,
-          tie: "the call's target was loaded from \(operand.text), where \(RegisterNames.name(number)) is its \(place)")
+          tie:
+            "the call's target was loaded from \(operand.text), where \(architecture.registerName(number)) is its \(place)",
+          architecture: architecture)
       }
     }
     return nil
@@ -87,11 +93,11 @@ extension CrashFacts {
     // A null target is not evidence, because zeros are common in memory. Another small number is evidence if the call
     // loaded the number through a word of the block.
     guard let target = wildTarget, target != 0 else { return nil }
-    for number in 0..<16 where number != 7 && record.registers.indices.contains(number) {
+    for number in record.pointerNumbers {
       let value = record.registers[number]
       guard value >= DiagnosisRule.nullPage, let distance = distance(to: target, from: value) else { continue }
       for block in blocks {
-        let name = RegisterNames.name(number)
+        let name = architecture.registerName(number)
         // A deinitialized object still has its contents, and a reused block has the data of its new user. In both
         // cases, a target that was loaded from the block is not evidence of a use of freed memory.
         if block.address == value, block.state != .deinitialized, !block.state.isTaken,
@@ -99,12 +105,12 @@ extension CrashFacts {
         {
           return DanglingEvidence(
             block: block.address, register: number, state: block.state,
-            tie: "the call's target \(Address(target)) is stored in it")
+            tie: "the call's target \(Address(target)) is stored in it", architecture: architecture)
         }
         if let place = block.place(of: value) {
           return DanglingEvidence(
             block: block.address, register: block.register, state: block.state,
-            tie: "the call's target was loaded through \(name), which is its \(place)")
+            tie: "the call's target was loaded through \(name), which is its \(place)", architecture: architecture)
         }
       }
     }
@@ -125,7 +131,7 @@ extension CrashFacts {
       return nil
     }
     return DanglingEvidence(
-      block: block.address, register: Self.swiftSelf, state: block.state, tie: tie)
+      block: block.address, register: architecture.swiftSelf, state: block.state, tie: tie, architecture: architecture)
   }
 
   /// The part of the diagnosis sentence that describes a failed call with the object in r13.
@@ -139,11 +145,9 @@ extension CrashFacts {
     return "the async call through \(operand.text) passed it as self"
   }
 
-  /// The DWARF number of r13, in which Swift passes self.
-  static let swiftSelf = 13
-
+  /// The value of the register in which Swift passes self.
   var swiftSelfValue: UInt64? {
-    record.registers.indices.contains(Self.swiftSelf) ? record.registers[Self.swiftSelf] : nil
+    record.registers.indices.contains(architecture.swiftSelf) ? record.registers[architecture.swiftSelf] : nil
   }
 
   var isSwiftCaller: Bool { frames.first { !$0.mangled.isEmpty }?.mangled.hasPrefix("$s") == true }
@@ -156,11 +160,11 @@ extension CrashFacts {
       return "the call's target \(Address(target)) is \(remains)"
     }
     guard isMemoryFault || isGeneralProtection, !isFetch, let operand else { return nil }
-    for number in [operand.base, operand.index].compactMap({ $0 }) where number != RegisterNames.pc && number != 7 {
+    for number in [operand.base, operand.index].compactMap({ $0 }) where record.isPointerRegister(number) {
       guard record.registers.indices.contains(number) else { continue }
       let value = record.registers[number]
       guard value >= DiagnosisRule.nullPage, let remains = remains(value) else { continue }
-      return "\(RegisterNames.name(number)) of the faulting \(operand.text) is \(remains)"
+      return "\(architecture.registerName(number)) of the faulting \(operand.text) is \(remains)"
     }
     return nil
   }
@@ -225,7 +229,7 @@ extension CrashFacts {
   ///
   /// When malloc allocates a block, malloc clears the mark that follows the link. The link itself remains.
   private func isUnwritten(_ link: UInt64) -> Bool {
-    record.registers.prefix(16).contains { pointer in
+    record.generalRegisters.contains { pointer in
       [0, 8, 16].contains { memory.word(at: pointer &- $0) == link && memory.word(at: pointer &- $0 &+ 8) == 0 }
     }
   }
@@ -236,11 +240,13 @@ extension CrashFacts {
     guard isGeneralProtection, let instruction, instruction.kind == .call || instruction.kind == .jump else {
       return nil
     }
-    if let address = instruction.operands.first.flatMap({ $0.base == 7 ? nil : $0.address(record.registers) }) {
-      return memory.word(at: address).flatMap { $0.isCanonical ? nil : $0 }
+    if let address = instruction.operands.first.flatMap({
+      $0.base == architecture.stackPointer ? nil : $0.address(record.registers)
+    }) {
+      return memory.word(at: address).flatMap { isCanonical($0) ? nil : $0 }
     }
     return instruction.targetRegister.flatMap { number in
-      guard record.registers.indices.contains(number), !record.registers[number].isCanonical else { return nil }
+      guard record.registers.indices.contains(number), !isCanonical(record.registers[number]) else { return nil }
       return record.registers[number]
     }
   }
@@ -286,7 +292,8 @@ extension CrashFacts {
   /// A register may point to the start of the block, or to the word 8 or 16 bytes after it.
   var freedBlocks: [FreedBlock] {
     var blocks: [FreedBlock] = []
-    for (number, value) in record.registers.prefix(16).enumerated() where number != 7 {
+    for number in record.pointerNumbers {
+      let value = record.registers[number]
       for block in freedBlocks(around: value, in: number) where !blocks.contains(where: { $0.address == block.address })
       {
         blocks.append(block)
@@ -299,7 +306,7 @@ extension CrashFacts {
   func freedBlocks(around value: UInt64, in register: Int) -> [FreedBlock] {
     ([0, 8, 16] as [UInt64]).compactMap { offset in
       let address = value &- offset
-      guard address % 16 == 0, address >= DiagnosisRule.nullPage, address.isCanonical,
+      guard address % 16 == 0, address >= DiagnosisRule.nullPage, isCanonical(address),
         let first = memory.word(at: address), let second = memory.word(at: address &+ 8),
         let state = state(of: address, (first, second))
       else { return nil }

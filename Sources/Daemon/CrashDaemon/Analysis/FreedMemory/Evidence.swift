@@ -21,7 +21,9 @@ enum Evidence: Sendable, CaseIterable {
       let pid = record.senderPid == 0 ? "a pid outside its pid namespace" : "pid \(record.senderPid)"
       return "sent by \(pid) of uid \(record.senderUid)"
     case .address: return "si_addr \(facts.address)"
-    case .access: return "page fault bits \(Address(record.errorCode)) (\(facts.access))"
+    case .access:
+      let name = record.architecture == .x86_64 ? "page fault bits" : "syndrome"
+      return "\(name) \(Address(record.errorCode)) (\(facts.access))"
     case .pc: return "pc \(Address(facts.pc))" + (facts.place(of: facts.pc).map { " in \($0)" } ?? "")
     case .stackPointer: return "stack pointer \(Address(facts.stackPointer))"
     case .stack:

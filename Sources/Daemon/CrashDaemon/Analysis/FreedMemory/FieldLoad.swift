@@ -13,10 +13,12 @@ struct FieldLoad: Sendable, Equatable {
   var address: UInt64
   /// The faulting operand.
   var operand: String
+  var architecture: Architecture
 
   var text: String {
     let what = value == 0 ? "null" : Address(value).description
-    return "\(RegisterNames.name(register)) of the faulting \(operand) is \(what), loaded from \(Address(address))"
+    return
+      "\(architecture.registerName(register)) of the faulting \(operand) is \(what), loaded from \(Address(address))"
   }
 }
 
@@ -29,14 +31,10 @@ extension CrashFacts {
   /// If the value is null, the function searches only code that certainly ran. Otherwise, a null value anywhere in
   /// memory would match by chance.
   private var loadsBefore: [UInt8] {
-    #if arch(x86_64)
-      guard let base = operand?.base, record.registers.indices.contains(base), record.registers[base] == 0 else {
-        return codeBefore
-      }
-      return PrecedingLoads_x86_64.straight(codeBefore, following: record.instruction)
-    #else
-      return []
-    #endif
+    guard let base = operand?.base, record.registers.indices.contains(base), record.registers[base] == 0 else {
+      return codeBefore
+    }
+    return PrecedingLoads.straight(codeBefore, following: record.instruction, for: architecture)
   }
 
   /// The instruction that loaded the register of the faulting operand.
@@ -45,18 +43,14 @@ extension CrashFacts {
   /// has another value. The search ends at a call instruction, because the called function may have freed the block
   /// after the load.
   var fieldLoad: FieldLoad? {
-    #if arch(x86_64)
-      guard isMemoryFault || isGeneralProtection, !isFetch, let operand, let register = operand.base,
-        record.registers.indices.contains(register), register != RegisterNames.pc,
-        let (pointer, address) = PrecedingLoads_x86_64(loadsBefore, record.registers, memory).origin(of: register),
-        memory.word(at: address) == record.registers[register]
-      else { return nil }
-      return FieldLoad(
-        register: register, value: record.registers[register], pointer: pointer, address: address, operand: operand.text
-      )
-    #else
-      return nil
-    #endif
+    guard isMemoryFault || isGeneralProtection, !isFetch, let operand, let register = operand.base,
+      record.registers.indices.contains(register), register != architecture.programCounter,
+      let (pointer, address) = PrecedingLoads(loadsBefore, record.registers, memory, architecture).origin(of: register),
+      memory.word(at: address) == record.registers[register]
+    else { return nil }
+    return FieldLoad(
+      register: register, value: record.registers[register], pointer: pointer, address: address, operand: operand.text,
+      architecture: architecture)
   }
 
   /// The evidence that the faulting value was loaded from a block that is marked as free, directly before the fault.
@@ -70,7 +64,8 @@ extension CrashFacts {
     return block.map { block in
       DanglingEvidence(
         block: block.address, register: block.register, state: block.state,
-        tie: "\(load.text), byte \(load.address - block.address) of a block that is \(block.state.text)")
+        tie: "\(load.text), byte \(load.address - block.address) of a block that is \(block.state.text)",
+        architecture: architecture)
     }
   }
 

@@ -17,11 +17,13 @@ extension CrashFacts {
   /// A register must point into the same heap as the link. Because the block and the link's target are in this heap, 21
   /// bits of the link are known. Valid pointers do not have these 21 bits.
   func isArenaLink(_ value: UInt64) -> Bool {
-    guard value >= DiagnosisRule.nullPage, value.isCanonical else { return false }
-    return Set(record.registers.prefix(16).map { $0 >> Self.arenaBits }).contains { number in
+    guard value >= DiagnosisRule.nullPage, isCanonical(value) else { return false }
+    return Set(record.generalRegisters.map { $0 >> Self.arenaBits }).contains { number in
       // Accept only heaps at 2^40 or above, because the heaps of threads have these high addresses. `HeapFacts.isLink`
       // recognizes links in the main heap.
-      guard number >= 1 << (40 - Self.arenaBits), number < 1 << (47 - Self.arenaBits) else { return false }
+      guard number >= 1 << (40 - Self.arenaBits), number < 1 << (architecture.addressBits - Self.arenaBits) else {
+        return false
+      }
       let page = number << (Self.arenaBits - 12)
       return value >> (Self.arenaBits - 12) == number || (value ^ page) >> Self.arenaBits == number
     }
@@ -33,13 +35,13 @@ extension CrashFacts {
   /// note is not a diagnosis, because in a third of all crashes a register points to freed memory.
   var freedHint: String {
     guard isMemoryFault || isGeneralProtection, !isFetch, let operand else { return "" }
-    for number in [operand.base, operand.index].compactMap({ $0 }) where number != RegisterNames.pc && number != 7 {
+    for number in [operand.base, operand.index].compactMap({ $0 }) where record.isPointerRegister(number) {
       guard record.registers.indices.contains(number) else { continue }
       let value = record.registers[number]
       for block in freedBlocks where block.register != number && Self.isMarked(block.state) {
         let fields = stride(from: 16 as UInt64, to: min(block.bytes, 112), by: 8)
         guard fields.contains(where: { memory.word(at: block.address &+ $0) == value }) else { continue }
-        let register = RegisterNames.name(block.register)
+        let register = architecture.registerName(block.register)
         return "; \(register) points at \(Address(block.address)), which is \(block.state.text) "
           + "and has the faulting value;"
       }

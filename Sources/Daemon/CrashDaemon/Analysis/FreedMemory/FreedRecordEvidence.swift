@@ -94,7 +94,7 @@ extension CrashFacts {
     guard let first = memory.word(at: address), let second = memory.word(at: address &+ 8),
       let size = memory.word(at: address &- 8), Self.isBlockSize(size), !isAlive(second),
       !images.contains(where: { $0.start <= first && first < $0.end }),
-      let register = record.registers.prefix(16).lastIndex(where: { $0 &- address <= 16 })
+      let register = record.generalRegisters.lastIndex(where: { $0 &- address <= 16 })
     else { return nil }
     return FreedBlock(
       address: address, register: register, state: .taken(what), words: (first, second), bytes: (size & ~7) - 8)
@@ -110,27 +110,28 @@ extension CrashFacts {
   /// table.
   private func isAlive(_ counts: UInt64) -> Bool {
     if counts & 0xffff_ffff == 0xffff_ffff { return true }
-    if counts >> 62 == 3 { return HeapFacts.sideTable(counts) >> 47 == 0 }
+    if counts >> 62 == 3 { return HeapFacts.sideTable(counts) >> architecture.addressBits == 0 }
     let (unowned, strong) = (counts >> 1 & 0x7fff_ffff, counts >> 33 & 0x3fff_ffff)
     return counts >> 63 == 0 && counts & (1 << 32) == 0 && (1...1_024).contains(unowned) && strong < 1 << 20
   }
 
   var isCall: Bool {
     if wildTarget != nil || instruction?.kind == .call || instruction?.kind == .jump { return true }
-    #if arch(x86_64)
-      return MethodLoad_x86_64.begins(record.instruction) || isAsyncCall
-    #else
-      return false
-    #endif
+    let isLoad =
+      switch architecture {
+      case .x86_64: MethodLoad_x86_64.begins(record.instruction)
+      case .aarch64: MethodLoad_aarch64.begins(record.instruction)
+      }
+    return isLoad || isAsyncCall
   }
 
   /// Whether the failed read was the read that loads the code address of an async method.
   var isAsyncCall: Bool {
-    #if arch(x86_64)
-      return operand?.base != nil && !isFetch && MethodLoad_x86_64.beginsAsync(record.instruction)
-    #else
-      return false
-    #endif
+    guard operand?.base != nil, !isFetch else { return false }
+    switch architecture {
+    case .x86_64: return MethodLoad_x86_64.beginsAsync(record.instruction)
+    case .aarch64: return MethodLoad_aarch64.beginsAsync(record.instruction)
+    }
   }
 
   /// Whether the fault is in a function of the Swift runtime.

@@ -50,9 +50,11 @@ extension CrashFacts {
       return HeldEvidence(object: object, tie: load.text)
     }
     for object in held {
-      let pointers = record.registers.prefix(16).indices.filter { record.registers[$0] &- object.address <= 16 }
+      let pointers = record.generalRegisters.indices.filter { record.registers[$0] &- object.address <= 16 }
       let isSelf = swiftSelfValue == object.address
-      guard let number = isSelf ? Self.swiftSelf : pointers.last, isSelf || !isObject(swiftSelfValue) else { continue }
+      guard let number = isSelf ? architecture.swiftSelf : pointers.last, isSelf || !isObject(swiftSelfValue) else {
+        continue
+      }
       guard
         let method = frames.prefix(while: { $0.address == frames.first?.address }).first(where: { frame in
           (isSelf || frame.isInline) && Self.isMethod(frame, of: object.incident.subject)
@@ -60,7 +62,7 @@ extension CrashFacts {
       else { continue }
       return HeldEvidence(
         object: object,
-        tie: "\(RegisterNames.name(number)) points at it, \(method.function) is a method of its class")
+        tie: "\(architecture.registerName(number)) points at it, \(method.function) is a method of its class")
     }
     return nil
   }

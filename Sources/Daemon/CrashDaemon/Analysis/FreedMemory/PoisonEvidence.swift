@@ -10,6 +10,7 @@ struct PoisonEvidence: Sendable, Equatable {
   var record: UInt32
   /// The object's class.
   var className: String
+  var architecture: Architecture
 
   private static let tag: UInt64 = 0xEFED
   private static let classes: UInt32 = 1 << 11
@@ -20,7 +21,7 @@ struct PoisonEvidence: Sendable, Equatable {
   private static let lowHalf: Range<UInt64> = 0x4000..<0xE000
 
   /// Decodes a poison value; nil if the value does not belong to a class that the process protected.
-  init?(register: Int, value: UInt64, classes: [ProtectedClass]) {
+  init?(register: Int, value: UInt64, classes: [ProtectedClass], architecture: Architecture) {
     // The low 16 bits contain the object's size. The program may have added an offset, and a runtime may have masked
     // some bits.
     guard value >> 48 == Self.tag, Self.lowHalf.contains(value & 0xFFFF) else { return nil }
@@ -28,11 +29,12 @@ struct PoisonEvidence: Sendable, Equatable {
     let index = Int(record % Self.classes)
     guard classes.indices.contains(index), classes[index].admitted > 0 else { return nil }
     self.register = register
+    self.architecture = architecture
     self.record = record
     className = classes[index].name
   }
 
-  var text: String { "\(RegisterNames.name(register)) has the mark of record \(record)" }
+  var text: String { "\(architecture.registerName(register)) has the mark of record \(record)" }
 }
 
 extension CrashFacts {
@@ -49,7 +51,8 @@ extension CrashFacts {
     guard isGeneralProtection, !protectedClasses.isEmpty else { return nil }
     let numbers = [operand?.base, operand?.index].compactMap { $0 }
     for number in numbers where record.registers.indices.contains(number) {
-      let found = PoisonEvidence(register: number, value: record.registers[number], classes: protectedClasses)
+      let found = PoisonEvidence(
+        register: number, value: record.registers[number], classes: protectedClasses, architecture: architecture)
       if let found { return found }
     }
     return nil

@@ -40,13 +40,13 @@ extension CrashFacts {
   private var useWithoutObject: (block: FreedBlock, evidence: DanglingEvidence)? {
     guard isMemoryFault || isGeneralProtection, isInObjectFunction || isSwiftCaller else { return nil }
     // Check r13 first, because it contains the object of the called method.
-    let others = record.registers.prefix(16).enumerated().filter { $0.offset != 7 }.map(\.element)
+    let others = record.pointerNumbers.map { record.registers[$0] }
     let pointers = [swiftSelfValue].compactMap { $0 } + others
     var tried: Set<UInt64> = []
     for pointer in pointers {
       for offset in [0, 8, 16] as [UInt64] {
         let address = pointer &- offset
-        guard address % 16 == 0, address >= DiagnosisRule.nullPage, address.isCanonical,
+        guard address % 16 == 0, address >= DiagnosisRule.nullPage, isCanonical(address),
           tried.insert(address).inserted,
           let block = block(withoutObjectAt: address, what: "a block of the heap, not an object"), isWholeBehind(block),
           let evidence = use(of: block)

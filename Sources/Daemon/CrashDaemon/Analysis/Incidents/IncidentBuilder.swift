@@ -43,7 +43,7 @@ struct IncidentBuilder: Sendable {
         ? .probable : .certain,
       method: method?.isEmpty == false ? method : nil, useThread: incident.useTid.map { Int($0) }, use: use,
       object: object, site: guarding?.site,
-      registers: incident.trap.map { Self.registers(of: $0, at: incident.use.first) })
+      registers: incident.trap.map { registers(of: $0, at: incident.use.first) })
     if process.isRestricted { report.process.isRestricted = true }
     report.request = incident.requestNumber.flatMap { number in
       requests.first { $0.number == number }.map { CrashReport.Request($0, at: incident.first_ns) }
@@ -52,11 +52,12 @@ struct IncidentBuilder: Sendable {
     return report
   }
 
-  private static func registers(of trap: Incident.Trap, at pc: UInt64?) -> [String: Address] {
+  private func registers(of trap: Incident.Trap, at pc: UInt64?) -> [String: Address] {
     var registers: [String: Address] = [:]
-    for (name, value) in zip(RegisterNames.general, trap.registers) { registers[name] = Address(value) }
-    if let pc { registers[RegisterNames.name(RegisterNames.pc)] = Address(pc) }
-    registers[RegisterNames.flags] = Address(trap.flags)
+    let architecture = process.identity.architecture
+    for (name, value) in zip(architecture.registerNames, trap.registers) { registers[name] = Address(value) }
+    if let pc { registers[architecture.registerName(architecture.programCounter)] = Address(pc) }
+    registers[architecture.flagsName] = Address(trap.flags)
     return registers
   }
 

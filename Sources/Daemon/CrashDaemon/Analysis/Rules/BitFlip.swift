@@ -1,3 +1,4 @@
+import CrashReport
 import CrashRing
 
 /// A pointer that differs in only one bit from another pointer in the thread's registers.
@@ -23,7 +24,7 @@ extension CrashFacts {
   /// repaired pointer must equal the correct pointer exactly, and must not be the start of a page.
   var bitFlip: BitFlip? {
     guard isMemoryFault || isGeneralProtection, !isFetch, let operand, let base = operand.base,
-      base != RegisterNames.pc, base != 7, record.registers.indices.contains(base)
+      record.isPointerRegister(base), record.registers.indices.contains(base)
     else { return nil }
     let value = record.registers[base]
     // Exclude small numbers, because they are null pointers with an offset. Exclude values of repeated bytes, because
@@ -33,10 +34,10 @@ extension CrashFacts {
     for bit in 0..<64 {
       let repaired = value ^ (1 << UInt64(bit))
       // Exclude low bits, because the difference may be an offset into the same object.
-      guard repaired.isCanonical, 1 << UInt64(bit) > Self.near * 4 else { continue }
-      for (number, right) in record.registers.prefix(16).enumerated() where number != base {
+      guard isCanonical(repaired), 1 << UInt64(bit) > Self.near * 4 else { continue }
+      for (number, right) in record.generalRegisters.enumerated() where number != base {
         let distance = repaired > right ? repaired - right : right - repaired
-        let isClear = repaired == right && right % 4_096 != 0 || !value.isCanonical
+        let isClear = repaired == right && right % 4_096 != 0 || !isCanonical(value)
         guard isClear, distance < Self.near, right >= DiagnosisRule.nullPage, isKnown(right), isKnown(repaired) else {
           continue
         }

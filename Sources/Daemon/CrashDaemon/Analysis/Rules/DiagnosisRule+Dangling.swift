@@ -12,7 +12,7 @@ extension DiagnosisRule {
     ) { facts in
       let isSaid = facts.message.contains("Attempted to read an unowned reference")
       let isSeen = facts.frames.prefix(4).contains { $0.mangled.contains("swift_abortRetainUnowned") }
-      guard facts.record.signal == SIGABRT || facts.record.signal == SIGILL, isSaid || isSeen else { return nil }
+      guard facts.record.signal == SIGABRT || facts.record.isTrapSignal, isSaid || isSeen else { return nil }
       let message = isSaid ? ": \(MessageText.core(facts.message))" : ""
       let of = facts.record.objectClass.isEmpty ? "" : ", a \(facts.record.objectClass)"
       return "An unowned reference outlived its object\(of)\(message)"

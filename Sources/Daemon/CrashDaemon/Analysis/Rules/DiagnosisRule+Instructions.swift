@@ -6,16 +6,18 @@ import Glibc
 extension DiagnosisRule {
   static let instructions: [DiagnosisRule] = [
     DiagnosisRule("trap", 0.9, on: [.signal, .instruction]) { facts in
-      guard facts.record.signal == SIGILL, facts.begins(with: [0x0f, 0x0b]) else { return nil }
-      return "The program stopped itself at a trap instruction"
+      facts.record.isTrap ? "The program stopped itself at a trap instruction" : nil
     },
     // The record does not contain the faulting instruction, for example because a handler re-raised the signal.
     DiagnosisRule("trap-unseen", cause: .init("trap"), 0.6, on: [.signal, .instruction]) { facts in
-      guard facts.record.signal == SIGILL, facts.record.instruction.isEmpty else { return nil }
-      return "The program stopped itself, or the processor does not support an instruction,"
+      guard facts.record.instruction.isEmpty else { return nil }
+      if facts.record.signal == SIGILL {
+        return "The program stopped itself, or the processor does not support an instruction,"
+      }
+      return facts.record.isTrapSignal ? "The program stopped itself, or ran into a breakpoint instruction," : nil
     },
     DiagnosisRule("illegal-instruction", 0.95, on: [.signal, .instruction]) { facts in
-      let isTrap = facts.record.instruction.isEmpty || facts.begins(with: [0x0f, 0x0b])
+      let isTrap = facts.record.instruction.isEmpty || facts.record.isTrap
       return facts.record.signal == SIGILL && !isTrap ? "The processor does not support the instruction" : nil
     },
     DiagnosisRule("breakpoint", 0.9, on: [.signal]) { facts in

@@ -86,8 +86,8 @@ extension DiagnosisRule {
     ) { facts in
       guard let flip = facts.bitFlip else { return nil }
       return
-        "Bad pointer: \(RegisterNames.name(flip.register)) is \(Address(flip.value)), one bit (\(flip.bit)) away from "
-        + "\(RegisterNames.name(flip.other)); perhaps a bit flipped in memory;"
+        "Bad pointer: \(facts.architecture.registerName(flip.register)) is \(Address(flip.value)), one bit (\(flip.bit)) away from "
+        + "\(facts.architecture.registerName(flip.other)); perhaps a bit flipped in memory;"
     },
     DiagnosisRule(
       "wild-pointer", 0.8, on: [.signal, .address, .access, .operand, .memory],
@@ -98,7 +98,7 @@ extension DiagnosisRule {
       return "Bad pointer: \(facts.access) \(facts.address), where nothing is mapped" + (hint.isEmpty ? "," : hint)
     },
     DiagnosisRule("privileged-instruction", 0.9, on: [.signal, .instruction]) { facts in
-      guard facts.isGeneralProtection, facts.instruction?.isPrivileged == true else { return nil }
+      guard facts.isInstructionRefused, facts.instruction?.isPrivileged == true else { return nil }
       return "The program used an instruction that only the kernel may use"
     },
     // A fault with si_code 128 and si_addr 0 is not a null dereference. The processor does not report the address of
@@ -107,7 +107,7 @@ extension DiagnosisRule {
       "misaligned-vector", cause: .init("misaligned-access"), 0.95, on: [.signal, .instruction, .operand],
       headline: { "Misaligned access: the address must be a multiple of \($0.instruction?.alignment ?? 16)," }
     ) { facts in
-      guard facts.isGeneralProtection, let address = facts.operandAddress, address.isCanonical,
+      guard facts.isGeneralProtection, let address = facts.operandAddress, facts.isCanonical(address),
         let alignment = facts.instruction?.alignment
       else { return nil }
       return "Misaligned access to \(Address(address)), which must be a multiple of \(alignment),"
@@ -117,7 +117,7 @@ extension DiagnosisRule {
       headline: { _ in "Bad pointer: an address that no pointer can have (non-canonical); it was used" }
     ) { facts in
       guard facts.isGeneralProtection, let operand = facts.operand, let address = facts.operandAddress,
-        !address.isCanonical
+        !facts.isCanonical(address)
       else { return nil }
       return
         "Bad pointer: \(Address(address)) (\(operand.text)) is an address that no pointer can have (non-canonical);"
@@ -129,13 +129,16 @@ extension DiagnosisRule {
       headline: { _ in "Return to an address that no pointer can have: the return address on the stack was overwritten"
       }
     ) { facts in
-      guard facts.isGeneralProtection, let target = facts.returnTarget, !target.isCanonical else { return nil }
+      guard facts.isGeneralProtection, let target = facts.returnTarget, !facts.isCanonical(target) else { return nil }
       return
         "Return to \(Address(target)), an address that no pointer can have (non-canonical): the return address on the "
         + "stack was overwritten"
     },
     DiagnosisRule("non-canonical", 0.85, on: [.signal, .instruction, .operand, .memory]) { facts in
       guard facts.isGeneralProtection, facts.mayBeNonCanonical else { return nil }
+      if facts.architecture == .aarch64 {
+        return "Bad pointer: access to an address that no pointer can have (non-canonical)"
+      }
       return
         "Bad pointer: access to an address that no pointer can have (non-canonical; the processor did not report it)"
     },

@@ -1,3 +1,4 @@
+import CrashReport
 import CrashRing
 import Glibc
 
@@ -55,7 +56,7 @@ extension CrashRecord {
   /// the thread survived. Therefore, the instruction must be able to raise the exception. The value is nil if the
   /// instruction cannot raise the exception, or if the signal was sent for another reason.
   var pendingException_x86_64: Exception_x86_64? {
-    guard registers.indices.contains(RegisterNames.pc) else { return nil }
+    guard registers.indices.contains(architecture.programCounter) else { return nil }
     let exception = Exception_x86_64(number: trapNumber, error: errorCode, address: faultAddress)
     let decoded = InstructionDecoder_x86_64.decode(instruction)
     // A page fault is recognized by its address, so RF is not required. After a breakpoint, RF is not set, because a
@@ -67,7 +68,7 @@ extension CrashRecord {
       case 0: signal == SIGFPE && decoded?.isDivision == true
       // The shield's handler has already checked that the byte before pc is a breakpoint instruction. At the start of a
       // function, the byte before pc is padding and not an executed instruction.
-      case 3: frames.first.map { $0.functionStart != registers[RegisterNames.pc] } ?? false
+      case 3: frames.first.map { $0.functionStart != registers[architecture.programCounter] } ?? false
       case 6:
         Self.undefined.contains { instruction.starts(with: $0) }
           || (!instruction.isEmpty && decoded == nil && vectorOpcode == nil)
@@ -107,13 +108,13 @@ extension CrashRecord {
   private func isRefused(_ decoded: MachineInstruction) -> Bool {
     if decoded.isPrivileged || decoded.operand(faultingAt: nil, registers: registers) != nil { return true }
     let memory = MemoryWords([MemoryWords.Piece(start: stackStart, bytes: stack)])
-    return decoded.target?.value(registers, memory).map { !$0.isCanonical } ?? false
+    return decoded.target?.value(registers, memory).map { !architecture.isCanonical($0) } ?? false
   }
 
   /// Whether this instruction raised the page fault, and not an earlier instruction with a fault that the thread
   /// survived.
   private func isTied(_ exception: Exception_x86_64, by decoded: MachineInstruction?) -> Bool {
-    if exception.address == registers[RegisterNames.pc] { return true }
+    if exception.address == registers[architecture.programCounter] { return true }
     guard let decoded, !decoded.hasUnknownOperand else {
       return flags & Exception_x86_64.resumeFlag != 0
         && SignalFrame_x86_64.isTied(trap: trapNumber, exception.address, registers)

@@ -30,6 +30,14 @@ struct MachineInstruction: Sendable, Equatable {
   /// Whether the instruction divides integers.
   var isDivision = false
 
+  /// Decodes the first instruction of the bytes; nil if the decoder of the architecture cannot decode it.
+  static func decode(_ bytes: [UInt8], for architecture: Architecture) -> MachineInstruction? {
+    switch architecture {
+    case .x86_64: InstructionDecoder_x86_64.decode(bytes)
+    case .aarch64: InstructionDecoder_aarch64.decode(bytes)
+    }
+  }
+
   /// The location from which a call, jump or return reads its target.
   enum Target: Sendable, Equatable {
     case register(Int)
@@ -63,9 +71,9 @@ struct MachineInstruction: Sendable, Equatable {
   func operand(faultingAt address: UInt64?, registers: [UInt64]) -> MemoryOperand? {
     operands.first { operand in
       guard let start = operand.address(registers) else { return false }
-      guard let address else { return !start.isCanonical || isMisaligned(start) }
+      guard let address else { return !operand.architecture.isCanonical(start) || isMisaligned(start) }
       // An access that crosses a page boundary may fault at the start of the second page.
-      return address &- start < 64
+      return address &- operand.architecture.untagged(start) < 64
     }
   }
 
@@ -76,6 +84,13 @@ struct MachineInstruction: Sendable, Equatable {
 struct MemoryOperand: Sendable, Equatable {
   enum Segment: String, Sendable { case fs, gs }
 
+  /// How the lowest 32 bits of an index register are extended.
+  enum Extension: String, Sendable {
+    case zero = "uxtw"
+    case sign = "sxtw"
+  }
+
+  var architecture = Architecture.x86_64
   /// The DWARF number of the base register; `index` has the number of the index register.
   var base: Int?
   var index: Int?
@@ -83,24 +98,65 @@ struct MemoryOperand: Sendable, Equatable {
   /// The displacement, in two's complement if the displacement is negative.
   var displacement: UInt64 = 0
   var segment: Segment?
+  /// The extension of the index register on AArch64; nil if the operand uses the whole register.
+  var extension32: Extension?
 
   /// The address; nil if it depends on a segment or on a register that the record does not contain.
   func address(_ registers: [UInt64]) -> UInt64? {
     guard segment == nil else { return nil }
     var sum = displacement
-    for (number, factor) in [(base, 1 as UInt64), (index, scale)] {
-      guard let number else { continue }
-      guard registers.indices.contains(number) else { return nil }
-      sum &+= registers[number] &* factor
+    if let base {
+      guard registers.indices.contains(base) else { return nil }
+      sum &+= registers[base]
+    }
+    if let index {
+      guard registers.indices.contains(index) else { return nil }
+      sum &+= extended(registers[index]) &* scale
     }
     return sum
   }
 
-  /// The operand in assembler syntax, such as `[rdi + rcx*8 - 0x10]`.
+  private func extended(_ value: UInt64) -> UInt64 {
+    switch extension32 {
+    case .zero: value & 0xffff_ffff
+    case .sign: UInt64(bitPattern: Int64(Int32(truncatingIfNeeded: value)))
+    case nil: value
+    }
+  }
+
+  /// The operand in assembler syntax, such as `[rdi + rcx*8 - 0x10]` or `[x0, x1, lsl #3]`.
   var text: String {
-    var text = base.map(RegisterNames.name) ?? ""
+    switch architecture {
+    case .x86_64: text_x86_64
+    case .aarch64: text_aarch64
+    }
+  }
+
+  private var text_aarch64: String {
+    var parts = [base.map(architecture.registerName) ?? ""]
     if let index {
-      text += (text.isEmpty ? "" : " + ") + RegisterNames.name(index) + (scale == 1 ? "" : "*\(scale)")
+      let name = architecture.registerName(index)
+      // An extended index is written by the name of the low half of the register.
+      parts.append(extension32 == nil ? name : "w" + name.dropFirst())
+      let shift = scale == 1 ? "" : " #\(scale.trailingZeroBitCount)"
+      if let extension32 {
+        parts.append(extension32.rawValue + shift)
+      } else if scale != 1 {
+        parts.append("lsl" + shift)
+      }
+    }
+    if displacement >> 63 == 1 {
+      parts.append("#-\(Address(0 &- displacement))")
+    } else if displacement != 0 {
+      parts.append("#\(Address(displacement))")
+    }
+    return "[\(parts.joined(separator: ", "))]"
+  }
+
+  private var text_x86_64: String {
+    var text = base.map(architecture.registerName) ?? ""
+    if let index {
+      text += (text.isEmpty ? "" : " + ") + architecture.registerName(index) + (scale == 1 ? "" : "*\(scale)")
     }
     let isNegative = displacement >> 63 == 1
     let amount = Address(isNegative ? 0 &- displacement : displacement).description
@@ -114,12 +170,7 @@ struct MemoryOperand: Sendable, Equatable {
 
   /// The registers of the operand with their values, such as `rdi = 0x10`.
   func values(_ registers: [UInt64]) -> String {
-    [base, index].compactMap { $0 }.filter { registers.indices.contains($0) && $0 != RegisterNames.pc }
-      .map { "\(RegisterNames.name($0)) = \(Address(registers[$0]))" }.joined(separator: ", ")
+    [base, index].compactMap { $0 }.filter { registers.indices.contains($0) && $0 != architecture.programCounter }
+      .map { "\(architecture.registerName($0)) = \(Address(registers[$0]))" }.joined(separator: ", ")
   }
-}
-
-extension UInt64 {
-  /// Whether the number can be the value of a pointer on processors with 48-bit addresses.
-  var isCanonical: Bool { self >> 47 == 0 || self >> 47 == 0x1ffff }
 }

@@ -1,3 +1,5 @@
+import CrashReport
+
 /// Decodes the memory accesses of x86-64 instructions.
 ///
 /// The decoder accepts any bytes, and returns an instruction, or nil if it cannot decode them. For unsupported forms
@@ -283,7 +285,7 @@ extension InstructionDecoder_x86_64 {
     } else if low == 5 && mode == 0 {
       guard let displacement = number(bytes: 4) else { return nil }
       // A rip-relative displacement is relative to the address of the next instruction.
-      operand.base = RegisterNames.pc
+      operand.base = Architecture.x86_64.programCounter
       operand.displacement = displacement &+ UInt64(position) &+ immediate(selector)
       return (isAddressShort ? nil : operand, selector)
     } else {

@@ -1,3 +1,4 @@
+import CrashReport
 import CrashRing
 
 /// The frame that Linux pushes onto the stack before it calls a signal handler (struct rt_sigframe).
@@ -72,7 +73,7 @@ struct SignalFrame_x86_64: Sendable, Equatable {
     guard Self.isTied(trap: trap, fault, registers),
       // A failed division has the exception number 0. The exception number 0 also means that there was no exception.
       trap != 0 || flags & Exception_x86_64.resumeFlag != 0,
-      let told = exception.signal(pc: registers[RegisterNames.pc], expecting: expected)
+      let told = exception.signal(pc: registers[Architecture.x86_64.programCounter], expecting: expected)
     else { return nil }
     (signal, code, address) = told
   }

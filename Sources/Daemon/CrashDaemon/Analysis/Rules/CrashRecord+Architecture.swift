@@ -1,0 +1,57 @@
+import CrashReport
+import CrashRing
+import Glibc
+
+// The registers of a record, and the instruction of a trap, on both architectures.
+extension CrashRecord {
+  /// The registers without the program counter, indexed by DWARF number.
+  var generalRegisters: ArraySlice<UInt64> { registers.prefix(architecture.programCounter) }
+
+  /// The numbers of the general registers that may contain a pointer to an object: all but the stack pointer.
+  var pointerNumbers: [Int] { generalRegisters.indices.filter { $0 != architecture.stackPointer } }
+
+  /// The value of a register; 0 if the record does not contain it.
+  func register(_ number: Int) -> UInt64 { registers.indices.contains(number) ? registers[number] : 0 }
+
+  /// Whether the register may contain a pointer to an object, as a register of a memory operand.
+  func isPointerRegister(_ number: Int) -> Bool {
+    number != architecture.programCounter && number != architecture.stackPointer
+  }
+
+  /// Whether the signal is the one that Swift's trap raises: SIGILL for `ud2`, SIGTRAP for `brk`.
+  var isTrapSignal: Bool {
+    switch architecture {
+    case .x86_64: signal == SIGILL
+    case .aarch64: signal == SIGTRAP && code == Self.breakpointCode
+    }
+  }
+
+  /// Whether a trap of Swift, or of a compiler for C, raised the signal.
+  var isTrap: Bool {
+    guard isTrapSignal else { return false }
+    switch architecture {
+    case .x86_64: return instruction.starts(with: Self.ud2)
+    case .aarch64: return Self.breakpoint(instruction).map { $0 != Self.debuggerBreakpoint } ?? false
+    }
+  }
+
+  /// Whether the instruction is an AArch64 breakpoint, of a trap or of a debugger.
+  var isBreakpoint: Bool { Self.breakpoint(instruction) != nil }
+
+  /// The instruction `ud2` of x86-64.
+  static let ud2: [UInt8] = [0x0f, 0x0b]
+  /// The si_code TRAP_BRKPT.
+  static let breakpointCode: Int32 = 1
+  /// The number in the breakpoint instruction of `__builtin_debugtrap`.
+  ///
+  /// Swift and clang use the number 1 for a trap, and gcc uses 1,000.
+  private static let debuggerBreakpoint: UInt32 = 0xf000
+
+  /// The number in an AArch64 instruction `brk`; nil for other bytes.
+  private static func breakpoint(_ instruction: [UInt8]) -> UInt32? {
+    guard let word = InstructionDecoder_aarch64.word(instruction[...]), word & 0xffe0_001f == 0xd420_0000 else {
+      return nil
+    }
+    return word >> 5 & 0xffff
+  }
+}
