@@ -13,6 +13,11 @@ extension CrashReport {
       .filter { !$0.isEmpty }.joined(separator: " · ")
   }
 
+  /// The architecture of the process, if it is not x86-64, which is the architecture of most reports.
+  var architectureText: String {
+    process.architecture.map { $0 == Architecture.x86_64.rawValue ? "" : CleanText.line($0) } ?? ""
+  }
+
   /// The facts about the machine.
   var machineFacts: [Fact] {
     guard let machine else { return [] }

@@ -138,7 +138,8 @@ enum Completions {
 
   static var signals: [String] {
     lines([
-      ("SIGILL", "Swift trap, or an illegal instruction"), ("SIGTRAP", "trap"), ("SIGSEGV", "bad access"),
+      ("SIGILL", "Swift trap on x86-64, or an illegal instruction"),
+      ("SIGTRAP", "Swift trap on AArch64, or a breakpoint"), ("SIGSEGV", "bad access"),
       ("SIGBUS", "bad access to a mapping"), ("SIGABRT", "abort, fatal error of a runtime"),
       ("SIGFPE", "arithmetic"), ("SIGSYS", "blocked system call"), ("SIGKILL", "killed, perhaps for memory"),
     ])

@@ -12,7 +12,7 @@ public struct AppleRenderer: Sendable {
     var sections = [header(report), exception(report)]
     sections += report.threads.enumerated().map { thread($1, number: $0, in: report) }
     if let (number, crashed) = report.threads.enumerated().first(where: { $1.crashed }), !crashed.registers.isEmpty {
-      sections.append(state(of: crashed, number: number))
+      sections.append(state(of: crashed, number: number, architecture: report.architecture))
     }
     sections.append(images(report))
     return sections.map { $0.joined(separator: "\n") + "\n" }.joined(separator: "\n")
@@ -24,11 +24,20 @@ public struct AppleRenderer: Sendable {
       ("Incident Identifier", report.id), ("Process", "\(process.name) [\(process.pid)]"),
       ("Path", process.executable), ("Identifier", process.unit ?? process.name),
       ("Version", report[.release].map { "\($0) (\(process.buildID))" } ?? process.buildID),
-      ("Code Type", "X86-64 (Native)"), ("User ID", String(process.uid)),
+      ("Code Type", codeType(report)), ("User ID", String(process.uid)),
     ]
     rows += [("Date/Time", report.time), ("Launch Time", process.startTime), ("OS Version", system(report.machine))]
     rows.append(("Hardware Model", report.machine?.processor ?? ""))
     return rows.filter { !$0.1.isEmpty }.map { row($0, $1) }
+  }
+
+  /// Returns the architecture, as Apple's reports name it.
+  private func codeType(_ report: CrashReport) -> String {
+    switch report.architecture {
+    case .x86_64: "X86-64 (Native)"
+    case .aarch64: "ARM-64 (Native)"
+    case nil: report.process.architecture ?? ""
+    }
   }
 
   /// Returns the distribution, followed by the kernel in parentheses.
@@ -82,15 +91,34 @@ public struct AppleRenderer: Sendable {
     return line + (frame.isInline ? " [inlined]" : "") + (frame.isAsync ? " [async]" : "")
   }
 
-  private func state(of thread: CrashReport.CrashedThread, number: Int) -> [String] {
-    let names = RegisterOrder.sorted(thread.registers.keys)
+  private func state(
+    of thread: CrashReport.CrashedThread, number: Int, architecture: Architecture?
+  ) -> [String] {
+    let isAArch64 = architecture == .aarch64
+    let names = isAArch64 ? Self.order_aarch64(thread.registers.keys) : RegisterOrder.sorted(thread.registers.keys)
     let cells = names.map { name in
-      CleanText.line(name).rightAligned(6) + ": " + Self.padded(thread.registers[name] ?? 0)
+      let shown = isAArch64 ? Self.names_aarch64[name] ?? name : name
+      return CleanText.line(shown).rightAligned(6) + ": " + Self.padded(thread.registers[name] ?? 0)
     }
     let rows = stride(from: 0, to: cells.count, by: 4).map { start in
       cells[start..<min(start + 4, cells.count)].joined(separator: "  ")
     }
-    return ["Thread \(number) crashed with X86 Thread State (64-bit):"] + rows
+    let kind =
+      switch architecture {
+      case .x86_64: "X86 Thread State (64-bit)"
+      case .aarch64: "ARM Thread State (64-bit)"
+      case nil: "Thread State"
+      }
+    return ["Thread \(number) crashed with \(kind):"] + rows
+  }
+
+  /// The names of registers that Apple's reports call otherwise.
+  private static let names_aarch64 = ["x29": "fp", "x30": "lr", "pstate": "cpsr"]
+
+  /// Sorts registers as in Apple's reports: the general registers by number, then `sp`, `pc`, `cpsr`, `far` and `esr`.
+  private static func order_aarch64(_ names: some Collection<String>) -> [String] {
+    let known = Architecture.aarch64.registerNames + [Architecture.aarch64.flagsName, "far", "esr"]
+    return known.filter { names.contains($0) } + names.filter { !known.contains($0) }.sorted()
   }
 
   private func images(_ report: CrashReport) -> [String] {

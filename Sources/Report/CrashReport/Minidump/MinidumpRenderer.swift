@@ -2,7 +2,7 @@
 ///
 /// The structures come from Microsoft's `minidumpapiset.h`, with Breakpad's additions for Linux (`minidump_format.h`).
 /// A minidump cannot contain the diagnosis, function names or line numbers. The debugger or service that reads the file
-/// symbolicates by the build ids of the modules. Only x86-64 is supported.
+/// symbolicates by the build ids of the modules.
 public struct MinidumpRenderer: Sendable {
   /// A range of the crashed process's memory.
   public struct Memory: Sendable {
@@ -27,11 +27,12 @@ public struct MinidumpRenderer: Sendable {
   public func render(_ report: CrashReport, stacks: [Int: Memory] = [:]) -> [UInt8] {
     let command = report.process.commandLine.map { Array(CleanText.line($0).utf8) }
     var file = MinidumpFile(streamCount: command == nil ? 6 : 7, time: 0)
-    file.addStream(.systemInfo) { Self.systemInfo(&$0, report.machine) }
+    let architecture = report.architecture
+    file.addStream(.systemInfo) { Self.systemInfo(&$0, architecture, report.machine) }
     file.addStream(.miscInfo) { Self.miscInfo(&$0, report) }
     file.addStream(.modules) { Self.modules(&$0, report.images) }
     let threads = report.threads.filter { !$0.registers.isEmpty }
-    let contexts = threads.map { file.add(MinidumpContext_x86_64.bytes($0.registers)) }
+    let contexts = threads.map { file.add(Self.context($0.registers, architecture)) }
     var memory: [Int: MinidumpFile.Location] = [:]
     for thread in threads { memory[thread.tid] = stacks[thread.tid].map { file.add($0.bytes) } }
     file.addStream(.threads) { stream in
@@ -75,10 +76,29 @@ public struct MinidumpRenderer: Sendable {
     return file.bytes
   }
 
-  private static func systemInfo(_ stream: inout MinidumpFile, _ machine: CrashReport.Machine?) {
-    // The value 9 is PROCESSOR_ARCHITECTURE_AMD64. The level, the revision and the product type are zero, because they
-    // are unknown.
-    stream.append(UInt16(9))
+  /// Returns the context of a thread; empty for an architecture that this version does not know.
+  private static func context(_ registers: [String: Address], _ architecture: Architecture?) -> [UInt8] {
+    switch architecture {
+    case .x86_64: MinidumpContext_x86_64.bytes(registers)
+    case .aarch64: MinidumpContext_aarch64.bytes(registers)
+    case nil: []
+    }
+  }
+
+  /// The value PROCESSOR_ARCHITECTURE_UNKNOWN.
+  private static let unknownProcessor: UInt16 = 0xffff
+
+  private static func systemInfo(
+    _ stream: inout MinidumpFile, _ architecture: Architecture?, _ machine: CrashReport.Machine?
+  ) {
+    let processor =
+      switch architecture {
+      case .x86_64: MinidumpContext_x86_64.processor
+      case .aarch64: MinidumpContext_aarch64.processor
+      case nil: unknownProcessor
+      }
+    // The level, the revision and the product type are zero, because they are unknown.
+    stream.append(processor)
     stream.append(zeros: 2 + 2)
     stream.append(UInt8(clamping: machine?.processors ?? 0))
     stream.append(zeros: 1 + 4 + 4 + 4)

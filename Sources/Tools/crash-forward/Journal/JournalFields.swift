@@ -59,6 +59,7 @@ extension JournalEntry {
     add("CRASH_NAMESPACE", report.container?.namespace)
     add("CRASH_NODE", report.container?.node)
     add("CRASH_SWIFT_VERSION", process.swiftVersion)
+    add("CRASH_ARCHITECTURE", process.architecture)
     add("CRASH_UPTIME_MS", process.uptime_ms)
     add("CRASH_MEMORY", report.resources?.residentBytes)
     add("CRASH_MEMORY_PEAK", report.resources?.peakResidentBytes)

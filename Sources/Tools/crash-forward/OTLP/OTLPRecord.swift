@@ -32,6 +32,7 @@ struct OTLPRecord {
       "deployment.environment.name": .text(environment ?? report[.environment]),
       "host.name": .text(machine?.host ?? host),
       "host.id": .text(machine?.id),
+      "host.arch": .text(process.architecture.map { Self.architectures[$0] ?? $0 }),
       "host.cpu.model.name": .text(machine?.processor),
       "os.type": .string("linux"),
       "os.description": .text(machine?.distribution),
@@ -56,6 +57,9 @@ struct OTLPRecord {
       "systemd.unit": .text(process.unit),
     ])
   }
+
+  /// The names of architectures in the semantic conventions.
+  private static let architectures = ["x86_64": "amd64", "aarch64": "arm64"]
 
   /// The instance of the service, as the semantic conventions propose for Kubernetes:
   /// `k8s.namespace.name.k8s.pod.name.k8s.container.name`, else the pod's uid with the container's name, else the

@@ -90,7 +90,8 @@ extension SentryEvent {
         "version": .text(machine?.distribution),
       ],
       "device": [
-        "name": .text(machine?.host), "cpu_description": .text(machine?.processor),
+        "name": .text(machine?.host), "arch": .text(process.architecture.map { $0 == "aarch64" ? "arm64" : $0 }),
+        "cpu_description": .text(machine?.processor),
         "processor_count": .number(machine?.processors), "memory_size": .number(machine?.memoryBytes),
       ],
       "runtime": ["name": .text(process.swiftVersion == nil ? nil : "Swift"), "version": .text(process.swiftVersion)],

@@ -43,6 +43,7 @@ enum Sample {
     report.process.commandLine = "/srv/bin/CartServer --port 80 --token [scrubbed]"
     report.process.cgroup = "/kubepods.slice/kubepods-pod1.slice/cri-containerd-\(containerID).scope"
     report.process.swiftVersion = "6.3"
+    report.process.architecture = "x86_64"
     report.process.uptime_ms = 29_589_123
     report.machine = machine
     report.container = container

@@ -26,6 +26,7 @@ struct JournalSinkTests {
       "CRASH_RELEASE": "shop@2/4", "CRASH_ENVIRONMENT": "staging", "CRASH_USER": "17", "CRASH_HOST": "web-3",
       "CRASH_MACHINE_ID": "43c2", "CRASH_KERNEL": "Linux 6.1.0", "CRASH_CMDLINE": "shop --port 80",
       "CRASH_CGROUP": "/docker/c0ff", "CRASH_CONTAINER_ID": "c0ff", "CRASH_SWIFT_VERSION": "6.3",
+      "CRASH_ARCHITECTURE": "aarch64",
       "CRASH_UPTIME_MS": "611000", "CRASH_MEMORY": "430", "CRASH_MEMORY_PEAK": "498", "CRASH_MEMORY_LIMIT": "512",
       "CRASH_OPEN_FDS": "87",
     ]

@@ -53,7 +53,7 @@ struct OTLPSinkTests {
       "service.version": "shop@2/4", "deployment.environment.name": "staging", "host.name": "web-3", "host.id": "43c2",
       "os.type": "linux", "os.version": "6.1.0", "os.description": "Debian GNU/Linux 12", "container.id": "c0ff",
       "process.command_line": "shop --port 80", "process.runtime.version": "6.3",
-      "process.linux.cgroup": "/docker/c0ff",
+      "process.linux.cgroup": "/docker/c0ff", "host.arch": "arm64",
     ]
     for (key, value) in wanted { #expect(about[key] == value, "\(key)") }
     let record = try #require(resource["scopeLogs"]?.first?["logRecords"]?.first?["attributes"]?.attributes)

@@ -30,8 +30,8 @@ enum Sample {
     "source":"cgroup"},"resources":{"time":"2026-11-21T08:10:11.000123Z","residentBytes":430,"peakResidentBytes":498,
     "memoryLimitBytes":512,"memoryLimitSource":"cgroup","openDescriptors":87,"descriptorLimit":1024},
     "process":{"pid":4711,"uid":1000,"name":"shop","executable":"/srv/shop","buildID":"ab",
-    "startTime":"2026-11-21T08:00:00Z","commandLine":"shop --port 80","cgroup":"/docker/c0ff","swiftVersion":"6.3",
-    "uptime_ms":611000},
+    "startTime":"2026-11-21T08:00:00Z","commandLine":"shop --port 80","cgroup":"/docker/c0ff",
+    "swiftVersion":"6.3","architecture":"aarch64","uptime_ms":611000},
     """#.split(separator: "\n").joined()
   /// A crash in a pod.
   static let pod = #"""

@@ -76,6 +76,7 @@ struct SentrySinkTests {
     let contexts = json["contexts"]
     #expect(contexts?["os"]?["kernel_version"] == .string("Linux 6.1.0"))
     #expect(contexts?["device"]?["cpu_description"] == .string("AMD EPYC"))
+    #expect(contexts?["device"]?["arch"] == .string("arm64"))
     #expect(contexts?["runtime"] == .object(["name": .string("Swift"), "version": .string("6.3")]))
     #expect(contexts?["app"]?["app_memory"] == .int(430))
     #expect(contexts?["process"]?["command_line"] == .string("shop --port 80"))
