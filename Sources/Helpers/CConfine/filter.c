@@ -2,7 +2,7 @@
 // only compute and write a wrong cache. An attacker who takes over crash-fetch through a hostile server can only send
 // wrong debug information to crashd, and connect to other servers.
 #include "filter.h"
-#include "filter_x86_64.h"
+#include "filter_machine.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -47,8 +47,19 @@ static const uint32_t allowed_calls[] = {
 /// A process with network access may also make these calls with any arguments. The filter checks the address family in
 /// socket(), the only call that creates sockets.
 static const uint32_t network_calls[] = {
-    SYS_connect, SYS_getsockopt, SYS_setsockopt, SYS_getsockname, SYS_getpeername, SYS_sendto,    SYS_recvfrom,
-    SYS_sendmsg, SYS_recvmsg,    SYS_shutdown,   SYS_poll,        SYS_ppoll,       SYS_ftruncate, SYS_fcntl,
+    CS_OLD_NETWORK_CALLS SYS_connect,
+    SYS_getsockopt,
+    SYS_setsockopt,
+    SYS_getsockname,
+    SYS_getpeername,
+    SYS_sendto,
+    SYS_recvfrom,
+    SYS_sendmsg,
+    SYS_recvmsg,
+    SYS_shutdown,
+    SYS_ppoll,
+    SYS_ftruncate,
+    SYS_fcntl,
 };
 
 /// These calls fail with EACCES instead of ending the process. libdw searches for other files with these calls, and

@@ -5,7 +5,7 @@
 // loads the metadata of the class, or calls a function with the class in its signature. The symbols of the methods, the
 // called functions and the metadata contain the name of the class.
 #include "scope.h"
-#include "scope_code_x86_64.h"
+#include "scope_machine.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,11 +52,9 @@ static void add_function(struct references *references, Elf *elf, const GElf_Sym
   references->functions[references->function_count++] = function->st_value;
   if (bytes > function->st_size) bytes = function->st_size;
   if (bytes > CS_CODE_BYTES) bytes = CS_CODE_BYTES;
-#if defined(__x86_64__)
   references->target_count +=
-      cs_code_targets(code, bytes, function->st_value, references->targets + references->target_count,
-                      CS_CODE_TARGETS - references->target_count);
-#endif
+      cs_machine_targets(elf, code, bytes, function->st_value, references->targets + references->target_count,
+                         CS_CODE_TARGETS - references->target_count);
 }
 
 /// Returns the name of a Swift symbol, or NULL for any other symbol.

@@ -7,7 +7,7 @@
 // for private classes. The layouts of descriptor and metadata are stable, as specified in Swift's ABI.md,
 // TypeMetadata.rst and include/swift/ABI/Metadata.h.
 #include "scope.h"
-#include "scope_code_x86_64.h"
+#include "scope_machine.h"
 #include "scope_symbols.h"
 #include <inttypes.h>
 #include <string.h>
@@ -167,9 +167,7 @@ static uint32_t deallocated_size(const struct cs_scope_symbols *symbols, const c
     size_t count;
     const uint8_t *code = cs_scope_bytes(symbols->elf, symbol.st_value, &count);
     if (!code) return 0;
-#if defined(__x86_64__)
-    return cs_code_deallocated(code, count < symbol.st_size ? count : symbol.st_size);
-#endif
+    return cs_machine_deallocated(symbols->elf, code, count < symbol.st_size ? count : symbol.st_size);
   }
   return 0;
 }

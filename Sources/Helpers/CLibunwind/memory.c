@@ -1,4 +1,5 @@
 #include "memory.h"
+#include "machine.h"
 #include <string.h>
 
 const struct cs_snapshot_image *cs_snapshot_image_at(const struct cs_snapshot *snapshot, uint64_t address) {
@@ -38,7 +39,10 @@ bool cs_snapshot_read_stack(const struct cs_snapshot *snapshot, uint64_t address
 }
 
 bool cs_snapshot_read_word(const struct cs_snapshot *snapshot, uint64_t address, uint64_t *ret_word) {
-  if (cs_snapshot_read_stack(snapshot, address, ret_word)) return true;
+  if (cs_snapshot_read_stack(snapshot, address, ret_word)) {
+    *ret_word = cs_snapshot_code(snapshot, *ret_word);
+    return true;
+  }
   const struct cs_snapshot_image *image = cs_snapshot_image_at(snapshot, address);
   // The word may begin before the image that contains its last bytes, because libunwind reads aligned words.
   if (!image) image = cs_snapshot_image_at(snapshot, address + 7);

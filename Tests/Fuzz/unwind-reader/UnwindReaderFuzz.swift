@@ -56,7 +56,7 @@ private func unwind(_ bytes: [UInt8]) {
     precondition(request.threads.count <= UnwindRequest.threadLimit)
     precondition(request.images.count <= UnwindRequest.imageLimit)
     let images = ImageList(request.images, in: input)
-    let answer = UnwindAnswer(stacks: request.threads.map { $0.unwound(images, input) })
+    let answer = UnwindAnswer(stacks: request.threads.map { $0.unwound(images, input, request.architecture) })
     precondition(answer.stacks.allSatisfy { $0.frames.count <= UnwindAnswer.frameLimit })
     precondition(answer.encoded.count <= UnwindAnswer.limitBytes)
     precondition(UnwindAnswer(answer.encoded, threads: request.threads.count) == answer)
@@ -65,14 +65,14 @@ private func unwind(_ bytes: [UInt8]) {
 
 /// Creates unwind requests, and the unwind files that they contain.
 private enum Forger {
-  private static let threadBytes = UnwindRequest.headerBytes(threads: 1, images: 0) - 24
-  private static let imageBytes = UnwindRequest.headerBytes(threads: 0, images: 1) - 24
+  private static let headBytes = UnwindRequest.headerBytes(threads: 0, images: 0)
+  private static let imageBytes = UnwindRequest.headerBytes(threads: 0, images: 1) - headBytes
 
   /// Creates a request with one thread at `pc`, a stack of zeros, and an image with these tables.
   static func request(tables: [UInt8], pc: UInt64) -> [UInt8] {
     let start = UnwindRequest.headerBytes(threads: 1, images: 1)
     let stack = [UInt8](repeating: 0, count: 64)
-    let registers = [UInt64](repeating: 0x7000, count: UnwindRequest.registerCount - 1) + [pc]
+    let registers = [UInt64](repeating: 0x7000, count: UnwindRequest.Architecture.x86_64.registerCount - 1) + [pc]
     let request = UnwindRequest(
       threads: [
         .init(
@@ -95,9 +95,14 @@ private enum Forger {
     let (threads, images) = (Int(bytes[8] % 3), Int(bytes[16] % 5))
     put(UInt64(threads), at: 8, &bytes)
     put(UInt64(images), at: 16, &bytes)
-    guard UnwindRequest.headerBytes(threads: threads, images: images) <= bytes.count else { return bytes }
-    let firstImage = 24 + threads * threadBytes
-    let stacks = (0..<threads).map { 24 + ($0 + 1) * threadBytes - 16 }
+    let architecture: UnwindRequest.Architecture = bytes[24] & 1 == 1 ? .x86_64 : .aarch64
+    put(architecture.rawValue, at: 24, &bytes)
+    guard
+      UnwindRequest.headerBytes(threads: threads, images: images, architecture: architecture) <= bytes.count
+    else { return bytes }
+    let threadBytes = UnwindRequest.headerBytes(threads: 1, images: 0, architecture: architecture) - headBytes
+    let firstImage = headBytes + threads * threadBytes
+    let stacks = (0..<threads).map { headBytes + ($0 + 1) * threadBytes - 16 }
     let tables = (0..<images).map { firstImage + ($0 + 1) * imageBytes - 16 }
     if isFitted { for at in stacks + tables { fit(at, &bytes) } }
     for at in tables { seal(at, isFitted: isFitted, &bytes) }

@@ -1,21 +1,25 @@
+import CrashReport
 import CrashRing
 import CrashSymbols
 import LinuxSystem
 
-/// Selects the threads of a ring that are unwound again, and the images that libunwind may need for them.
+/// Selects the threads of a ring that are unwound again, and the images that the unwinder may need for them.
 struct UnwindQuestion {
+  private let architecture: Architecture
   /// The first crashed threads whose records contain a copy of the stack; at most eight threads.
   let records: [CrashRecord]
   /// The images into which a register or a stack word of `records` points.
   ///
-  /// Every return address is a stack word, so libunwind needs no other images.
+  /// Every return address is a stack word, so the unwinder needs no other images.
   let images: [RingContents.Image]
 
   /// Returns nil if the ring has no stack to unwind.
   init?(_ contents: RingContents) {
+    let architecture = contents.identity.architecture
+    self.architecture = architecture
     records = Array(
       contents.records.sorted { $0.sequence < $1.sequence }
-        .filter { $0.registers.count == UnwindRequest.registerCount && !$0.stack.isEmpty && !$0.isMinimal }
+        .filter { $0.registers.count == architecture.registerCount && !$0.stack.isEmpty && !$0.isMinimal }
         .prefix(UnwindRequest.threadLimit))
     guard !records.isEmpty else { return nil }
     // The images of a real process never overlap. If the ring claims that images overlap, crash-analyse uses the first
@@ -23,8 +27,10 @@ struct UnwindQuestion {
     let sorted = contents.images.filter { $0.start < $0.end }.sorted { $0.start < $1.start }
     var pointed = Set<Int>()
     for record in records {
-      for word in record.registers { Self.note(word, in: sorted, &pointed) }
-      for word in Self.words(of: record) { Self.note(word, in: sorted, &pointed) }
+      // A stored return address may have a signature.
+      for word in record.registers + Self.words(of: record) {
+        Self.note(architecture.unsigned(word), in: sorted, &pointed)
+      }
     }
     images = sorted.indices.filter(pointed.contains).map { sorted[$0] }
   }
@@ -58,8 +64,9 @@ struct UnwindQuestion {
   /// The input includes the unwind tables of the images, up to `limitBytes` in total.
   func request(tables: [String: Descriptor], limitBytes: Int) throws -> MemoryFile {
     let file = try MemoryFile()
-    var end = UnwindRequest.headerBytes(threads: records.count, images: images.count)
-    var request = UnwindRequest(threads: [], images: [])
+    var end = UnwindRequest.headerBytes(
+      threads: records.count, images: images.count, architecture: Self.encoded(architecture))
+    var request = UnwindRequest(architecture: Self.encoded(architecture), threads: [], images: [])
     for record in records {
       try file.write(record.stack, at: end)
       request.threads.append(thread(record, UnwindRequest.Place(offset: UInt64(end), size: UInt64(record.stack.count))))
@@ -85,13 +92,24 @@ struct UnwindQuestion {
     return file
   }
 
+  private static func encoded(_ architecture: Architecture) -> UnwindRequest.Architecture {
+    switch architecture {
+    case .x86_64: .x86_64
+    case .aarch64: .aarch64
+    }
+  }
+
   private func thread(_ record: CrashRecord, _ place: UnwindRequest.Place) -> UnwindRequest.Thread {
     // On x86-64, bit 4 of a page fault's error code marks an instruction fetch. After a breakpoint, pc points after the
-    // instruction.
-    let isBadFetch =
-      record.trapNumber == 14 && record.errorCode & 16 != 0 && record.faultAddress == record.registers.last
+    // instruction. On AArch64, pc always points to the instruction.
+    let isFetch =
+      switch architecture {
+      case .x86_64: record.trapNumber == 14 && record.errorCode & 16 != 0
+      case .aarch64: Exception_aarch64(syndrome: record.errorCode, address: record.faultAddress).kind == .fetch
+      }
     return UnwindRequest.Thread(
-      registers: record.registers, isBadFetch: isBadFetch, isPastFault: record.trapNumber == 3,
+      registers: record.registers, isBadFetch: isFetch && record.faultAddress == record.registers.last,
+      isPastFault: architecture == .x86_64 && record.trapNumber == 3,
       stackStart: record.stackStart, stack: place)
   }
 }

@@ -1,8 +1,8 @@
 /// The input of `crash-analyse unwind`.
 ///
 /// The input contains the threads to unwind, and the images into which the stacks of these threads point. The input
-/// consists of the bytes `CSUNWRQ1`, the numbers of threads and of images (8 bytes each), the threads and the images.
-/// The copies of the stacks and the files with unwind tables follow, at the offsets that the threads and images
+/// consists of the bytes `CSUNWRQ2`, the numbers of threads, of images and of the architecture (8 bytes each), the
+/// threads and the images. The copies of the stacks and the files with unwind tables follow, at the offsets that the threads and images
 /// contain. All numbers are little-endian.
 public struct UnwindRequest: Sendable, Equatable {
   /// The maximum number of threads in one request.
@@ -13,10 +13,22 @@ public struct UnwindRequest: Sendable, Equatable {
   public static let imageLimit = 512
   /// The maximum size of a request, in bytes.
   public static let limitBytes = 256 << 20
-  /// The number of registers that are stored for a thread.
-  ///
-  /// The registers are stored in the order of their DWARF numbers.
-  public static let registerCount = 17
+
+  /// The architecture of the threads.
+  public enum Architecture: UInt64, Sendable, CaseIterable {
+    case x86_64 = 1
+    case aarch64 = 2
+
+    /// The number of registers that are stored for a thread.
+    ///
+    /// The registers are stored in the order of their DWARF numbers.
+    public var registerCount: Int {
+      switch self {
+      case .x86_64: 17
+      case .aarch64: 33
+      }
+    }
+  }
 
   /// A range of bytes in a request.
   public struct Place: Sendable, Equatable {
@@ -75,6 +87,8 @@ public struct UnwindRequest: Sendable, Equatable {
     }
   }
 
+  /// The architecture of the process.
+  public var architecture: Architecture
   /// The threads to unwind.
   ///
   /// The answer contains their stacks in the same order.
@@ -83,30 +97,32 @@ public struct UnwindRequest: Sendable, Equatable {
   public var images: [Image]
 
   /// Creates a request from its parts.
-  public init(threads: [Thread], images: [Image]) {
+  public init(architecture: Architecture = .x86_64, threads: [Thread], images: [Image]) {
+    self.architecture = architecture
     self.threads = threads
     self.images = images
   }
 
-  private static let magic = Array("CSUNWRQ1".utf8)
-  private static let threadWords = registerCount + 4
+  private static let magic = Array("CSUNWRQ2".utf8)
   private static let imageWords = 5
 
   /// Returns the size of a request's header: the number of bytes before the first copy of a stack.
-  public static func headerBytes(threads: Int, images: Int) -> Int {
-    (3 + threads * threadWords + images * imageWords) * 8
+  public static func headerBytes(threads: Int, images: Int, architecture: Architecture = .x86_64) -> Int {
+    (4 + threads * (architecture.registerCount + 4) + images * imageWords) * 8
   }
 
   /// The maximum size of a request's header.
-  public static let headerLimitBytes = headerBytes(threads: threadLimit, images: imageLimit)
+  public static let headerLimitBytes = headerBytes(
+    threads: threadLimit, images: imageLimit, architecture: .aarch64)
 
   /// The header as bytes.
   public var encoded: [UInt8] {
     var bytes = Self.magic
     bytes.append(word: UInt64(threads.count))
     bytes.append(word: UInt64(images.count))
+    bytes.append(word: architecture.rawValue)
     for thread in threads {
-      for index in 0..<Self.registerCount {
+      for index in 0..<architecture.registerCount {
         bytes.append(word: thread.registers.indices.contains(index) ? thread.registers[index] : 0)
       }
       bytes.append(word: (thread.isBadFetch ? 1 : 0) | (thread.isPastFault ? 2 : 0))
@@ -127,11 +143,12 @@ public struct UnwindRequest: Sendable, Equatable {
     guard bytes.starts(with: Self.magic), size <= UInt64(Self.limitBytes) else { return nil }
     var words = WordReader(bytes, from: Self.magic.count)
     guard let threadCount = words.next(), threadCount <= UInt64(Self.threadLimit),
-      let imageCount = words.next(), imageCount <= UInt64(Self.imageLimit)
+      let imageCount = words.next(), imageCount <= UInt64(Self.imageLimit),
+      let architecture = words.next().flatMap(Architecture.init)
     else { return nil }
-    self.init(threads: [], images: [])
+    self.init(architecture: architecture, threads: [], images: [])
     for _ in 0..<threadCount {
-      guard let thread = Thread(&words), thread.stack.isWithin(size) else { return nil }
+      guard let thread = Thread(&words, architecture), thread.stack.isWithin(size) else { return nil }
       threads.append(thread)
     }
     for _ in 0..<imageCount {
@@ -151,9 +168,9 @@ extension UnwindRequest.Place {
 }
 
 extension UnwindRequest.Thread {
-  init?(_ words: inout WordReader) {
+  init?(_ words: inout WordReader, _ architecture: UnwindRequest.Architecture) {
     var registers: [UInt64] = []
-    for _ in 0..<UnwindRequest.registerCount {
+    for _ in 0..<architecture.registerCount {
       guard let word = words.next() else { return nil }
       registers.append(word)
     }

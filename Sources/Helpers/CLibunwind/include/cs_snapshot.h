@@ -1,14 +1,21 @@
 // Unwinds a thread of an ended process, from its registers, a copy of its stack, and the unwind tables of its images.
-// This header does not include libunwind's headers. All data in a snapshot may be forged. For this reason, only bytes
-// in the snapshot are read, and the numbers of frames and of libunwind's reads are limited.
+// libunwind unwinds a thread of this machine's architecture, and libdw unwinds a thread of another architecture. This
+// header does not include the headers of the two libraries. All data in a snapshot may be forged. For this reason, only
+// bytes in the snapshot are read, and the numbers of frames and of reads are limited.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/// The number of registers. The registers are in the order of their DWARF numbers, and the last one is the program
-/// counter.
-#define CS_SNAPSHOT_REGISTER_COUNT 17
+/// The maximum number of registers. The registers are in the order of their DWARF numbers, and the last one of the
+/// architecture is the program counter: number 16 on x86-64, and 32 on AArch64.
+#define CS_SNAPSHOT_REGISTER_LIMIT 33
+
+/// The architecture of the process.
+enum cs_snapshot_architecture {
+  CS_SNAPSHOT_X86_64 = 1,
+  CS_SNAPSHOT_AARCH64 = 2,
+};
 
 /// Bytes of the process: `count` bytes that were at `address`.
 struct cs_snapshot_piece {
@@ -26,7 +33,8 @@ struct cs_snapshot_image {
 };
 
 struct cs_snapshot {
-  uint64_t registers[CS_SNAPSHOT_REGISTER_COUNT];
+  uint64_t architecture; // a constant of cs_snapshot_architecture
+  uint64_t registers[CS_SNAPSHOT_REGISTER_LIMIT];
   struct cs_snapshot_piece stack;
   const struct cs_snapshot_image *images; // sorted by address, without overlaps
   size_t image_count;
@@ -38,8 +46,8 @@ struct cs_snapshot {
 enum cs_snapshot_found {
   CS_SNAPSHOT_FOUND_CONTEXT = 1,       // by the pc of the registers
   CS_SNAPSHOT_FOUND_CFI = 2,           // by the unwind tables
-  CS_SNAPSHOT_FOUND_FRAME_POINTER = 3, // by libunwind's method for code without tables
-  CS_SNAPSHOT_FOUND_SCAN = 4,          // by the return address that a call through a bad pointer pushed
+  CS_SNAPSHOT_FOUND_FRAME_POINTER = 3, // by the library's method for code without tables
+  CS_SNAPSHOT_FOUND_SCAN = 4,          // by the return address of a call through a bad pointer
 };
 
 /// The reason why unwinding ended.

@@ -35,7 +35,7 @@ enum UnwindJob: Sendable {
       return BuildCacheJob.fail(.badImage, "not a request")
     }
     let images = ImageList(request.images, in: input)
-    let stacks = request.threads.map { $0.unwound(images, input) }
+    let stacks = request.threads.map { $0.unwound(images, input, request.architecture) }
     let written = Output.write(UnwindAnswer(stacks: stacks).encoded, to: STDOUT_FILENO)
     return written == 0 ? .good : BuildCacheJob.fail(.inputOutput, "cannot write the answer: errno \(written)")
   }

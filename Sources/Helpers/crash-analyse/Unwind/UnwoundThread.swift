@@ -2,12 +2,15 @@ import CLibunwind
 import CrashSymbols
 
 extension UnwindRequest.Thread {
-  /// Returns the stack of this thread, unwound by libunwind.
+  /// Returns the stack of this thread, unwound by libunwind, or by libdw for an architecture other than this machine's.
   ///
   /// `input` contains the copy of the thread's stack.
-  func unwound(_ images: ImageList, _ input: RequestMemory) -> UnwindAnswer.Stack {
+  func unwound(
+    _ images: ImageList, _ input: RequestMemory, _ architecture: UnwindRequest.Architecture
+  ) -> UnwindAnswer.Stack {
     var snapshot = unsafe cs_snapshot()
-    // Invariant: the tuple has as many words as there are registers.
+    unsafe snapshot.architecture = architecture.rawValue
+    // Invariant: the tuple has at least as many words as an architecture has registers.
     unsafe withUnsafeMutableBytes(of: &snapshot.registers) {
       unsafe $0.copyBytes(from: registers.flatMap(Self.bytes))
     }

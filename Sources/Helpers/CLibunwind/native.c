@@ -1,11 +1,16 @@
-#include "cs_snapshot.h"
+// Unwinds a snapshot of this machine's architecture with libunwind.
+#include "machine.h"
 #include "memory.h"
 #include <libunwind.h>
 #include <string.h>
 
-#if defined(__x86_64__)
-
-enum { REGISTER_SP = 7, REGISTER_PC = 16 };
+// PC is the DWARF number of the program counter. A function that calls no other may have no frame on AArch64, so the
+// stack pointer of its caller is the same. LEAF is the number of such callers.
+#if defined(__aarch64__)
+enum { PC = 32, LEAF = 1 };
+#else
+enum { PC = 16, LEAF = 0 };
+#endif
 
 // libunwind exports this function for debuggers, but no installed header declares it.
 extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t pc, unw_dyn_info_t *table,
@@ -19,7 +24,7 @@ enum { READ_LIMIT = 4 << 20 };
 // The state of unwinding one thread: the snapshot, and the registers with which libunwind starts.
 struct walk {
   const struct cs_snapshot *snapshot;
-  uint64_t registers[CS_SNAPSHOT_REGISTER_COUNT];
+  uint64_t registers[CS_SNAPSHOT_REGISTER_LIMIT];
   uint32_t reads;
 };
 
@@ -34,7 +39,7 @@ static int read_memory(unw_addr_space_t space, unw_word_t address, unw_word_t *v
 static int read_register(unw_addr_space_t space, unw_regnum_t number, unw_word_t *value, int is_write, void *argument) {
   (void)space;
   const struct walk *way = argument;
-  if (is_write || number < 0 || number >= CS_SNAPSHOT_REGISTER_COUNT) return -UNW_EBADREG;
+  if (is_write || number < 0 || number >= CS_SNAPSHOT_REGISTER_LIMIT) return -UNW_EBADREG;
   *value = way->registers[number];
   return 0;
 }
@@ -99,36 +104,22 @@ static int find_name(unw_addr_space_t space, unw_word_t address, char *buffer, s
   return -UNW_ENOINFO;
 }
 
-// After a call through a bad pointer, only the return address was pushed, and the pc is not in any function. libunwind
-// and libdw would find a wrong caller, so take the return address from the stack. Returns false if the snapshot does
-// not show such a call.
-static bool leave_bad_call(struct walk *way) {
-  uint64_t *registers = way->registers;
-  uint64_t pc = 0;
-  if (cs_snapshot_image_at(way->snapshot, registers[REGISTER_PC]) && !way->snapshot->is_bad_fetch) return false;
-  if (!cs_snapshot_read_stack(way->snapshot, registers[REGISTER_SP], &pc)) return false;
-  if (!cs_snapshot_image_at(way->snapshot, pc - 1)) return false;
-  registers[REGISTER_PC] = pc;
-  registers[REGISTER_SP] += sizeof pc;
-  return true;
-}
-
 // Unwinds from the registers of `way`. The pc in these registers is `behind` bytes after the start of the instruction.
 static enum cs_snapshot_stop climb(unw_addr_space_t space, struct walk *way, uint64_t behind, uint64_t found,
                                    struct cs_snapshot_frame *frames, size_t capacity, size_t *count) {
   // Subtract `behind`, because libunwind interprets the first pc as the address of the instruction, and only later pcs
   // as return addresses.
-  way->registers[REGISTER_PC] -= behind;
+  way->registers[PC] -= behind;
   unw_cursor_t cursor;
   if (unw_init_remote(&cursor, space, way) != 0) return CS_SNAPSHOT_STOP_NO_CALLER;
   unw_word_t last_sp = 0;
-  for (bool is_first = true;; is_first = false) {
+  for (uint32_t number = 0;; number++) {
     unw_word_t pc = 0;
     unw_word_t sp = 0;
     if (unw_get_reg(&cursor, UNW_REG_IP, &pc) != 0 || unw_get_reg(&cursor, UNW_REG_SP, &sp) != 0)
       return CS_SNAPSHOT_STOP_NO_CALLER;
-    if (pc == 0 && !is_first) return CS_SNAPSHOT_STOP_END;
-    if (!is_first && sp <= last_sp) return CS_SNAPSHOT_STOP_LOOP;
+    if (pc == 0 && number > 0) return CS_SNAPSHOT_STOP_END;
+    if (number > 0 && (sp < last_sp || (sp == last_sp && number > LEAF))) return CS_SNAPSHOT_STOP_LOOP;
     // For code without tables, libunwind accepts any saved frame pointer, so check that the pc is in an image.
     if (found == CS_SNAPSHOT_FOUND_FRAME_POINTER && !cs_snapshot_image_at(way->snapshot, pc - 1))
       return CS_SNAPSHOT_STOP_NO_CALLER;
@@ -138,7 +129,7 @@ static enum cs_snapshot_stop climb(unw_addr_space_t space, struct walk *way, uin
     const bool has_tables =
         unw_get_proc_info(&cursor, &info) == 0 && !(info.start_ip == pc && info.end_ip == info.start_ip + 1);
     frames[(*count)++] = (struct cs_snapshot_frame){
-        .pc = is_first ? pc + behind : pc, .function_start = has_tables ? info.start_ip : 0, .found = found};
+        .pc = number == 0 ? pc + behind : pc, .function_start = has_tables ? info.start_ip : 0, .found = found};
     found = has_tables ? CS_SNAPSHOT_FOUND_CFI : CS_SNAPSHOT_FOUND_FRAME_POINTER;
     last_sp = sp;
     const int result = unw_step(&cursor);
@@ -159,34 +150,24 @@ static unw_accessors_t accessors = {
     .get_proc_name = find_name,
 };
 
-enum cs_snapshot_stop cs_snapshot_unwind(const struct cs_snapshot *snapshot, struct cs_snapshot_frame *ret_frames,
-                                         size_t capacity, size_t *ret_count) {
-  *ret_count = 0;
-  if (capacity == 0) return CS_SNAPSHOT_STOP_LIMIT;
+enum cs_snapshot_stop cs_snapshot_unwind_native(const struct cs_snapshot *snapshot,
+                                                const struct cs_snapshot_start *start, struct cs_snapshot_frame *frames,
+                                                size_t capacity, size_t *count) {
   struct walk way = {.snapshot = snapshot};
-  memcpy(way.registers, snapshot->registers, sizeof way.registers);
-  uint64_t behind = snapshot->is_past_fault ? 1 : 0;
-  uint64_t found = CS_SNAPSHOT_FOUND_CONTEXT;
-  if (leave_bad_call(&way)) {
-    ret_frames[(*ret_count)++] =
-        (struct cs_snapshot_frame){.pc = snapshot->registers[REGISTER_PC], .found = CS_SNAPSHOT_FOUND_CONTEXT};
-    behind = 1;
-    found = CS_SNAPSHOT_FOUND_SCAN;
-  }
+  memcpy(way.registers, start->registers, sizeof way.registers);
   unw_addr_space_t space = unw_create_addr_space(&accessors, 0);
   if (!space) return CS_SNAPSHOT_STOP_NO_CALLER;
   unw_set_caching_policy(space, UNW_CACHE_GLOBAL);
-  const enum cs_snapshot_stop stop = climb(space, &way, behind, found, ret_frames, capacity, ret_count);
+  const enum cs_snapshot_stop stop = climb(space, &way, start->behind, start->found, frames, capacity, count);
   unw_destroy_addr_space(space);
   return stop;
 }
 
-void cs_snapshot_prepare(void) {
+void cs_snapshot_prepare_native(void) {
   // Create a cursor for an empty snapshot, because creating the first cursor initializes libunwind.
   const struct cs_snapshot nothing = {0};
+  const struct cs_snapshot_start start = {0};
   struct cs_snapshot_frame frame;
   size_t count = 0;
-  (void)cs_snapshot_unwind(&nothing, &frame, 1, &count);
+  (void)cs_snapshot_unwind_native(&nothing, &start, &frame, 1, &count);
 }
-
-#endif

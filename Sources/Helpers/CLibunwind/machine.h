@@ -1,0 +1,47 @@
+// What unwinding must know of a processor architecture.
+#pragma once
+
+#include "cs_snapshot.h"
+#include <stdbool.h>
+
+/// The number of an architecture in ELF files, and the DWARF numbers of its registers.
+struct cs_snapshot_machine {
+  uint16_t elf_machine; // EM_X86_64 or EM_AARCH64
+  unsigned sp;
+  unsigned pc;
+  // The number of callers whose stack pointer may equal that of the called function. On AArch64, the innermost function
+  // may have no frame.
+  unsigned leaf;
+};
+
+/// Returns the machine of an architecture, or NULL for an unknown number.
+const struct cs_snapshot_machine *cs_snapshot_machine_of(uint64_t architecture);
+
+/// Returns a word that may be a return address without its signature. On AArch64, a signature (pointer authentication)
+/// is in the bits above the 48 bits of an address. All other words stay as they are.
+uint64_t cs_snapshot_code(const struct cs_snapshot *snapshot, uint64_t word);
+
+/// After a call through a bad pointer, pc is not in any function, and the return address is on the stack (x86-64) or in
+/// the link register (AArch64). Both libraries would find a wrong caller, so this function moves `registers` to the
+/// caller. Returns false if the snapshot does not show such a call.
+bool cs_snapshot_leave_bad_call(const struct cs_snapshot *snapshot, uint64_t *registers);
+
+/// Where an unwinder starts, and how it found the first frame.
+struct cs_snapshot_start {
+  uint64_t registers[CS_SNAPSHOT_REGISTER_LIMIT];
+  uint64_t behind; // pc is this number of bytes after the instruction
+  uint64_t found;  // a constant of cs_snapshot_found
+};
+
+/// Unwinds with libunwind, which supports only the architecture of this machine.
+enum cs_snapshot_stop cs_snapshot_unwind_native(const struct cs_snapshot *snapshot,
+                                                const struct cs_snapshot_start *start, struct cs_snapshot_frame *frames,
+                                                size_t capacity, size_t *count);
+
+/// Unwinds with libdw, which supports every architecture.
+enum cs_snapshot_stop cs_snapshot_unwind_foreign(const struct cs_snapshot *snapshot,
+                                                 const struct cs_snapshot_start *start,
+                                                 struct cs_snapshot_frame *frames, size_t capacity, size_t *count);
+
+/// Initializes libunwind.
+void cs_snapshot_prepare_native(void);
