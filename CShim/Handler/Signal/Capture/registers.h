@@ -57,6 +57,12 @@ static inline bool cs_is_user_address(uint64_t address, unsigned bits) SIGNAL_SA
   return address >= CS_PAGE_BYTES && address >> bits == 0;
 }
 
+// The order in which memory near the addresses in registers is recorded. A record may have fewer ranges than there are
+// registers. On AArch64, Swift's self, the arguments and the registers that calls keep come first. The link register,
+// whose address is code, and the stack pointer are omitted.
+extern const uint8_t cs_memory_order[];
+extern const uint32_t cs_memory_order_count;
+
 void cs_registers_from_context(const ucontext_t *context, cs_ring_registers *ret_registers) SIGNAL_SAFE;
 
 // Returns whether the registers of the context can be read.
@@ -80,7 +86,7 @@ bool cs_context_is_at_trap(const ucontext_t *context) SIGNAL_SAFE;
 
 // Returns whether the kernel fills the error code, the trap number and the fault address for this signal of the kernel.
 // On AArch64, the values may otherwise belong to an earlier fault of the thread.
-bool cs_registers_belong_to(int signal) SIGNAL_SAFE;
+bool cs_registers_belong_to(int signal, int code) SIGNAL_SAFE;
 
 // Returns whether a signal that was sent may have interrupted the thread at a fault. In this case, the instruction at
 // the pc has faulted, and the thread has executed no instruction since the fault. This occurs if a handler of the fault

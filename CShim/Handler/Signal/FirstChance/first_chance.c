@@ -189,7 +189,7 @@ void cs_signal_frame_returned(cs_signal_frame *frame) SIGNAL_SAFE {
   const int signal = entry->information.si_signo;
   if (entry->loop_ns != 0) {
     entry->is_repaired = !cs_signal_frame_is_equal(&entry->context, context) ||
-                         cs_signal_frame_is_repaired(signal, &entry->context, entry->address);
+                         cs_signal_frame_is_repaired(&entry->information, context);
   }
   cs_chance_withdraw(entry, true);
   adopt(signal);

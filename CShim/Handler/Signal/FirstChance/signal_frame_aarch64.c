@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "../../../Ring/code_aarch64.h"
+#include "../Capture/fault_aarch64.h"
 #include "../Capture/registers.h"
 #include "../Dispatch/trusted.h"
 #include "../Kernel/memory.h"
@@ -196,18 +197,26 @@ bool cs_signal_frame_is_equal(const ucontext_t *left, const ucontext_t *right) S
          one->pstate == other->pstate;
 }
 
-// The syndrome is not in a copied context, and some versions of qemu do not write it. The instruction itself shows the
-// access.
-bool cs_signal_frame_is_repaired(int signal, const ucontext_t *context, uint64_t address) SIGNAL_SAFE {
-  const uint64_t pc = context->uc_mcontext.pc;
+// Returns whether the fault of another signal than SIGSEGV and SIGBUS occurs again at the same instruction.
+static bool is_repeated(const siginfo_t *information) SIGNAL_SAFE {
+  const int signal = information->si_signo;
+  return signal == SIGILL || signal == SIGFPE || (signal == CS_TRAP_SIGNAL && information->si_code == CS_TRAP_CODE);
+}
+
+bool cs_signal_frame_is_repaired(const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
+  const mcontext_t *from = &context->uc_mcontext;
+  const uint64_t address = (uint64_t)(uintptr_t)information->si_addr;
+  const uint64_t syndrome = cs_syndrome_in((const uint8_t *)from->__reserved, sizeof from->__reserved);
+  const uint64_t class = cs_syndrome_class(syndrome);
   uint32_t code = 0;
   uint32_t base = 0;
-  // A trap or an undefined instruction repeats. The fetch of an instruction may succeed now.
-  if (signal != SIGSEGV && signal != SIGBUS) return false;
-  if (address == pc) return true;
-  if ((pc & (CS_CODE_BYTES - 1)) != 0 || cs_memory_copy(&code, pc, sizeof code) != sizeof code) return true;
-  if (cs_code_is_opaque(code)) return true;
-  // Other instructions fault again.
+  if (information->si_signo != SIGSEGV && information->si_signo != SIGBUS) return !is_repeated(information);
+  if ((from->pc & (CS_CODE_BYTES - 1)) != 0) return false;
+  if (class == CS_SYNDROME_FETCH || address == from->pc) return true;
+  if (class == CS_SYNDROME_ACCESS) return cs_signal_frame_access_works(address, (syndrome & CS_SYNDROME_WRITE) != 0);
+  // Without a syndrome (qemu before version 8), the instruction itself shows the access. Other instructions fault
+  // again.
+  if (cs_memory_copy(&code, from->pc, sizeof code) != sizeof code || cs_code_is_opaque(code)) return true;
   return cs_code_is_access(code, &base) && cs_signal_frame_access_works(address, cs_code_is_store(code));
 }
 #endif
