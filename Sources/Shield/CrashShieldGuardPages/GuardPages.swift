@@ -56,9 +56,10 @@ public enum GuardPages: Sendable {
 
   /// Sets the number of slots, which hold live and freed objects, and the sample rate.
   ///
-  /// At most 4,096 slots are possible; the defaults are 256 slots and one in 100 allocations. A used slot takes 4 KiB
-  /// of memory. Slots of freed objects are reused in the order in which the objects were freed. Reducing the number of
-  /// slots returns the memory of unused slots and of freed objects at once. May be called from any thread at any time.
+  /// At most 4,096 slots are possible; the defaults are 256 slots and one in 100 allocations. A used slot takes a page
+  /// of memory: 4 KiB, or on some kernels for AArch64 16 or 64 KiB. Slots of freed objects are reused in the order in
+  /// which the objects were freed. Reducing the number of slots returns the memory of unused slots and of freed objects
+  /// at once. May be called from any thread at any time.
   public static func configure(slots: Int = 256, oneIn: Int = 100) {
     cs_pages_configure(UInt32(clamping: max(0, slots)), UInt32(clamping: max(1, oneIn)))
   }

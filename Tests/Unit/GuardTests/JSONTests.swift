@@ -40,8 +40,7 @@ struct JSONTests {
       (9, "the root value is an object where Double was expected", .cast),
     ])
   func reason(number: Int, reason: String, kind: ShieldKind) async {
-    await #expect(processExitsWith: .exitCode(right)) {
-      [number, reason, kind = Int(kind.rawValue) as Int] in
+    await #expect(processExitsWith: .exitCode(right)) { [number, reason, kind = Int(kind.rawValue) as Int] in
       let json = try ShieldedJSON(data: Data(#"{"user": {"mail": null, "tags": ["a", 2]}}"#.utf8))
       let questions: [(ShieldedJSON) -> Bool] = [
         { $0.user.name.string() == nil }, { $0.user.mail.string() == nil }, { $0.user.tags[1].array() == nil },

@@ -12,8 +12,9 @@ struct ServiceModeTests {
   @Test(
     "a second resumption ends the process as in Swift: in off without a record, in observe with one", arguments: 0..<3)
   func twice(number: Int) async throws {
-    let result = await #expect(processExitsWith: .signal(trapSignal), observing: [\.standardOutputContent]) {
-      [number] in
+    let result = await #expect(
+      processExitsWith: .signal(trapSignal), observing: [\.standardOutputContent]
+    ) { [number] in
       begin(number)
       if number == plain {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
@@ -59,8 +60,9 @@ struct ServiceModeTests {
 
   @Test("main actor work on another thread ends the process as assumeIsolated does", arguments: 0..<3)
   func mainActor(number: Int) async throws {
-    let result = await #expect(processExitsWith: .signal(trapSignal), observing: [\.standardOutputContent]) {
-      [number] in
+    let result = await #expect(
+      processExitsWith: .signal(trapSignal), observing: [\.standardOutputContent]
+    ) { [number] in
       begin(number)
       let thread = Thread {
         if number == plain { MainActor.assumeIsolated {} }
@@ -86,8 +88,9 @@ struct ServiceModeTests {
     "with SIGPIPE ignored a pipe write ends as FileHandle.write: in off without a record, in observe with one",
     arguments: 0..<3)
   func ignoredPipe(number: Int) async throws {
-    let result = await #expect(processExitsWith: .signal(trapSignal), observing: [\.standardOutputContent]) {
-      [number] in
+    let result = await #expect(
+      processExitsWith: .signal(trapSignal), observing: [\.standardOutputContent]
+    ) { [number] in
       begin(number)
       Shield.ignoreBrokenPipes()
       let handle = try unread()

@@ -63,8 +63,9 @@ struct ImplicitTests {
   @Test(
     "implicit guards only observe in-place changes of bytes, and types without a default", arguments: [0, 1, 2])
   func observedAtMost(number: Int) async throws {
-    let result = await #expect(processExitsWith: .signal(trapSignal), observing: [\.standardOutputContent]) {
-      [number] in
+    let result = await #expect(
+      processExitsWith: .signal(trapSignal), observing: [\.standardOutputContent]
+    ) { [number] in
       beginCrash()
       Shield.setImplicitMode(.absorb)
       Shield.onIncident { tell("[\($0.kind) \($0.mode)]") }
