@@ -7,7 +7,10 @@ enum MatrixEmulation {
     "seccomp-sys": "qemu's user mode has no seccomp",
     "seccomp-strict-profile": "qemu's user mode has no seccomp",
     "uninterruptible-thread": "vfork is fork in qemu's user mode",
+    "pid-namespace": firstProcess, "abort-as-pid-1": firstProcess, "trap-as-pid-1": firstProcess,
+    "fatal-error-as-pid-1": firstProcess,
   ]
+  private static let firstProcess = "qemu cannot end by a signal as the first process of a pid namespace: it hangs"
 
   /// Whether the programs of the matrix run under emulation.
   static var isUsed: Bool { MatrixBuild.architecture != .current }
