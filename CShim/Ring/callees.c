@@ -81,8 +81,7 @@ bool cs_prologue_is_async(const uint8_t bytes[CS_ASYNC_PROLOGUE_BYTES]) SIGNAL_S
 
 bool cs_function_is_async(uint64_t address) SIGNAL_SAFE {
   function function;
-  if (!find(address, &function) || function.end - function.start < CS_ASYNC_PROLOGUE_BYTES) return false;
-  return cs_prologue_is_async((const uint8_t *)(uintptr_t)function.start);
+  return find(address, &function) && cs_code_here_is_async(function.start, function.end - function.start);
 }
 
 uint32_t cs_callees_add(const uint64_t *frames, uint32_t count, bool is_first_exact, uint64_t *ret_frames,

@@ -38,5 +38,9 @@ static inline bool cs_prologue_here_is_async(const uint8_t bytes[CS_ASYNC_PROLOG
   return memcmp(at, async_prologue, sizeof async_prologue) == 0;
 }
 
+static inline bool cs_code_here_is_async(uint64_t start, uint64_t size) SIGNAL_SAFE {
+  return size >= CS_ASYNC_PROLOGUE_BYTES && cs_prologue_here_is_async((const uint8_t *)(uintptr_t)start);
+}
+
 #endif
 #endif

@@ -73,10 +73,13 @@ static inline bool cs_code_is_store(uint32_t code) SIGNAL_SAFE {
 }
 
 // Returns whether the instruction may access memory in a way that this file does not decode: system instructions, such
-// as `dc zva`, and those of SVE.
+// as `dc zva`, those of SVE and SME, and those that copy and set memory (FEAT_MOPS).
 static inline bool cs_code_is_opaque(uint32_t code) SIGNAL_SAFE {
   const bool is_system = (code & UINT32_C(0xffc00000)) == UINT32_C(0xd5000000);
-  return is_system || (code & UINT32_C(0x1e000000)) == UINT32_C(0x04000000);
+  const bool is_scalable = (code & UINT32_C(0x1e000000)) == UINT32_C(0x04000000);
+  const bool is_matrix = (code & UINT32_C(0x9e000000)) == UINT32_C(0x80000000);
+  const bool is_copy = (code & UINT32_C(0x3b200c00)) == UINT32_C(0x19000400);
+  return is_system || is_scalable || is_matrix || is_copy;
 }
 
 // Swift on Linux does not set bit 60 of the saved frame pointer, so only its prologue shows that a function is async.
@@ -86,7 +89,9 @@ static inline bool cs_code_is_opaque(uint32_t code) SIGNAL_SAFE {
 //   …                           (other registers)
 //   str x22, [sp, #k]
 //   add x29, sp, #k + 8
-static inline bool cs_code_is_async_prologue(const uint32_t *code, size_t count) SIGNAL_SAFE {
+//
+// Returns the number of instructions up to the last of these, or 0 if the code is not such a prologue.
+static inline size_t cs_code_async_prologue(const uint32_t *code, size_t count) SIGNAL_SAFE {
   bool has_context = false;
   uint32_t context = 0; // #k
   for (size_t index = 0; index < count; index++) {
@@ -97,12 +102,12 @@ static inline bool cs_code_is_async_prologue(const uint32_t *code, size_t count)
       context = immediate * 8;
     }
     if ((word & UINT32_C(0xffc003ff)) == UINT32_C(0x910003fd)) { // add x29, sp, #immediate
-      return has_context && immediate == context + 8;
+      return has_context && immediate == context + 8 ? index + 1 : 0;
     }
     const bool is_branch = (word & UINT32_C(0x7c000000)) == UINT32_C(0x14000000); // b, bl
-    if (is_branch || word == CS_CODE_RETURN) return false;
+    if (is_branch || word == CS_CODE_RETURN) return 0;
   }
-  return false;
+  return 0;
 }
 
 #endif

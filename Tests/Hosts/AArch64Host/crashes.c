@@ -26,6 +26,8 @@ void handle_and_trap(int signal_number);
 void call_raise(void);
 void leaf_kill(long pid, long tid);
 void call_leaf_kill(void);
+void handle_without_tables(int signal_number);
+void call_kill_without_tables(void);
 void call_null(void);
 void no_tables(void);
 void call_no_tables(void);
@@ -35,6 +37,8 @@ void resume_parent(void);
 void call_async(void);
 void call_async_entry(void);
 void fill_registers(void);
+void point_registers(void *blocks);
+void call_point_registers(void);
 void call_abort(void);
 void misaligned(void *address);
 void call_misaligned(void);
@@ -99,6 +103,13 @@ __asm__(".pushsection .text\n"
         "hint #29\n" // autiasp
         "ret\n"
         ".size no_tables, . - no_tables\n"
+        "function handle_without_tables\n"
+        "stp x29, x30, [sp, #-64]!\n"
+        "mov x29, sp\n"
+        "bl crash_trap\n"
+        "ldp x29, x30, [sp], #64\n"
+        "ret\n"
+        ".size handle_without_tables, . - handle_without_tables\n"
         "function async_function\n"
         ".cfi_startproc\n"
         "sub sp, sp, #48\n"
@@ -140,6 +151,16 @@ __asm__(".pushsection .text\n"
         "brk #1\n"
         ".cfi_endproc\n"
         ".size fill_registers, . - fill_registers\n"
+        // x0 to x15 and x20 point to blocks of 256 bytes.
+        "function point_registers\n"
+        ".cfi_startproc\n"
+        "add x20, x0, #0x1000\n"
+        ".irp number, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n"
+        "add x\\number, x0, #0x100 * \\number\n"
+        ".endr\n"
+        "brk #1\n"
+        ".cfi_endproc\n"
+        ".size point_registers, . - point_registers\n"
         ".popsection\n");
 
 FUNCTION void call_leaf(void) {
@@ -194,6 +215,13 @@ FUNCTION void call_leaf_kill(void) {
   install(0);
   leaf_kill(getpid(), gettid());
   depth = 6;
+}
+
+FUNCTION void call_kill_without_tables(void) {
+  const struct sigaction action = {.sa_handler = handle_without_tables};
+  sigaction(SIGUSR1, &action, NULL);
+  leaf_kill(getpid(), gettid());
+  depth = 14;
 }
 
 static bool has_interrupted(const cs_ring_record *record) {
@@ -264,6 +292,25 @@ static bool has_all_registers(const cs_ring_record *record) {
          registers->error_code == 0 && record->stack_bytes > 0;
 }
 
+FUNCTION void call_point_registers(void) {
+  static uint8_t blocks[32 * 256];
+  point_registers(blocks);
+  depth = 15;
+}
+
+// The record has 17 ranges. The registers that Swift uses come first.
+static bool has_most_useful_memory(const cs_ring_record *record) {
+  const int wanted[] = {20, 0, 1, 2, 3, 4, 5, 6, 7, 8};
+  for (size_t index = 0; index < sizeof wanted / sizeof wanted[0]; index++) {
+    const uint64_t address = record->registers.general[wanted[index]];
+    bool is_found = false;
+    for (uint32_t at = 0; at < record->memory_count; at++)
+      is_found = is_found || address - record->memory[at].start < record->memory[at].bytes;
+    if (!is_found) return false;
+  }
+  return record->memory_count <= CS_RING_MEMORY_LIMIT;
+}
+
 FUNCTION void call_abort(void) {
   abort();
 }
@@ -314,6 +361,12 @@ const crash crashes[] = {
      TRAP_BRKPT,
      {"crash_trap", "handle_and_trap", "-", "leaf_kill", "call_leaf_kill", "*", "main"},
      has_interrupted},
+    {"handler without tables",
+     call_kill_without_tables,
+     SIGTRAP,
+     TRAP_BRKPT,
+     {"crash_trap", "handle_without_tables", "-", "leaf_kill", "call_kill_without_tables", "*", "main"},
+     NULL},
     {"null call", call_null, SIGSEGV, SEGV_MAPERR, {"-", "call_null", "*", "main"}, is_caller_of_null},
     {"no tables",
      call_no_tables,
@@ -334,6 +387,12 @@ const crash crashes[] = {
      {"async_entry", "call_async_entry", "*", "main"},
      has_async_callers},
     {"registers", fill_registers, SIGTRAP, TRAP_BRKPT, {"fill_registers"}, has_all_registers},
+    {"memory",
+     call_point_registers,
+     SIGTRAP,
+     TRAP_BRKPT,
+     {"point_registers", "call_point_registers", "*", "main"},
+     has_most_useful_memory},
     {"abort", call_abort, SIGABRT, SI_TKILL, {"*", "call_abort", "*", "main"}, is_found_by_tables},
     {"alignment", call_misaligned, SIGBUS, BUS_ADRALN, {"misaligned", "call_misaligned", "*", "main"}, NULL},
     {"end of file", beyond_file, SIGBUS, BUS_ADRERR, {"beyond_file", "*", "main"}, NULL},

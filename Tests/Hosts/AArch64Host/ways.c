@@ -76,6 +76,7 @@ static const way ways[] = {
     {"crash at the commit", INJECTED, CS_INJECT_COMMIT, SIGSEGV, 1, 4},
     {"crash at the delivery", INJECTED, CS_INJECT_DELIVERY, SIGSEGV, ANY, 0},
     {"contained trap", CONTAINED, 0, ENDED_WELL, ANY, 0},
+    {"trap with a stream", CONTAINED, 1, SIGTRAP, 1, 4},
 };
 
 static void trap(void *unused) {
@@ -83,15 +84,21 @@ static void trap(void *unused) {
   __builtin_trap();
 }
 
+// Another thread must not wait forever for the lock of a stream.
+static void trap_with_stream(void *unused) {
+  flockfile(stdout);
+  trap(unused);
+}
+
 // A trap in contained work ends only its thread, and becomes an incident.
-static int contain(const char *directory) {
+static int contain(void (*work)(void *), const char *directory) {
   const int child = cs_test_fork();
   if (child != 0) return cs_test_wait(child);
   cs_test_start(directory);
   const char *obstacle = cs_shim_contained_obstacle();
   if (obstacle != NULL) printf("aarch64-host: %s\n", obstacle);
   const bool is_contained =
-      cs_shim_contained_run(trap, NULL) == CS_SHIM_CONTAINED_TRAPPED && cs_shim_contained_parked() == 1;
+      cs_shim_contained_run(work, NULL) == CS_SHIM_CONTAINED_TRAPPED && cs_shim_contained_parked() == 1;
   const cs_ring *ring = cs_testing_ring();
   const bool has_incident = ring->incidents[0].key != 0 && ring->incidents[0].use_count > 0;
   _exit(is_contained && has_incident && ring->header.slot_head == 0 ? 0 : 1);
@@ -105,7 +112,7 @@ static int run(const way *wanted, const char *directory) {
   case STUCK:
     return cs_test_run_stuck((cs_test_stuck_way)wanted->number, directory);
   case CONTAINED:
-    return contain(directory);
+    return contain(wanted->number == 0 ? trap : trap_with_stream, directory);
   case INJECTED:
     return cs_test_run_injected(CS_INJECT_CRASH, wanted->number, 1, none, directory);
   default:

@@ -5,12 +5,14 @@
 #if CS_SUPPORTED
 
 #include <link.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cs_testing.h"
 
+#include "../../Signal/Capture/registers_here.h"
 #include "../../Signal/Containment/containment.h"
 #include "../../Signal/Unwind/cfi.h"
 
@@ -117,7 +119,9 @@ static bool note_cancellation(cs_contained_layout *layout) {
 }
 
 // Returns the address of the owner field in the lock of a glibc stream: { int lock; int count; void *owner; }. The
-// owner field contains the thread pointer of the thread that holds the lock.
+// owner field contains the address of the thread's struct pthread, which pthread_self() also returns. On x86-64, this
+// address is the thread pointer. On AArch64, the structure is below the thread pointer, at the same distance for all
+// threads.
 static uint64_t owner_of(const FILE *stream) {
   return (uint64_t)(uintptr_t)stream->_lock + 2 * sizeof(int);
 }
@@ -141,6 +145,7 @@ const char *cs_contained_find(cs_contained_layout *ret_layout) {
   const FILE *const streams[CS_CONTAINED_STREAM_COUNT] = {stdin, stdout, stderr};
   for (int index = 0; index < CS_CONTAINED_STREAM_COUNT; index++)
     ret_layout->stream_owner[index] = owner_of(streams[index]);
+  ret_layout->self_offset = (int64_t)((uint64_t)pthread_self() - cs_thread_pointer());
   return NULL;
 }
 

@@ -163,7 +163,8 @@ void cs_shim_request_end(cs_shim_request handle, bool has_failed) {
                        ~(UINT64_C(1) << index % CS_REQUEST_WORD_BITS), __ATOMIC_RELEASE);
   }
   cs_ring_header *header = &ring->header;
-  __atomic_fetch_add(has_failed ? &header->request_failed : &header->request_finished, 1, __ATOMIC_RELAXED);
+  // release: pairs with the acquire loads of cs_requests_ended().
+  __atomic_fetch_add(has_failed ? &header->request_failed : &header->request_finished, 1, __ATOMIC_RELEASE);
 }
 
 uint64_t cs_shim_request_number(cs_shim_request handle) {

@@ -7,6 +7,7 @@
 #include "../Unwind/unwind.h"
 
 #include "../Dispatch/trusted.h"
+#include "../Unwind/steps.h"
 
 bool cs_async_context_of(cs_cfi_scratch *scratch, const uint64_t registers[CS_REGISTER_COUNT], bool is_exact,
                          uint64_t *ret_context) SIGNAL_SAFE {
@@ -17,7 +18,7 @@ bool cs_async_context_of(cs_cfi_scratch *scratch, const uint64_t registers[CS_RE
   }
   // In the first bytes of a function, the function may not yet have stored the context on the stack. The context is
   // then still in the register in which it was passed.
-  if (is_exact && registers[CS_REGISTER_PC] - start < CS_ASYNC_STORED_BYTES) {
+  if (is_exact && registers[CS_REGISTER_PC] - start < cs_async_prologue_bytes(prologue)) {
     *ret_context = registers[CS_REGISTER_ASYNC_CONTEXT];
     return true;
   }

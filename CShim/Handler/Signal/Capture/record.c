@@ -34,8 +34,8 @@ void cs_record_signal(cs_ring_record *record, int tid, const siginfo_t *informat
   record->code = information->si_code;
   record_sender(record, information);
   cs_registers_from_context(context, &record->registers);
-  const bool is_fault =
-      information->si_code > 0 ? cs_registers_belong_to(information->si_signo) : cs_context_shows_fault(context);
+  const bool is_fault = information->si_code > 0 ? cs_registers_belong_to(information->si_signo, information->si_code)
+                                                 : cs_context_shows_fault(context);
   if (!is_fault) {
     // The signal was sent, or the fault has no such values. The kernel still reports the values of the last fault of
     // this thread. The thread survived that fault, so the values are cleared.

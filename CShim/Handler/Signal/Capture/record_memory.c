@@ -73,9 +73,9 @@ static void add_words_at(cs_ring_record *record, uint64_t address) SIGNAL_SAFE {
 void cs_record_memory(cs_ring_record *record) SIGNAL_SAFE {
   if (cs_memory_mode() == CS_RING_MEMORY_NONE) return;
   record->heap_end = (uint64_t)cs_system_call(SYS_brk, 0, 0, 0, 0, 0, 0);
-  for (uint32_t index = 0; index < CS_REGISTER_COUNT; index++) {
-    // The bytes at the pc are skipped, because the record's field `instruction` already contains them.
-    if (index != CS_REGISTER_PC) add_words_at(record, record->registers.general[index] & FLAGS_MASK & ~UINT64_C(7));
+  // The order omits the pc, because the record's field `instruction` already contains the bytes at the pc.
+  for (uint32_t index = 0; index < cs_memory_order_count; index++) {
+    add_words_at(record, record->registers.general[cs_memory_order[index]] & FLAGS_MASK & ~UINT64_C(7));
   }
 }
 

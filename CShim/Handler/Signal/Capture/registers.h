@@ -21,8 +21,6 @@
 #define CS_RING_ARCHITECTURE_HERE CS_RING_ARCHITECTURE_X86_64
 // The addresses of user memory are below 1 << CS_ADDRESS_BITS.
 #define CS_ADDRESS_BITS 47
-// The offset from the start of an async function at which the function has certainly stored its context.
-#define CS_ASYNC_STORED_BYTES 16
 // A call pushes the return address (8 bytes), so the stack pointer of the caller is one word above the return address.
 #define CS_RETURN_ADDRESS_BYTES UINT64_C(8)
 // The signal and the code of the trap instruction that compilers generate: ud2.
@@ -40,7 +38,6 @@
 #define CS_RED_ZONE_BYTES         UINT64_C(0)
 #define CS_RING_ARCHITECTURE_HERE CS_RING_ARCHITECTURE_AARCH64
 #define CS_ADDRESS_BITS           48
-#define CS_ASYNC_STORED_BYTES     CS_ASYNC_PROLOGUE_BYTES
 // A call pushes nothing. It stores the return address in the register x30, the link register.
 #define CS_RETURN_ADDRESS_BYTES   UINT64_C(0)
 // brk #1. The pc stays at this instruction.
@@ -59,6 +56,12 @@
 static inline bool cs_is_user_address(uint64_t address, unsigned bits) SIGNAL_SAFE {
   return address >= CS_PAGE_BYTES && address >> bits == 0;
 }
+
+// The order in which memory near the addresses in registers is recorded. A record may have fewer ranges than there are
+// registers. On AArch64, Swift's self, the arguments and the registers that calls keep come first. The link register,
+// whose address is code, and the stack pointer are omitted.
+extern const uint8_t cs_memory_order[];
+extern const uint32_t cs_memory_order_count;
 
 void cs_registers_from_context(const ucontext_t *context, cs_ring_registers *ret_registers) SIGNAL_SAFE;
 
@@ -83,7 +86,7 @@ bool cs_context_is_at_trap(const ucontext_t *context) SIGNAL_SAFE;
 
 // Returns whether the kernel fills the error code, the trap number and the fault address for this signal of the kernel.
 // On AArch64, the values may otherwise belong to an earlier fault of the thread.
-bool cs_registers_belong_to(int signal) SIGNAL_SAFE;
+bool cs_registers_belong_to(int signal, int code) SIGNAL_SAFE;
 
 // Returns whether a signal that was sent may have interrupted the thread at a fault. In this case, the instruction at
 // the pc has faulted, and the thread has executed no instruction since the fault. This occurs if a handler of the fault

@@ -20,12 +20,19 @@
 // immediate offset is at most 32 KiB.
 #define ACCESS_REACH UINT64_C(65536)
 
+// The processor ignores the highest byte of an address, and the kernel reports the address without this byte.
+#define TAG_BITS 8
+
 _Static_assert(CS_CONTEXT_ESR_MAGIC == ESR_MAGIC, "the kernel's number");
 
 static uint64_t syndrome_of(const ucontext_t *context) SIGNAL_SAFE {
   const mcontext_t *from = &context->uc_mcontext;
   return cs_syndrome_in((const uint8_t *)from->__reserved, sizeof from->__reserved);
 }
+
+const uint8_t cs_memory_order[] = {20, 0,  1,  2,  3,  4, 5,  6,  7,  8,  19, 21, 22, 23, 24,
+                                   25, 26, 27, 28, 29, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18};
+const uint32_t cs_memory_order_count = sizeof cs_memory_order;
 
 void cs_registers_from_context(const ucontext_t *context, cs_ring_registers *ret_registers) SIGNAL_SAFE {
   const mcontext_t *from = &context->uc_mcontext;
@@ -47,8 +54,11 @@ bool cs_context_is_readable(const ucontext_t *context) SIGNAL_SAFE {
 }
 
 // The kernel stores the syndrome and the address at these faults only, and keeps them for later signals of the thread.
-bool cs_registers_belong_to(int signal) SIGNAL_SAFE {
-  return signal == SIGSEGV || signal == SIGBUS || signal == SIGILL;
+// The codes are those of a signal frame that cannot be written, of an error of an earlier access (MTE), and of a memory
+// error that no instruction caused.
+bool cs_registers_belong_to(int signal, int code) SIGNAL_SAFE {
+  if (signal == SIGSEGV) return code != SI_KERNEL && code != SEGV_MTEAERR;
+  return signal == SIGILL || (signal == SIGBUS && code != SI_KERNEL && code != BUS_MCEERR_AO);
 }
 
 // Of the records after the registers, only the first one is copied, with the vector registers of FPSIMD. The others
@@ -60,11 +70,12 @@ void cs_context_copy(const ucontext_t *from, ucontext_t *to) SIGNAL_SAFE {
   memcpy(&to->uc_mcontext, &from->uc_mcontext, offsetof(mcontext_t, __reserved) + sizeof(struct fpsimd_context));
 }
 
-// Without a syndrome, the addresses show the fetch.
+// Without a syndrome, the addresses show the fetch. The kernel reports no address if the pc is not a multiple of 4.
 bool cs_registers_show_bad_fetch(const cs_ring_registers *registers) SIGNAL_SAFE {
-  if (registers->fault_address != registers->general[CS_REGISTER_PC]) return false;
+  const uint64_t pc = registers->general[CS_REGISTER_PC];
   const uint64_t class = registers->trap_number;
-  return registers->error_code == 0 || class == CS_SYNDROME_FETCH || class == CS_SYNDROME_PC_ALIGNMENT;
+  if (class == CS_SYNDROME_PC_ALIGNMENT) return (pc & (CS_CODE_BYTES - 1)) != 0;
+  return registers->fault_address == pc && (registers->error_code == 0 || class == CS_SYNDROME_FETCH);
 }
 
 static bool code_at(uint64_t pc, uint32_t *ret_code) SIGNAL_SAFE {
@@ -82,7 +93,8 @@ bool cs_context_shows_fault(const ucontext_t *context) SIGNAL_SAFE {
   if (cs_code_is_breakpoint(code)) return true;
   if (cs_syndrome_class(syndrome) != CS_SYNDROME_ACCESS || !cs_code_is_access(code, &base)) return false;
   const uint64_t from_base = base == LINK_BASE ? from->sp : from->regs[base];
-  return from->fault_address - from_base < ACCESS_REACH || from_base - from->fault_address < ACCESS_REACH;
+  const uint64_t distance = (from->fault_address - from_base) & (UINT64_MAX >> TAG_BITS);
+  return distance < ACCESS_REACH || (UINT64_MAX >> TAG_BITS) - distance < ACCESS_REACH;
 }
 
 bool cs_context_is_at_trap(const ucontext_t *context) SIGNAL_SAFE {

@@ -16,6 +16,9 @@ static const uint8_t order[CS_REGISTER_COUNT] = {REG_RAX, REG_RDX, REG_RCX, REG_
                                                  REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
                                                  REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
 
+const uint8_t cs_memory_order[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+const uint32_t cs_memory_order_count = sizeof cs_memory_order;
+
 void cs_registers_from_context(const ucontext_t *context, cs_ring_registers *ret_registers) SIGNAL_SAFE {
   const greg_t *from = context->uc_mcontext.gregs;
   for (int index = 0; index < CS_REGISTER_COUNT; index++) {
@@ -34,8 +37,9 @@ bool cs_context_is_readable(const ucontext_t *context) SIGNAL_SAFE {
          cs_memory_is_readable(registers + sizeof context->uc_mcontext.gregs - sizeof(uint64_t));
 }
 
-bool cs_registers_belong_to(int signal) SIGNAL_SAFE {
+bool cs_registers_belong_to(int signal, int code) SIGNAL_SAFE {
   (void)signal;
+  (void)code;
   return true;
 }
 

@@ -65,7 +65,8 @@ static bool mark_in_ring(uint64_t handle) SIGNAL_SAFE {
                                    cs_request_trapped(handle), false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
     return false;
   }
-  __atomic_fetch_add(&ring->header.request_failed, 1, __ATOMIC_RELAXED);
+  // release: pairs with the acquire loads of cs_requests_ended().
+  __atomic_fetch_add(&ring->header.request_failed, 1, __ATOMIC_RELEASE);
   return true;
 }
 

@@ -77,6 +77,7 @@ typedef struct cs_contained_layout {
   uint64_t function_start[CS_CONTAINED_FUNCTION_LIMIT]; // the function starts, as in the unwind tables
   // The addresses of the owner fields in glibc's locks of stdin, stdout and stderr.
   uint64_t stream_owner[CS_CONTAINED_STREAM_COUNT];
+  int64_t self_offset; // from a thread's thread pointer to the value by which glibc identifies the thread
 } cs_contained_layout;
 
 extern cs_contained_layout cs_contained_here;

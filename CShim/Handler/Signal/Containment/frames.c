@@ -29,7 +29,7 @@ cs_contained_place cs_contained_place_of(const cs_ring_frame *frame) SIGNAL_SAFE
 // Checks the standard streams, because `print` calls the program's `description` while it holds the lock of stdout.
 // Other threads need this lock.
 bool cs_contained_has_stream(cs_memory *memory) SIGNAL_SAFE {
-  const uint64_t self = cs_thread_pointer();
+  const uint64_t self = cs_thread_pointer() + (uint64_t)cs_contained_here.self_offset;
   for (uint32_t index = 0; index < CS_CONTAINED_STREAM_COUNT; index++) {
     uint64_t owner = 0;
     if (!cs_memory_read_word(memory, cs_contained_here.stream_owner[index], &owner) || owner == self) return true;

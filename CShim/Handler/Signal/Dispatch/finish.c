@@ -70,7 +70,9 @@ void cs_finish_anew(int signal) SIGNAL_SAFE {
   information.si_code = SI_TKILL;
   information.si_pid = cs_getpid();
   cs_sigaction(signal, &cs_process.own, NULL);
-  if (!happens_again(signal, SI_KERNEL)) queue(signal, &information);
+  // The code of the signal is not known. A trap of Swift is the most probable cause of its signal.
+  const int code = signal == CS_TRAP_SIGNAL ? CS_TRAP_CODE : SI_KERNEL;
+  if (!happens_again(signal, code)) queue(signal, &information);
 }
 
 void cs_finish_here_by_default(int signal) SIGNAL_SAFE {

@@ -186,11 +186,11 @@ void cs_signal_frame_returned(cs_signal_frame *frame) SIGNAL_SAFE {
     return;
   }
   const ucontext_t *context = cs_signal_frame_context(frame);
+  const int signal = entry->information.si_signo;
   if (entry->loop_ns != 0) {
     entry->is_repaired = !cs_signal_frame_is_equal(&entry->context, context) ||
-                         cs_signal_frame_is_repaired(&entry->context, entry->address);
+                         cs_signal_frame_is_repaired(&entry->information, context);
   }
-  const int signal = entry->information.si_signo;
   cs_chance_withdraw(entry, true);
   adopt(signal);
 }

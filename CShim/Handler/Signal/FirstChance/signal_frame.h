@@ -68,9 +68,9 @@ bool cs_signal_frame_is_below(uint64_t frame, const stack_t *alternate, uint64_t
 // Returns whether both contexts contain the same values of all registers that the kernel restores.
 bool cs_signal_frame_is_equal(const ucontext_t *left, const ucontext_t *right) SIGNAL_SAFE;
 
-// Returns whether the faulting access to `address` would now succeed, because a handler has repaired the fault. Also
-// returns true if this code cannot determine the access.
-bool cs_signal_frame_is_repaired(const ucontext_t *context, uint64_t address) SIGNAL_SAFE;
+// Returns whether the access that caused the fault would now succeed, because a handler has repaired the fault. Also
+// returns true if this code cannot determine the access. `context` is the context in the signal frame of the fault.
+bool cs_signal_frame_is_repaired(const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE;
 
 // Returns whether an access to `address` succeeds.
 bool cs_signal_frame_access_works(uint64_t address, bool is_write) SIGNAL_SAFE;

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "../../../Ring/code_aarch64.h"
+#include "../Capture/fault_aarch64.h"
 #include "../Capture/registers.h"
 #include "../Dispatch/trusted.h"
 #include "../Kernel/memory.h"
@@ -25,9 +26,9 @@ _Static_assert(offsetof(siginfo_t, si_signo) == 0, "the offset in cs_handler");
 // The largest size of the records that do not fit into the context: the registers of SVE and SME.
 #define EXTRA_LIMIT UINT64_C(262144)
 
-// The kernel does not read the end of glibc's signal mask, because its own mask is shorter. The shield marks its frames
-// there.
-#define MARK_OFFSET (offsetof(ucontext_t, uc_sigmask) + sizeof(sigset_t) - sizeof(uint64_t))
+// The shield marks its frames in the last word of siginfo_t, which no signal uses. The kernel clears this word when it
+// makes another frame at the same place.
+#define MARK_OFFSET (sizeof(siginfo_t) - sizeof(uint64_t))
 
 // GCS, the shadow stack of AArch64. The instruction chkfeat clears the bit 0 of x16 if GCS is on. Older processors
 // execute it as a nop.
@@ -131,15 +132,14 @@ __asm__(".pushsection .text\n"
 
 cs_signal_call cs_signal_frame_call(cs_signal_frame *frame, void (*handler)(int)) SIGNAL_SAFE {
   const uint64_t mark = (uint64_t)(uintptr_t)cs_signal_frame_restorer;
-  memcpy((uint8_t *)&frame->context + MARK_OFFSET, &mark, sizeof mark);
+  memcpy((uint8_t *)frame + MARK_OFFSET, &mark, sizeof mark);
   return (cs_signal_call){frame, handler};
 }
 
 bool cs_signal_frame_is_intact(uint64_t frame) SIGNAL_SAFE {
   uint64_t word = 0;
   const struct iovec local = {&word, sizeof word};
-  const struct iovec remote = {(void *)(uintptr_t)(frame + offsetof(cs_signal_frame, context) + MARK_OFFSET),
-                               sizeof word};
+  const struct iovec remote = {(void *)(uintptr_t)(frame + MARK_OFFSET), sizeof word};
   const long count = cs_process_vm_readv(cs_getpid(), &local, &remote);
   // If a seccomp filter refuses the call, the result is that the frame is intact.
   if (count < 0 && count != -EFAULT) return true;
@@ -197,15 +197,26 @@ bool cs_signal_frame_is_equal(const ucontext_t *left, const ucontext_t *right) S
          one->pstate == other->pstate;
 }
 
-// The syndrome is not in a copied context, and some versions of qemu do not write it. The instruction itself shows the
-// access.
-bool cs_signal_frame_is_repaired(const ucontext_t *context, uint64_t address) SIGNAL_SAFE {
-  const uint64_t pc = context->uc_mcontext.pc;
+// Returns whether the fault of another signal than SIGSEGV and SIGBUS occurs again at the same instruction.
+static bool is_repeated(const siginfo_t *information) SIGNAL_SAFE {
+  const int signal = information->si_signo;
+  return signal == SIGILL || signal == SIGFPE || (signal == CS_TRAP_SIGNAL && information->si_code == CS_TRAP_CODE);
+}
+
+bool cs_signal_frame_is_repaired(const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
+  const mcontext_t *from = &context->uc_mcontext;
+  const uint64_t address = (uint64_t)(uintptr_t)information->si_addr;
+  const uint64_t syndrome = cs_syndrome_in((const uint8_t *)from->__reserved, sizeof from->__reserved);
+  const uint64_t class = cs_syndrome_class(syndrome);
   uint32_t code = 0;
   uint32_t base = 0;
-  if ((pc & (CS_CODE_BYTES - 1)) != 0 || cs_memory_copy(&code, pc, sizeof code) != sizeof code) return true;
-  if (cs_code_is_opaque(code)) return true;
-  // Other instructions, such as a trap, fault again.
+  if (information->si_signo != SIGSEGV && information->si_signo != SIGBUS) return !is_repeated(information);
+  if ((from->pc & (CS_CODE_BYTES - 1)) != 0) return false;
+  if (class == CS_SYNDROME_FETCH || address == from->pc) return true;
+  if (class == CS_SYNDROME_ACCESS) return cs_signal_frame_access_works(address, (syndrome & CS_SYNDROME_WRITE) != 0);
+  // Without a syndrome (qemu before version 8), the instruction itself shows the access. Other instructions fault
+  // again.
+  if (cs_memory_copy(&code, from->pc, sizeof code) != sizeof code || cs_code_is_opaque(code)) return true;
   return cs_code_is_access(code, &base) && cs_signal_frame_access_works(address, cs_code_is_store(code));
 }
 #endif

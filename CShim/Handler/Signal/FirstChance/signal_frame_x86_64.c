@@ -179,7 +179,7 @@ bool cs_signal_frame_is_equal(const ucontext_t *left, const ucontext_t *right) S
   return one[REG_EFL] == other[REG_EFL];
 }
 
-bool cs_signal_frame_is_repaired(const ucontext_t *context, uint64_t address) SIGNAL_SAFE {
+bool cs_signal_frame_is_repaired(const siginfo_t *information, const ucontext_t *context) SIGNAL_SAFE {
   const greg_t *registers = context->uc_mcontext.gregs;
   const greg_t vector = registers[REG_TRAPNO];
   if (vector == DIVIDE_VECTOR || vector == INSTRUCTION_VECTOR || vector == PROTECTION_VECTOR) return false;
@@ -188,6 +188,7 @@ bool cs_signal_frame_is_repaired(const ucontext_t *context, uint64_t address) SI
   // instructions.
   if (vector != FAULT_VECTOR) return true;
   if ((registers[REG_ERR] & FAULT_FETCH) != 0) return true;
+  const uint64_t address = (uint64_t)(uintptr_t)information->si_addr;
   return cs_signal_frame_access_works(address, (registers[REG_ERR] & FAULT_WRITE) != 0);
 }
 #endif

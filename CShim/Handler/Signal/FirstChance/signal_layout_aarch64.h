@@ -12,13 +12,13 @@
 
 #include "cs_signal_safe.h"
 
-struct cs_signal_frame {
+typedef struct cs_signal_frame {
   siginfo_t information;
   ucontext_t context;
-};
+} cs_signal_frame;
 
 // The offset of x0, after which x1 to x30, sp and pc follow.
-#define CS_SIGNAL_FRAME_REGISTERS (offsetof(struct cs_signal_frame, context) + offsetof(ucontext_t, uc_mcontext.regs))
+#define CS_SIGNAL_FRAME_REGISTERS (offsetof(cs_signal_frame, context) + offsetof(ucontext_t, uc_mcontext.regs))
 
 // Returns whether the shield makes handlers of the program return to `pc`.
 bool cs_signal_frame_is_restorer(uint64_t pc) SIGNAL_SAFE;

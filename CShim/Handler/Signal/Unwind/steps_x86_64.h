@@ -10,8 +10,19 @@ static inline uint64_t cs_address_unsigned(uint64_t address) SIGNAL_SAFE {
   return address;
 }
 
-static inline bool cs_leave_handler(const uint64_t registers[CS_REGISTER_COUNT]) SIGNAL_SAFE {
+static inline uint64_t cs_async_prologue_bytes(const uint8_t prologue[CS_ASYNC_PROLOGUE_BYTES]) SIGNAL_SAFE {
+  (void)prologue;
+  return 16; // the longest prologue
+}
+
+static inline bool cs_is_handler_return(uint64_t pc) SIGNAL_SAFE {
+  (void)pc;
+  return false;
+}
+
+static inline bool cs_leave_handler(const uint64_t registers[CS_REGISTER_COUNT], bool is_bound) SIGNAL_SAFE {
   (void)registers;
+  (void)is_bound;
   return false;
 }
 

@@ -59,7 +59,7 @@ static bool step_by_frame_pointer(walk *way) SIGNAL_SAFE {
   if (!cs_memory_read_word(&way->scratch->memory, frame, &next)) return false;
   if (!cs_memory_read_word(&way->scratch->memory, frame + 8, &pc)) return false;
   pc = cs_address_unsigned(pc);
-  if (!is_code(pc - 1)) return false;
+  if (!is_code(pc - 1) && !cs_is_handler_return(pc)) return false;
   registers[CS_REGISTER_FRAME_POINTER] = next;
   registers[CS_REGISTER_STACK_POINTER] = frame + 16;
   registers[CS_REGISTER_PC] = pc;
@@ -98,7 +98,11 @@ static cs_cfi_result step_by_tables(walk *way) SIGNAL_SAFE {
   if (CS_LEAF_HAS_NO_FRAME) {
     const uint64_t pc = way->registers[CS_REGISTER_PC] - !way->is_exact;
     const bool has_row = cs_cfi_prepare(scratch, pc);
-    if ((!has_row || scratch->function.is_signal_frame) && cs_leave_handler(way->registers)) return CS_CFI_INTERRUPTED;
+    const bool may_be_trampoline = !has_row || scratch->function.is_signal_frame;
+    if (may_be_trampoline && cs_leave_handler(way->registers, way->is_bound)) {
+      way->is_bound = false;
+      return CS_CFI_INTERRUPTED;
+    }
     if (way->is_bound && has_row && scratch->row.cfa_register == CS_REGISTER_STACK_POINTER) return CS_CFI_UNKNOWN;
   }
   const cs_cfi_result result = cs_cfi_step(scratch, way->registers, way->is_exact);

@@ -28,8 +28,8 @@ int cs_test_row_is_signed(const uint8_t *instructions, size_t size, uint64_t off
   return result;
 }
 
-bool cs_test_is_async_prologue(const uint32_t *code, size_t count) {
-  return cs_code_is_async_prologue(code, count);
+size_t cs_test_async_prologue(const uint32_t *code, size_t count) {
+  return cs_code_async_prologue(code, count);
 }
 
 uint64_t cs_test_call_target(uint32_t code, uint64_t address) {

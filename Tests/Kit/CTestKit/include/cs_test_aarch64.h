@@ -10,7 +10,8 @@
 // address is signed in this row, 0 if it is not, and -1 if the instructions are not valid.
 int cs_test_row_is_signed(const uint8_t *instructions, size_t size, uint64_t offset);
 
-bool cs_test_is_async_prologue(const uint32_t *code, size_t count);
+// Returns the number of instructions of an async prologue, or 0.
+size_t cs_test_async_prologue(const uint32_t *code, size_t count);
 
 // Returns the address that a call instruction at `address` calls, or 0.
 uint64_t cs_test_call_target(uint32_t code, uint64_t address);

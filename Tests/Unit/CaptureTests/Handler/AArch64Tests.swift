@@ -40,24 +40,24 @@ struct AArch64Tests {
     #expect(isSigned([Self.restore], at: 0) == nil)
   }
 
-  private func isAsync(_ code: [UInt32]) -> Bool {
+  private func prologue(_ code: [UInt32]) -> Int {
     // The pointer is used only within the call, and only for the buffer's count.
-    unsafe code.withUnsafeBufferPointer { unsafe cs_test_is_async_prologue($0.baseAddress, $0.count) }
+    unsafe code.withUnsafeBufferPointer { unsafe cs_test_async_prologue($0.baseAddress, $0.count) }
   }
 
   @Test("the prologue of an async function stores x22 below the frame record")
-  func prologue() {
+  func asyncPrologue() {
     // sub sp, sp, #48; stp x29, x30, [sp, #32]; str x22, [sp, #24]; add x29, sp, #32
     let code: [UInt32] = [0xd100_c3ff, 0xa902_7bfd, 0xf900_0ff6, 0x9100_83fd]
-    #expect(isAsync(code))
-    #expect(isAsync([code[0], code[1], 0xf900_0bf3, code[2], code[3]]))
+    #expect(prologue(code) == 4)
+    #expect(prologue([code[0], code[1], 0xf900_0bf3, code[2], code[3]]) == 5)
     // A context at another offset, a missing context, a frame pointer before the context, a call and a return.
-    #expect(!isAsync([code[0], code[1], 0xf900_0bf6, code[3]]))
-    #expect(!isAsync([code[0], code[1], code[3]]))
-    #expect(!isAsync([code[0], code[1], code[3], code[2]]))
-    #expect(!isAsync([code[0], code[1], code[2], 0x9400_0001, code[3]]))
-    #expect(!isAsync([code[0], code[1], code[2], 0xd65f_03c0, code[3]]))
-    #expect(!isAsync(Array(code.dropLast())))
+    #expect(prologue([code[0], code[1], 0xf900_0bf6, code[3]]) == 0)
+    #expect(prologue([code[0], code[1], code[3]]) == 0)
+    #expect(prologue([code[0], code[1], code[3], code[2]]) == 0)
+    #expect(prologue([code[0], code[1], code[2], 0x9400_0001, code[3]]) == 0)
+    #expect(prologue([code[0], code[1], code[2], 0xd65f_03c0, code[3]]) == 0)
+    #expect(prologue(Array(code.dropLast())) == 0)
   }
 
   @Test("bl calls forward and backward; other branches call no known function")
@@ -110,6 +110,7 @@ struct AArch64Tests {
     (0xd420_0020, .CS_TEST_ACCESS_NONE, 0, "brk #1"),
     (0x9400_0002, .CS_TEST_ACCESS_NONE, 0, "bl"),
     (0xd50b_7420, .CS_TEST_ACCESS_OPAQUE, 0, "dc zva, x0"),
+    (0x1901_0440, .CS_TEST_ACCESS_OPAQUE, 0, "cpyfp [x0]!, [x1]!, x2!"),
     (0xa400_a020, .CS_TEST_ACCESS_OPAQUE, 0, "ld1b {z0.b}, p0/z, [x1]"),
   ]
 
