@@ -460,7 +460,7 @@ import Testing
         let base = UInt64.random(in: .min ... .max, using: &generator) >> UInt64(shift)
         fault.registers[Self.rax] = base
         let address = base &+ 0x10
-        if address.isCanonical { fault.address = address } else { fault.code = 128 }
+        if Architecture.x86_64.isCanonical(address) { fault.address = address } else { fault.code = 128 }
         let diagnosis = Self.diagnosis(fault)
         if diagnosis.cause == "dangling" { called += 1 }
         #expect(diagnosis.cause != "dangling" || diagnosis.confidence < 1)

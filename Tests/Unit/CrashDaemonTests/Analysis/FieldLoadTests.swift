@@ -230,7 +230,7 @@ import Testing
         let code = (0..<ScopeDescription.codeBytes).map { _ in
           [0x48, 0x4d, 0x8b, 0x89, 0xc0, 0x43, 0x24].randomElement(using: &generator) ?? 0 as UInt8
         }
-        let loads = PrecedingLoads_x86_64(code, Array(repeating: 8, count: 17), MemoryWords([]))
+        let loads = PrecedingLoads(code, Array(repeating: 8, count: 17), MemoryWords([]), .x86_64)
         for register in 0..<17 { _ = loads.origin(of: register) }
         for count in 0...code.count {
           if let (move, rest) = PrecedingLoads_x86_64.last(of: code.prefix(count)) {

@@ -1,3 +1,4 @@
+import CrashReport
 import FoundationEssentials
 import Glibc
 import LinuxSystem
@@ -185,10 +186,10 @@ import Testing
       var terms: [String] = []
       var displacement = operand.displacement
       if let base = operand.base {
-        terms.append(RegisterNames.name(base))
-        if base == RegisterNames.pc { displacement = displacement &- UInt64(length) }
+        terms.append(Architecture.x86_64.registerName(base))
+        if base == Architecture.x86_64.programCounter { displacement = displacement &- UInt64(length) }
       }
-      if let index = operand.index { terms.append("\(RegisterNames.name(index))*\(operand.scale)") }
+      if let index = operand.index { terms.append("\(Architecture.x86_64.registerName(index))*\(operand.scale)") }
       let isNegative = displacement >> 63 == 1
       let amount = String(isNegative ? 0 &- displacement : displacement, radix: 16)
       var text = terms.joined(separator: "+")

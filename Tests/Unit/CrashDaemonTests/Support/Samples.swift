@@ -33,6 +33,28 @@ extension CrashRecord {
   }
 }
 
+extension CrashRecord {
+  /// A crash of a process on AArch64 without details, as the handler writes it.
+  ///
+  /// `words` are the instructions from pc on. `esr` is the syndrome; 0 means that the kernel provided none.
+  static func sampleAArch64(
+    signal: Int32 = SIGSEGV, code: Int32 = 1, address: UInt64 = 0, pc: UInt64 = 0x10010,
+    sp: UInt64 = 0xffff_e000_0000, esr: UInt64 = 0, registers values: [Int: UInt64] = [:], words: [UInt32] = [],
+    frames: [Frame] = [], senderPid: Int32? = nil, depth: Int = 3, stack: [UInt8] = []
+  ) -> CrashRecord {
+    var record = CrashRecord.sample(
+      signal: signal, code: code, address: address, errorCode: esr, senderPid: senderPid,
+      instruction: words.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }, depth: depth,
+      frames: frames, stackStart: sp, stack: stack)
+    record.architecture = .aarch64
+    record.registers = [UInt64](repeating: 0, count: 33)
+    for (number, value) in values { record.registers[number] = value }
+    (record.registers[31], record.registers[32]) = (sp, pc)
+    (record.trapNumber, record.faultAddress) = (esr >> 26 & 0x3f, esr == 0 ? 0 : address)
+    return record
+  }
+}
+
 extension CrashRecord.Frame {
   static func at(_ pc: UInt64, exact: Bool = false, async: Bool = false) -> CrashRecord.Frame {
     CrashRecord.Frame(pc: pc, functionStart: nil, trust: .cfi, isExact: exact, isAsync: async, image: 0)
@@ -51,13 +73,15 @@ struct SampleSymbols: SymbolLookup {
 
 extension RingContents {
   static func sample(_ records: [CrashRecord], image path: String = "/srv/shop") -> RingContents {
-    RingContents(
+    var contents = RingContents(
       identity: Identity(
         ringID: String(repeating: "ab", count: 16), pid: 99, uid: 1000, startTime_ns: 0, name: "shop", executable: path),
       images: [
         Image(
           index: 0, bias: 0x10000, start: 0x10000, end: 0x90000, buildID: "abcd", path: path, isExecutable: true)
       ], records: records)
+    contents.identity.architecture = records.first?.architecture ?? .x86_64
+    return contents
   }
 
   func report(_ symbols: SampleSymbols = SampleSymbols()) -> CrashReport? {

@@ -11,7 +11,9 @@ struct TestRing {
   private(set) var bytes = [UInt8](repeating: 0, count: MemoryLayout<cs_ring>.size)
 
   /// Creates a ring with a valid header, the test process's own executable, and no crash.
-  init(id: UInt8 = 0, name: String = "shop", pid: Int32 = 4711) {
+  ///
+  /// `architecture` is the number of an architecture; if it is nil, the number is that of this machine.
+  init(id: UInt8 = 0, name: String = "shop", pid: Int32 = 4711, architecture: UInt32? = nil) {
     put(UInt64(0x0000_474e_4952_5343), at: offset(\cs_ring_header.magic))
     put(CS_RING_VERSION, at: offset(\cs_ring_header.version))
     #if arch(x86_64)
@@ -19,6 +21,7 @@ struct TestRing {
     #else
       put(UInt32(2), at: offset(\cs_ring_header.architecture))
     #endif
+    if let architecture { put(architecture, at: offset(\cs_ring_header.architecture)) }
     put(UInt64(bytes.count), at: offset(\cs_ring_header.total_bytes))
     put([id] + Array(1...15), at: offset(\cs_ring_header.ring_id))
     put(pid, at: offset(\cs_ring_header.pid))
@@ -162,9 +165,16 @@ struct TestRing {
   mutating func addCrash(
     slot: Int = 0, message: String = "Fatal error: sold out\n", signal: Int32 = SIGILL, stack: [UInt8] = [],
     unwindStop: UInt32 = 0, memory: [UInt8] = [], address: UInt64 = 0x10010, instruction: [UInt8] = [],
-    time_ns: UInt64 = 1_700_000_001_000_000_000
+    time_ns: UInt64 = 1_700_000_001_000_000_000, code: Int32 = 2, registers: [UInt64]? = nil,
+    registerCount: UInt64? = nil, flags: UInt64 = 0, errorCode: UInt64 = 0
   ) {
     let base = record(slot)
+    for (number, value) in (registers ?? []).enumerated() {
+      put(value, at: base + offset(\cs_ring_record.registers.general) + 8 * number)
+    }
+    put(flags, at: base + offset(\cs_ring_record.registers.flags))
+    put(errorCode, at: base + offset(\cs_ring_record.registers.error_code))
+    put(errorCode == 0 ? 0 : address, at: base + offset(\cs_ring_record.registers.fault_address))
     let words = base + offset(\cs_ring_record.memory)
     put(UInt32(memory.isEmpty ? 0 : 1), at: base + offset(\cs_ring_record.memory_count))
     if !memory.isEmpty {
@@ -186,14 +196,15 @@ struct TestRing {
     put(address, at: base + offset(\cs_ring_record.address))
     put(Int32(4712 + slot), at: base + offset(\cs_ring_record.tid))
     put(signal, at: base + offset(\cs_ring_record.signal))
-    put(Int32(2), at: base + offset(\cs_ring_record.code))
+    put(code, at: base + offset(\cs_ring_record.code))
     put(Int32(-1), at: base + offset(\cs_ring_record.system_call))
     put(UInt32(message.utf8.count), at: base + offset(\cs_ring_record.message_bytes))
     put(Array(message.utf8), at: base + offset(\cs_ring_record.message))
     put(UInt32(1), at: base + offset(\cs_ring_record.frame_count))
     put(UInt32(1), at: base + offset(\cs_ring_record.frame_total))
     put(UInt32(1), at: base + offset(\cs_ring_record.frame_head))
-    put(UInt64(17), at: base + offset(\cs_ring_record.registers.general_count))
+    put(
+      registerCount ?? UInt64(registers?.count ?? 17), at: base + offset(\cs_ring_record.registers.general_count))
     let frame = base + offset(\cs_ring_record.frames)
     put(UInt64(0x10010), at: frame + offset(\cs_ring_frame.pc))
     put(UInt8(1), at: frame + offset(\cs_ring_frame.trust))

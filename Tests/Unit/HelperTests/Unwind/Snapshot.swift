@@ -23,6 +23,7 @@ struct Snapshot {
   var stack: [UInt8]
   var images: [Image]
   var isBadFetch = false
+  var architecture = UnwindRequest.Architecture.x86_64
   /// The frames that the handler's unwinder found.
   var handlerFrames: [UInt64] = []
 
@@ -65,7 +66,7 @@ struct Snapshot {
   }
 
   var request: [UInt8] {
-    var end = UInt64(UnwindRequest.headerBytes(threads: 1, images: images.count))
+    var end = UInt64(UnwindRequest.headerBytes(threads: 1, images: images.count, architecture: architecture))
     var parts: [UInt8] = []
     func place(_ bytes: [UInt8]) -> UnwindRequest.Place {
       defer { end += UInt64(bytes.count) }
@@ -77,10 +78,10 @@ struct Snapshot {
     let list = images.map {
       UnwindRequest.Image(start: $0.start, end: $0.end, bias: $0.bias, tables: place($0.tables))
     }
-    return UnwindRequest(threads: [thread], images: list).encoded + parts
+    return UnwindRequest(architecture: architecture, threads: [thread], images: list).encoded + parts
   }
 
-  /// Unwinds the snapshot with libunwind, in crash-analyse.
+  /// Unwinds the snapshot in crash-analyse, with libunwind or, for another architecture than this machine's, with libdw.
   func unwound() throws -> UnwindAnswer.Stack {
     let answer = try Tool.run(["unwind"], input: request)
     try #require(answer.status == 0, "\(answer.error)")

@@ -78,7 +78,7 @@ struct SnapshotTests {
 struct HostileRequestTests {
   @Test("a malformed cross-check request is refused")
   func strangers() throws {
-    for bytes in [[], [0], Array("CSUNWRQ1".utf8), [UInt8](repeating: 0xff, count: 5_000)] as [[UInt8]] {
+    for bytes in [[], [0], Array("CSUNWRQ2".utf8), [UInt8](repeating: 0xff, count: 5_000)] as [[UInt8]] {
       let answer = try Tool.run(["unwind"], input: bytes)
       #expect(answer.status == 65 && answer.output.isEmpty)
       #expect(answer.error.hasPrefix("crash-analyse: ") && answer.error.filter(\.isNewline).count == 1)
@@ -91,10 +91,10 @@ struct HostileRequestTests {
     #expect(try Tool.run(["unwind"], input: Array(request.prefix(request.count * part / 10))).status == 65)
   }
 
-  @Test("a cross-check request with counts or offsets beyond its end is refused")
+  @Test("a cross-check request with counts or offsets beyond its end, or with an unknown architecture, is refused")
   func counts() throws {
     let request = try Snapshot.take().request
-    for word in [1, 2, 3 + 19, 3 + 20] {
+    for word in [1, 2, 3, 4 + 19, 4 + 20] {
       var bytes = request
       bytes.replaceSubrange(word * 8..<word * 8 + 8, with: [UInt8](repeating: 0xff, count: 8))
       #expect(try Tool.run(["unwind"], input: bytes).status == 65, "word \(word)")

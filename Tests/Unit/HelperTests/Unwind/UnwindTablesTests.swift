@@ -154,6 +154,15 @@ struct UnwindFormTests {
     #expect(request.encoded.count == UnwindRequest.headerBytes(threads: 1, images: 1))
     #expect(UnwindRequest(request.encoded, size: 408) == request)
     #expect(UnwindRequest(request.encoded, size: 407) == nil)
+    var other = request
+    other.architecture = .aarch64
+    other.threads[0].registers = (0..<33).map { UInt64($0) }
+    #expect(other.encoded.count == UnwindRequest.headerBytes(threads: 1, images: 1, architecture: .aarch64))
+    #expect(UnwindRequest(other.encoded, size: 408) == other)
+    // The architecture is the fourth word. Without the registers of AArch64 the request is too short.
+    var bytes = request.encoded
+    bytes[24] = 2
+    #expect(UnwindRequest(bytes, size: 408) == nil)
   }
 
   @Test("a cross-check answer is unchanged after encoding and decoding, and a damaged answer is rejected")

@@ -13,9 +13,17 @@ struct MinidumpTests {
     var threads: [Int]
     var rips: [UInt64]
     var rsps: [UInt64]
+    var arm64: [Context]
     var stacks: [[UInt64]]
     var memory: [[UInt64]]
     var exception: [UInt64]
+
+    struct Context: Codable {
+      var size: Int
+      var flags: UInt64
+      var registers: [UInt64]
+      var cpsr: UInt64
+    }
 
     struct Module: Codable, Equatable {
       var path: String
@@ -69,6 +77,25 @@ struct MinidumpTests {
       reading.exception == [
         UInt64(first.tid), UInt64(report.signal.number), report.signal.address?.rawValue ?? 0,
       ])
+  }
+
+  @Test(
+    "PyPI's minidump reads a dump of AArch64, whose context is Breakpad's",
+    .enabled(
+      if: python != nil || ProcessInfo.processInfo.environment["CI"] != nil,
+      "TEST_PYTHON names no Python with the minidump package"))
+  func arm64() throws {
+    let report = ArchitectureTests.report
+    let first = try #require(report.threads.first)
+    let start = try #require(first.registers["sp"])
+    let stack = MinidumpRenderer.Memory(start: start, bytes: Array(0..<200))
+    let reading = try read(MinidumpRenderer().render(report, stacks: [first.tid: stack]))
+    #expect(reading.architecture == "AARCH64" && reading.rips.isEmpty)
+    let context = try #require(reading.arm64.first)
+    // The size of the structure, and the flags MD_CONTEXT_ARM64_INTEGER_OLD.
+    #expect(context.size == 796 && context.flags == 0x8000_0002 && context.cpsr == 0x6000_1000)
+    #expect(context.registers == (0...30).map { 0x1000 + $0 } + [start.rawValue, 0x5581_2345_6789])
+    #expect(reading.stacks == [[start.rawValue, 200]] && reading.exception.last == 0x5581_2345_6789)
   }
 
   @Test("hostile sizes and names give a file and never trap")

@@ -5,9 +5,18 @@ Usage: read_minidump.py FILE
 
 import json
 import logging
+import struct
 import sys
 
 from minidump.minidumpfile import MinidumpFile
+
+
+def arm64_context(dump: MinidumpFile, thread) -> dict:
+    """Reads Breakpad's MDRawContextARM64_Old, which the package does not read."""
+    dump.file_handle.seek(thread.ThreadContext.Rva)
+    context = dump.file_handle.read(thread.ThreadContext.DataSize)
+    flags, *registers, cpsr = struct.unpack_from("<Q33QI", context)
+    return {"size": len(context), "flags": flags, "registers": registers, "cpsr": cpsr}
 
 
 def main() -> None:
@@ -21,8 +30,9 @@ def main() -> None:
         "pid": dump.misc_info.ProcessId,
         "modules": [[m.name, m.baseaddress, m.size] for m in dump.modules.modules],
         "threads": [t.ThreadId for t in threads],
-        "rips": [t.ContextObject.Rip for t in threads],
-        "rsps": [t.ContextObject.Rsp for t in threads],
+        "rips": [t.ContextObject.Rip for t in threads if t.ContextObject],
+        "rsps": [t.ContextObject.Rsp for t in threads if t.ContextObject],
+        "arm64": [arm64_context(dump, t) for t in threads if not t.ContextObject],
         "stacks": [[t.Stack.StartOfMemoryRange, t.Stack.MemoryLocation.DataSize] for t in threads],
         "memory": [[s.start_virtual_address, s.size] for s in dump.memory_segments.memory_segments],
         "exception": [

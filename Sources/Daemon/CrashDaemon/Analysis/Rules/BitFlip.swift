@@ -1,3 +1,4 @@
+import CrashReport
 import CrashRing
 
 /// A pointer that differs in only one bit from another pointer in the thread's registers.

@@ -1,3 +1,4 @@
+import CrashReport
 import CrashRing
 import Glibc
 
