@@ -52,6 +52,9 @@ static bool passes(uintptr_t identity, bool is_main, const void *frame) {
 
 int8_t cs_executor_answer(uintptr_t identity, uintptr_t implementation, cs_executor_ask *original,
                           const cs_executor_asker *asker) {
+  // acquire: the runtime has read the address of the hook without an ordering. The fence pairs with the exchange in
+  // set_hooks(), so that this thread reads previous_ask after that exchange.
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
   if (cs_executor_is_probe(identity)) {
     cs_executor_probe_asked(asker);
     return UNKNOWN;
@@ -75,6 +78,7 @@ int8_t cs_executor_answer(uintptr_t identity, uintptr_t implementation, cs_execu
 static __attribute__((swiftcall)) void check(uintptr_t identity, uintptr_t implementation,
                                              cs_executor_check *original) {
   const void *const frame = __builtin_frame_address(0);
+  __atomic_thread_fence(__ATOMIC_ACQUIRE); // as in cs_executor_answer()
   if (cs_executor_is_probe(identity)) {
     cs_executor_probe_checked(frame);
     return;

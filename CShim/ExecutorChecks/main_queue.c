@@ -35,7 +35,8 @@ typedef struct {
 extern __attribute__((weak, visibility("default"), swiftcall)) type_name swift_getTypeName(const void *type,
                                                                                            bool is_qualified);
 
-// The index of the 32-bit word that contains the thread ID.
+// The index of the 32-bit word that contains the thread ID. This value and the next are relaxed, because they do not
+// refer to data that another thread writes.
 static _Atomic int32_t owner_half = NOT_LOOKED;
 // The main executor, once it was identified as Dispatch's main queue; 0: not yet identified.
 static _Atomic uintptr_t dispatch_executor;

@@ -21,7 +21,7 @@ uint64_t cs_page_incidents_lost;
 // Copies a word through a pipe. The write fails if the word is not readable.
 static uint64_t word_through_pipe(uint64_t address) SIGNAL_SAFE {
   uint64_t word = 0;
-  int ends[2];
+  int ends[2] = {0};
   if (cs_system_call(SYS_pipe2, (long)ends, O_CLOEXEC, 0, 0, 0, 0) != 0) return 0;
   const bool is_copied = cs_write(ends[1], (const void *)(uintptr_t)address, sizeof word) == (long)sizeof word &&
                          cs_read(ends[0], &word, sizeof word) == (long)sizeof word;

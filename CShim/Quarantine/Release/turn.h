@@ -1,6 +1,9 @@
 // Selects the slot for an object. In most cases, the object gets the next slot of the class's queue. A turn is the
 // address of that slot. One of twenty objects gets a random slot of the explorer, the part of the quarantine that
 // evicts at random.
+//
+// The numbers of slots, the limits and the budget are read relaxed: they decide which slot a thread tries. The exchange
+// that locks the slot (places.h) orders the accesses to it.
 #ifndef CS_QUARANTINE_TURN_H
 #define CS_QUARANTINE_TURN_H
 

@@ -17,7 +17,7 @@ static bool is_refused(ssize_t result) {
 
 // Copies memory through a pipe, in the kernel as well. Precondition: the size is below PIPE_BUF.
 static bool copy_through_pipe(void *to, const void *from, size_t size) {
-  int ends[2];
+  int ends[2] = {0};
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
   const bool is_copied = write(ends[1], from, size) == (ssize_t)size && read(ends[0], to, size) == (ssize_t)size;
   close(ends[0]);

@@ -22,4 +22,8 @@ uint64_t cs_test_tail_call(cs_quarantine_stack *ret_stack, cs_quarantine_stack *
 // false if the kernel does not support this filter.
 bool cs_test_forbid_wakes(void);
 
+// memory_copies.c: after this call, the kernel refuses process_vm_readv and process_vm_writev to this thread. Returns
+// false if the kernel does not support this filter.
+bool cs_test_refuse_memory_copies(void);
+
 #endif

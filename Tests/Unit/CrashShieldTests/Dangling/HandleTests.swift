@@ -1,3 +1,4 @@
+import CTestKit
 import CrashShield
 import CrashShieldGuards
 import Glibc
@@ -71,6 +72,22 @@ struct HandleTests {
         check(unsafe Shield.liveness(of: UnsafeRawPointer(bitPattern: address)) == .unknown)
       }
       check(unsafe Shield.liveness(of: nil) == .unknown)
+      Glibc.exit(right)
+    }
+  }
+
+  @Test(
+    "a process that may not copy its memory by process_vm_readv has a quarantine and Shield.liveness",
+    .enabled(if: Shield.danglingUnavailableReason == nil))
+  func refused() async {
+    await #expect(processExitsWith: .exitCode(right)) {
+      check(cs_test_refuse_memory_copies())
+      try Shield.protect(Session.self, policy: .zero)
+      let reference = unsafe dangling { Session() }
+      drop()
+      guard case .quarantined(let held) = unsafe Shield.liveness(of: reference.toOpaque()) else { Glibc.exit(1) }
+      check(held.className == "CrashShieldTests.Session")
+      check(unsafe Shield.liveness(of: UnsafeRawPointer(bitPattern: 4096)) == .unknown)
       Glibc.exit(right)
     }
   }
