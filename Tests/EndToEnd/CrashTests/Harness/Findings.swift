@@ -99,7 +99,10 @@ extension Scenario {
   }
 
   /// Whether the report's frames must equal gdb's frames.
-  var isComparable: Bool { isReported && withoutDebugger == nil && gap?.threads.contains(threads[0]) != true }
+  var isComparable: Bool {
+    if architecture != .current && MatrixEmulation.withoutDebugger[name] != nil { return false }
+    return isReported && withoutDebugger == nil && gap?.threads.contains(threads[0]) != true
+  }
 
   /// Whether the scenario's report has a known gap on this kind of thread.
   func hasGap(on thread: CrashRun.Thread) -> Bool { gap?.threads.contains(thread) == true }

@@ -7,6 +7,17 @@ enum MatrixEmulation {
     "seccomp-sys": "qemu's user mode has no seccomp",
     "seccomp-strict-profile": "qemu's user mode has no seccomp",
     "uninterruptible-thread": "vfork is fork in qemu's user mode",
+    "pid-namespace": firstProcess, "abort-as-pid-1": firstProcess, "trap-as-pid-1": firstProcess,
+    "fatal-error-as-pid-1": firstProcess,
+    "sigwait-BUS": ownSignal, "signalfd-BUS": ownSignal, "signalfd-SEGV": ownSignal,
+  ]
+  private static let firstProcess = "qemu cannot end by a signal as the first process of a pid namespace: it hangs"
+  private static let ownSignal = "qemu handles this signal itself, so that a program waits for it forever"
+
+  /// The scenarios whose frames are not compared with gdb's under emulation, each with the reason.
+  static let withoutDebugger = [
+    "many-threads": "gdb asks qemu's stub about each of the 1,000 threads, which takes minutes",
+    "spinning-threads": "gdb asks qemu's stub about each of the 100 threads at each stop, which takes minutes",
   ]
 
   /// Whether the programs of the matrix run under emulation.
@@ -20,6 +31,7 @@ enum MatrixEmulation {
     let names = Set(Scenario.all(on: MatrixBuild.architecture).map(\.name))
     return Scenario.all.filter { !names.contains($0.name) }
       .map { ($0.name, "\(MatrixBuild.architecture) has no such fault") }
+      + (isUsed ? withoutDebugger.sorted { $0.key < $1.key }.map { ("\($0.key), gdb's frames", $0.value) } : [])
   }
 
   static var introduction: String {
