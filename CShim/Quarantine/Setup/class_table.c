@@ -1,5 +1,5 @@
-// Lists and unlists classes, and contains the lock of the class table. Objects of a listed class go to the quarantine
-// at their last release.
+// Adds classes to the class table and removes them; defines the table's lock. Objects of a class in the table go to the
+// quarantine at their last release.
 #include "cs_platform.h"
 
 #if CS_QUARANTINE_SUPPORTED

@@ -40,7 +40,7 @@ struct FilterOptions: ParsableArguments {
 
   @Option(
     name: .customLong("tag"),
-    help: ArgumentHelp("Only crashes with this annotation; may be repeated", valueName: "key=value"),
+    help: ArgumentHelp("Only crashes with this tag; may be repeated", valueName: "key=value"),
     transform: tagText)
   var tags: [String] = []
 
@@ -73,7 +73,7 @@ struct FilterOptions: ParsableArguments {
 }
 
 extension FilterOptions {
-  /// The annotations, and the tags under which crashd stores the pod.
+  /// The tags of `--tag`, and the tags under which crashd stores the pod.
   fileprivate var wantedTags: [String] {
     let podKey = ReportFilter.isPodUID(pod) ? "k8s.pod.uid" : "k8s.pod.name"
     let places = [("k8s.namespace.name", namespace), (podKey, pod)]

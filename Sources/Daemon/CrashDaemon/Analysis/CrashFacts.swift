@@ -261,7 +261,9 @@ struct CrashFacts: Sendable {
 
   var operandAddress: UInt64? { operand?.address(record.registers) }
 
-  /// Whether a register of the operand is null or a small number; true if the instruction is unknown.
+  /// Whether a register of the operand is null or a small number.
+  ///
+  /// The value is also true for an instruction fetch, for an operand without registers, and without a known operand.
   var isBaseNull: Bool {
     guard let operand, !isFetch else { return true }
     let numbers = [operand.base, operand.index].compactMap { $0 }

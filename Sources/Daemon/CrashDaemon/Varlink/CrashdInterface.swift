@@ -72,7 +72,7 @@ struct CrashdInterface: Sendable {
   /// The preliminary reports of crashes that wait for their symbols.
   var preliminary: [CrashReport] { pipeline.analysis.preliminary.all }
 
-  /// Returns the filter, in which the times have the format of stored reports.
+  /// Checks the filter, and returns it with its times converted to the format of stored reports.
   func checked(_ filter: ReportFilter) throws(ProtocolError) -> ReportFilter {
     var filter = filter
     filter.pid = try checked(filter.pid, "pid", in: 0...Int(Int32.max))

@@ -59,7 +59,7 @@ extension Dangling {
 
   struct Protect: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Protect a class in running and future processes, overriding the program",
+      abstract: "Protect a class in running and future processes, whatever the program itself has set",
       discussion: """
         Without --force the class must be loaded in an attached process, because any other name is probably mistyped. \
         With --force the override also applies to processes that load the class later. To remove the override, use \
@@ -104,7 +104,7 @@ extension Dangling {
 
   struct Release: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Stop protecting a class, overriding the program, until you protect or reset it")
+      abstract: "Stop protecting a class until you protect or reset it, whatever the program itself has set")
 
     @OptionGroup var subject: ClassScope
 
