@@ -18,6 +18,7 @@ bool cs_crc32c_hardware_is_present(void) SIGNAL_SAFE {
 __attribute__((target("crc"))) uint32_t cs_crc32c_hardware(uint32_t crc, const void *bytes, size_t size) SIGNAL_SAFE {
   const uint8_t *at = bytes;
   uint32_t remainder = ~crc;
+#pragma clang loop unroll_count(8)
   for (; size >= sizeof(uint64_t); at += sizeof(uint64_t), size -= sizeof(uint64_t)) {
     uint64_t word;
     __builtin_memcpy(&word, at, sizeof word);

@@ -59,9 +59,8 @@ static bool apply(cs_cfi_scratch *scratch, int index, const uint64_t *registers,
            cs_memory_read_word(&scratch->memory, address, ret_value);
   case CS_CFI_RULE_VALUE_EXPRESSION:
     return evaluate(scratch, index, registers, true, cfa, ret_value);
-  default:
-    *ret_value = registers[index];
-    return true;
+  default: // the caller of this function omits rules of the kind SAME
+    return false;
   }
 }
 
@@ -85,14 +84,13 @@ cs_cfi_result cs_cfi_step(cs_cfi_scratch *scratch, uint64_t registers[CS_REGISTE
     return CS_CFI_UNKNOWN;
   }
 
+  // Most registers have no rule, and keep their values.
   uint64_t caller[CS_REGISTER_COUNT];
+  memcpy(caller, registers, sizeof caller);
+  caller[CS_REGISTER_STACK_POINTER] = cfa;
   for (int index = 0; index < CS_REGISTER_COUNT; index++) {
-    const bool is_stack_pointer = index == CS_REGISTER_STACK_POINTER && row->rule[index] == CS_CFI_RULE_SAME;
-    if (is_stack_pointer) {
-      caller[index] = cfa;
-    } else if (!apply(scratch, index, registers, cfa, &caller[index])) {
-      return CS_CFI_UNREADABLE;
-    }
+    if (row->rule[index] == CS_CFI_RULE_SAME) continue;
+    if (!apply(scratch, index, registers, cfa, &caller[index])) return CS_CFI_UNREADABLE;
   }
   if (row->is_signed) caller[return_register] = cs_address_unsigned(caller[return_register]);
   caller[CS_REGISTER_PC] = caller[return_register];
