@@ -18,9 +18,9 @@ func tellRecords() {
   }
 }
 
-// The program's file is mapped at the lowest address. Its load address is therefore the start of the first mapping.
-let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
-let base = UInt(maps.prefix { $0 != "-" }, radix: 16) ?? 0
+// The program's load address is the start of the first mapping of its file.
+let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8).split(separator: "\n")
+let base = UInt(maps.first { $0.hasSuffix("/casts-host") }?.prefix { $0 != "-" } ?? "", radix: 16) ?? 0
 let arguments = CommandLine.arguments.dropFirst()
 let number = arguments.dropFirst().first.flatMap { Int($0) } ?? 0
 
