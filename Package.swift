@@ -155,7 +155,11 @@ targets += house(
     .target(name: "CrashSymbolBuilder", dependencies: ["CrashSymbols", "CConfine", "CLibdw"]),
     // libunwind-generic is a link to the library that unwinds other processes of the machine's architecture, such as
     // libunwind-x86_64. That library needs parts of libunwind.
-    .target(name: "CLibunwind", linkerSettings: [.linkedLibrary("unwind-generic"), .linkedLibrary("unwind")]),
+    .target(
+      name: "CLibunwind",
+      linkerSettings: [
+        .linkedLibrary("unwind-generic"), .linkedLibrary("unwind"), .linkedLibrary("dw"), .linkedLibrary("elf"),
+      ]),
     // The unwinder is part of the executable. In a library it would link libunwind into tests, where it would replace
     // libgcc's unwinder.
     .executableTarget(

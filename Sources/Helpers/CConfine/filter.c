@@ -2,7 +2,11 @@
 // only compute and write a wrong cache. An attacker who takes over crash-fetch through a hostile server can only send
 // wrong debug information to crashd, and connect to other servers.
 #include "filter.h"
-#include "filter_machine.h"
+#if defined(__aarch64__)
+#include "filter_aarch64.h"
+#else
+#include "filter_x86_64.h"
+#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>

@@ -1,8 +1,8 @@
 // Finds the targets of code, by the architecture of the image that contains it.
 #pragma once
 
-#include "scope_code_aarch64.h"
-#include "scope_code_x86_64.h"
+#include "scope_targets_aarch64.h"
+#include "scope_targets_x86_64.h"
 #include <gelf.h>
 
 /// Returns the number of targets of the code at `address`, at most `limit`.

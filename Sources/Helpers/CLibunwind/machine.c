@@ -2,7 +2,6 @@
 #include "memory.h"
 #include <elf.h>
 
-#define AARCH64_ADDRESS_MASK ((UINT64_C(1) << 48) - 1)
 enum { AARCH64_LINK_REGISTER = 30 };
 
 const struct cs_snapshot_machine *cs_snapshot_machine_of(uint64_t architecture) {
@@ -16,13 +15,6 @@ const struct cs_snapshot_machine *cs_snapshot_machine_of(uint64_t architecture) 
   default:
     return NULL;
   }
-}
-
-uint64_t cs_snapshot_code(const struct cs_snapshot *snapshot, uint64_t word) {
-  const uint64_t plain = word & AARCH64_ADDRESS_MASK;
-  if (snapshot->architecture != CS_SNAPSHOT_AARCH64 || plain == word) return word;
-  // A return address may be the first byte after an image.
-  return cs_snapshot_image_at(snapshot, plain - 1) ? plain : word;
 }
 
 bool cs_snapshot_leave_bad_call(const struct cs_snapshot *snapshot, uint64_t *registers) {

@@ -17,10 +17,6 @@ struct cs_snapshot_machine {
 /// Returns the machine of an architecture, or NULL for an unknown number.
 const struct cs_snapshot_machine *cs_snapshot_machine_of(uint64_t architecture);
 
-/// Returns a word that may be a return address without its signature. On AArch64, a signature (pointer authentication)
-/// is in the bits above the 48 bits of an address. All other words stay as they are.
-uint64_t cs_snapshot_code(const struct cs_snapshot *snapshot, uint64_t word);
-
 /// After a call through a bad pointer, pc is not in any function, and the return address is on the stack (x86-64) or in
 /// the link register (AArch64). Both libraries would find a wrong caller, so this function moves `registers` to the
 /// caller. Returns false if the snapshot does not show such a call.

@@ -1,6 +1,7 @@
 #include "memory.h"
-#include "machine.h"
 #include <string.h>
+
+#define AARCH64_ADDRESS_MASK ((UINT64_C(1) << 48) - 1)
 
 const struct cs_snapshot_image *cs_snapshot_image_at(const struct cs_snapshot *snapshot, uint64_t address) {
   size_t low = 0;
@@ -36,6 +37,13 @@ bool cs_snapshot_read_stack(const struct cs_snapshot *snapshot, uint64_t address
   if (copy(&snapshot->stack, address, word) != 8) return false;
   memcpy(ret_word, word, sizeof word);
   return true;
+}
+
+uint64_t cs_snapshot_code(const struct cs_snapshot *snapshot, uint64_t word) {
+  const uint64_t plain = word & AARCH64_ADDRESS_MASK;
+  if (snapshot->architecture != CS_SNAPSHOT_AARCH64 || plain == word) return word;
+  // A return address may be the first byte after an image.
+  return cs_snapshot_image_at(snapshot, plain - 1) ? plain : word;
 }
 
 bool cs_snapshot_read_word(const struct cs_snapshot *snapshot, uint64_t address, uint64_t *ret_word) {

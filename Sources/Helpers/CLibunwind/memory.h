@@ -14,3 +14,7 @@ bool cs_snapshot_read_word(const struct cs_snapshot *snapshot, uint64_t address,
 /// Reads the word at `address` from the stack. Returns false if the stack in the snapshot does not contain the whole
 /// word.
 bool cs_snapshot_read_stack(const struct cs_snapshot *snapshot, uint64_t address, uint64_t *ret_word);
+
+/// Returns a word that may be a return address without its signature. On AArch64, a signature (pointer authentication)
+/// is in the bits above the 48 bits of an address. All other words stay as they are.
+uint64_t cs_snapshot_code(const struct cs_snapshot *snapshot, uint64_t word);

@@ -202,7 +202,7 @@ struct AArch64InstructionTests {
   func moves() throws {
     func bytes(_ words: UInt32...) -> [UInt8] { words.flatMap(Self.bytes) }
     var registers = [UInt64](repeating: 0, count: 33)
-    registers[19] = 0x5000
+    (registers[19], registers[8]) = (0x5000, 0x6000)
     let memory = MemoryWords([MemoryWords.Piece(start: 0x5018, bytes: [0, 0x60, 0, 0, 0, 0, 0, 0])])
     func origin(_ code: [UInt8], _ register: Int) -> [UInt64]? {
       PrecedingLoads(code, registers, memory, .aarch64).origin(of: register).map { [$0.pointer, $0.address] }

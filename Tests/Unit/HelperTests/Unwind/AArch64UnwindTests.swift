@@ -40,9 +40,8 @@ struct AArch64UnwindTests {
   @Test("a function without a frame and signed return addresses are unwound")
   func signed() throws {
     let snapshot = try Self.snapshot()
-    #expect(
-      snapshot.stack.isEmpty == false
-        && AArch64Sample.stack.contains { $0 >> 48 != 0 && $0 & 0xffff_ffff_ffff >> 16 == 0x20 })
+    let mask: UInt64 = 0xffff_ffff_ffff
+    #expect(AArch64Sample.stack.contains { $0 > mask && ($0 & mask) >> 16 == 0x20 })
     let stack = try snapshot.unwound()
     #expect(stack.frames.prefix(3).compactMap { Self.function(of: $0.pc) } == Array(AArch64Sample.functions.prefix(3)))
     #expect(stack.frames.count == 4 && stack.frames.map(\.found) == [.context, .cfi, .cfi, .cfi])
@@ -96,7 +95,8 @@ struct AArch64UnwindTests {
       for byte in 0..<8 { snapshot.stack[offset + byte] = UInt8(truncatingIfNeeded: word >> (byte * 8)) }
     }
     let stack = try snapshot.unwound()
-    #expect(stack.stop == .loop && stack.frames.count < 5)
+    // libdw refuses such a caller itself.
+    #expect(stack.stop == .noCaller && stack.frames.count == 2)
   }
 
   @Test("damaged tables, registers and stacks give an answer, or end the child only", arguments: 0..<30)

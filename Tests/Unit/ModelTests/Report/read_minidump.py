@@ -30,9 +30,9 @@ def main() -> None:
         "pid": dump.misc_info.ProcessId,
         "modules": [[m.name, m.baseaddress, m.size] for m in dump.modules.modules],
         "threads": [t.ThreadId for t in threads],
-        "rips": [t.ContextObject.Rip for t in threads if t.ContextObject],
-        "rsps": [t.ContextObject.Rsp for t in threads if t.ContextObject],
-        "arm64": [arm64_context(dump, t) for t in threads if not t.ContextObject],
+        "rips": [t.ContextObject.Rip for t in threads if hasattr(t, "ContextObject")],
+        "rsps": [t.ContextObject.Rsp for t in threads if hasattr(t, "ContextObject")],
+        "arm64": [arm64_context(dump, t) for t in threads if not hasattr(t, "ContextObject")],
         "stacks": [[t.Stack.StartOfMemoryRange, t.Stack.MemoryLocation.DataSize] for t in threads],
         "memory": [[s.start_virtual_address, s.size] for s in dump.memory_segments.memory_segments],
         "exception": [

@@ -150,9 +150,11 @@ extension InstructionDecoder_aarch64 {
 
   private func branchToRegister() -> MachineInstruction {
     // The number of the operation is the same with and without authentication of the target, except for one bit.
+    // As a target, number 31 is the zero register.
+    let target = base == Self.sp ? nil : base
     switch bits(21, 4) & 0b0111 {
-    case 0b000: return MachineInstruction(kind: .jump, targetRegister: base)
-    case 0b001: return MachineInstruction(kind: .call, targetRegister: base)
+    case 0b000: return MachineInstruction(kind: .jump, targetRegister: target)
+    case 0b001: return MachineInstruction(kind: .call, targetRegister: target)
     // The instructions `retaa` and `retab` have the number 31 in place of x30.
     case 0b010: return MachineInstruction(kind: .ret, targetRegister: min(base, 30))
     // The instruction `eret`.
