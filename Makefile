@@ -98,7 +98,7 @@ test: build test-debug ## @daily Build, and run all unit and end-to-end tests
 # free. Checks that mostly wait run in parallel to checks that compute.
 ci: check-format check-aarch64 build ## @daily Run what CI checks after `make test`
 	scripts/beside .build-logs/builds.log "$(MAKE) release sanitizer-builds" "$(MAKE) checks"
-	scripts/beside .build-logs/sanitizers.log "$(MAKE) test-address fuzz" "$(MAKE) test-release test-thread box containers docs measure-implicit check-aarch64-slice"
+	scripts/beside .build-logs/sanitizers.log "$(MAKE) test-address fuzz" "$(MAKE) test-release test-thread box containers docs measure-implicit"
 
 checks: check-alerts check-kubernetes check-units check-api check-demo check-signal-safety check-idle check-faults check-preload check-static check-unsupported check-dangling check-pages check-implicit check-guards check-containment check-verdicts check-grouping
 
@@ -250,8 +250,7 @@ matrix: test-packages build dynamic static preloaded ## @evidence Crash in every
 	CRASH_MAKER_RELEASE=$(CURDIR)/$(DYNAMIC)/release CRASH_MAKER_STATIC=$(CURDIR)/$(STATIC)/release \
 	  CRASH_MAKER_PRELOADED=$(CURDIR)/$(PRELOADED) CRASHSHIELD_MATRIX=$(CURDIR)/docs/matrix.md $(SWIFT_TEST) --skip-build --filter CrashTests.MatrixTests
 
-# The trees of Debian sid are outside of git, and stay between runs; docs/aarch64.md has their sizes. CI runs
-# check-aarch64-slice.
+# The trees of Debian sid are outside of git, and stay between runs; docs/aarch64.md has their sizes.
 aarch64-packages:
 	@scripts/install-packages $(AARCH64_PACKAGES)
 

@@ -140,12 +140,12 @@ struct RecordLineReaderTests {
     func literal(_ base: UInt8, _ value: UInt64, _ bytes: Int) -> [UInt8] {
       [base << 4 | UInt8(bytes)] + (0..<bytes).map { UInt8(truncatingIfNeeded: value >> (8 * UInt64($0))) }
     }
-    let words =
-      literal(0, TestRecordLine.zigzag(Int64(first)), 6)  // base 1
-      + literal(0, TestRecordLine.zigzag(Int64(second)), 8)  // base 2
-      + literal(1, TestRecordLine.zigzag(-0x10), 1)  // relative to the first word, and base 1 afterwards
-      + literal(1, TestRecordLine.zigzag(0x20), 1) + literal(2, 0, 0) + literal(0, TestRecordLine.zigzag(-1), 4)
-      + [0x81, 4]  // copies the last two words twice
+    // One expression would take Swift 6.2 too long to type-check.
+    var words = literal(0, TestRecordLine.zigzag(Int64(first)), 6)  // base 1
+    words += literal(0, TestRecordLine.zigzag(Int64(second)), 8)  // base 2
+    words += literal(1, TestRecordLine.zigzag(-0x10), 1)  // relative to the first word, and base 1 afterwards
+    words += literal(1, TestRecordLine.zigzag(0x20), 1) + literal(2, 0, 0) + literal(0, TestRecordLine.zigzag(-1), 4)
+    words += [0x81, 4]  // copies the last two words twice
     let pieces = TestRecordLine.place(64, kind: 0) + TestRecordLine.varint(10) + words
     let line = try RecordLine(TestRecordLine.text(TestRecordLine.payload(pieces)))
     let expected = [first, second, first - 0x10, first + 0x10, second, .max, second, .max, second, .max]
