@@ -134,7 +134,7 @@ static bool report_images(Dwfl *dwfl, const struct cs_snapshot *snapshot, const 
   for (size_t i = 0; i < snapshot->image_count; i++) {
     const struct cs_snapshot_image *image = &snapshot->images[i];
     char name[24];
-    snprintf(name, sizeof name, "%zu", i);
+    (void)snprintf(name, sizeof name, "%zu", i);
     files[i] = (struct cs_image_elf){.image = image, .machine = machine->elf_machine};
     Dwfl_Module *module = dwfl_report_module(dwfl, name, image->start, image->end);
     void **userdata = NULL;
