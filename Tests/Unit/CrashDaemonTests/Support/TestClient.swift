@@ -48,8 +48,10 @@ struct TestSocket: Sendable {
   /// Returns an empty array at the end of the stream.
   func receive(limit: Int = 65_536) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: limit)
+    var count: Int
+    // The kernel does not repeat a call with a time limit after a signal.
     // recv() writes at most as many bytes as the array has.
-    let count = unsafe recv(descriptor.number, &bytes, limit, 0)
+    repeat { count = unsafe recv(descriptor.number, &bytes, limit, 0) } while count < 0 && errno == EINTR
     if count < 0 && errno == ECONNRESET { return [] }
     guard count >= 0 else { throw SystemError("receive") }
     return Array(bytes.prefix(count))
