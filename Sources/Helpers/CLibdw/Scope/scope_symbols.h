@@ -1,7 +1,7 @@
 // The symbols of an image, and its contents at an address.
 #pragma once
 
-#include "image.h"
+#include "../image.h"
 
 /// The symbol table of an image.
 struct cs_scope_symbols {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cs_scope.h"
-#include "image.h"
+#include "../image.h"
 #include "scope_symbols.h"
 #include <string.h>
 
