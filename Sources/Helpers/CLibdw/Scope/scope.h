@@ -2,8 +2,8 @@
 // scope_describe.c calls the functions of the other files.
 #pragma once
 
-#include "cs_scope.h"
 #include "../image.h"
+#include "cs_scope.h"
 #include "scope_symbols.h"
 #include <string.h>
 
