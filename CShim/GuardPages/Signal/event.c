@@ -31,13 +31,13 @@ static uint64_t word_through_pipe(uint64_t address) SIGNAL_SAFE {
 }
 
 // Reads the first word of memory through the kernel, because the memory may become inaccessible at any time. A seccomp
-// profile may forbid process_vm_readv, and emulators do not have it.
+// profile may forbid process_vm_readv with any error, and emulators do not have it.
 static uint64_t first_word(uint64_t object) SIGNAL_SAFE {
   uint64_t word = 0;
   const struct iovec local = {&word, sizeof word};
   const struct iovec remote = {(void *)(uintptr_t)object, sizeof word};
   const long result = cs_process_vm_readv(cs_getpid(), &local, &remote);
-  if (result == -ENOSYS || result == -EPERM) return word_through_pipe(object);
+  if (result < 0 && result != -EFAULT) return word_through_pipe(object);
   return result == (long)sizeof word ? word : 0;
 }
 

@@ -92,11 +92,12 @@ extern cs_pages_counts cs_page_counts;  // atomic words
 
 #define CS_PAGES_COUNT(field) __atomic_fetch_add(&cs_page_counts.field, 1, __ATOMIC_RELAXED)
 
-// relaxed: the program passes an address from the thread that allocated it to this thread with an ordering of its own.
-// A thread that reads an old value of one of the two words therefore has no address of a slot.
+// acquire: a thread that reads the size also reads the start, which was stored before the size. With an old start,
+// which is 0, low addresses of the program would count as slots. A thread that reads an old size has no address of a
+// slot: the program passes an address from the thread that allocated it to this thread with an ordering of its own.
 static inline bool cs_page_is_ours(uint64_t address) SIGNAL_SAFE {
-  return address - __atomic_load_n(&cs_pages_start, __ATOMIC_RELAXED) <
-         __atomic_load_n(&cs_pages_bytes, __ATOMIC_RELAXED);
+  const uint64_t bytes = __atomic_load_n(&cs_pages_bytes, __ATOMIC_ACQUIRE);
+  return address - __atomic_load_n(&cs_pages_start, __ATOMIC_RELAXED) < bytes;
 }
 
 static inline uint64_t cs_page_of_slot(uint32_t index) SIGNAL_SAFE {

@@ -11,6 +11,8 @@
 
 // Limits libdw's reads of the stack, as READ_LIMIT does for libunwind.
 enum { READ_LIMIT = 4 << 20 };
+// Limits the copies of unwind tables. A request stores the tables of a file once, but many images may refer to them.
+static const size_t COPY_LIMIT = (size_t)256 << 20;
 // The only thread of the process. libdwfl identifies a thread by a number that is not 0.
 enum { THREAD = 1 };
 
@@ -129,13 +131,13 @@ static int add_frame(Dwfl_Frame *state, void *argument) {
 }
 
 static bool report_images(Dwfl *dwfl, const struct cs_snapshot *snapshot, const struct cs_snapshot_machine *machine,
-                          struct cs_image_elf *files) {
+                          struct cs_image_elf *files, size_t *room) {
   dwfl_report_begin(dwfl);
   for (size_t i = 0; i < snapshot->image_count; i++) {
     const struct cs_snapshot_image *image = &snapshot->images[i];
     char name[24];
     (void)snprintf(name, sizeof name, "%zu", i);
-    files[i] = (struct cs_image_elf){.image = image, .machine = machine->elf_machine};
+    files[i] = (struct cs_image_elf){.image = image, .machine = machine->elf_machine, .room = room};
     Dwfl_Module *module = dwfl_report_module(dwfl, name, image->start, image->end);
     void **userdata = NULL;
     if (module && dwfl_module_info(module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL) && userdata)
@@ -161,10 +163,11 @@ enum cs_snapshot_stop cs_snapshot_unwind_foreign(const struct cs_snapshot *snaps
                         .stop = CS_SNAPSHOT_STOP_NO_CALLER};
   (void)elf_version(EV_CURRENT);
   struct cs_image_elf *files = calloc(snapshot->image_count + 1, sizeof *files);
-  struct cs_image_elf empty = {.machine = machine->elf_machine};
+  size_t room = COPY_LIMIT;
+  struct cs_image_elf empty = {.machine = machine->elf_machine, .room = &room};
   Elf *elf = cs_image_elf_open(&empty);
   climb.dwfl = files && elf ? dwfl_begin(&callbacks) : NULL;
-  if (climb.dwfl && report_images(climb.dwfl, snapshot, machine, files) &&
+  if (climb.dwfl && report_images(climb.dwfl, snapshot, machine, files, &room) &&
       dwfl_attach_state(climb.dwfl, elf, THREAD, &thread_callbacks, &climb)) {
     const int result = dwfl_getthread_frames(climb.dwfl, THREAD, add_frame, &climb);
     // If a return address is not in the copy of the stack, libdwfl ends as it does at the outermost frame.

@@ -38,8 +38,10 @@ Elf *cs_image_elf_open(struct cs_image_elf *file) {
   const size_t index_at = aligned(sizeof(struct layout));
   const size_t frames_at = aligned(index_at + image->header.count);
   const size_t size = aligned(frames_at + image->frames.count);
+  if (size > *file->room) return NULL;
   file->bytes = calloc(1, size);
   if (!file->bytes) return NULL;
+  *file->room -= size;
   struct layout layout = {
       .header = {.e_type = ET_DYN,
                  .e_machine = file->machine,

@@ -18,6 +18,7 @@ enum MatrixEmulation {
   static let withoutDebugger = [
     "many-threads": "gdb asks qemu's stub about each of the 1,000 threads, which takes minutes",
     "spinning-threads": "gdb asks qemu's stub about each of the 100 threads at each stop, which takes minutes",
+    "other-uid": "gdb waits forever for qemu's stub after the program has changed its uid",
   ]
 
   /// Whether the programs of the matrix run under emulation.

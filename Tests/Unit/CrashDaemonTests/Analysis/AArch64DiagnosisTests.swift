@@ -322,7 +322,7 @@ struct AArch64FirstFaultTests {
     let (segv, bus, trap, ill) = (UInt64(SIGSEGV), UInt64(SIGBUS), UInt64(SIGTRAP), UInt64(SIGILL))
     #expect(told(0x9200_0007, SIGSEGV) == [segv, 1, 0x7000] && told(0x9200_004f, SIGSEGV) == [segv, 2, 0x7000])
     #expect(told(0x9200_0021, SIGBUS) == [bus, 1, 0x7000] && told(0x9200_0007, SIGBUS) == [bus, 2, 0x7000])
-    #expect(told(0x8a00_0000, SIGBUS) == [bus, 1, 0x7000] && told(0x9a00_0000, SIGABRT) == [bus, 1, 0x7000])
+    #expect(told(0x8a00_0000, SIGBUS) == [bus, 1, 0x10] && told(0x9a00_0000, SIGABRT) == [bus, 1, 0x7000])
     #expect(told(0xf200_0001, SIGTRAP) == [trap, 1, 0x10] && told(0x0200_0000, SIGILL) == [ill, 1, 0x10])
     #expect(told(0, SIGSEGV) == nil && told(0x9200_0007, SIGTRAP) == nil && told(0x5600_0000, SIGABRT) == nil)
   }

@@ -31,7 +31,8 @@ extension CrashFacts {
     // they are poison patterns.
     guard value >= DiagnosisRule.nullPage, !Self.isPoison(value) else { return nil }
     var found: [BitFlip] = []
-    for bit in 0..<64 {
+    // AArch64 ignores the highest byte of an address.
+    for bit in 0..<(record.architecture == .aarch64 ? 56 : 64) {
       let repaired = value ^ (1 << UInt64(bit))
       // Exclude low bits, because the difference may be an offset into the same object.
       guard isCanonical(repaired), 1 << UInt64(bit) > Self.near * 4 else { continue }

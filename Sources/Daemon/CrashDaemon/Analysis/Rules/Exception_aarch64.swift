@@ -32,7 +32,9 @@ struct Exception_aarch64: Sendable {
   }
 
   /// Whether the exception is a data abort of a write.
-  var isWrite: Bool { kind == .access && syndrome & 0x40 != 0 }
+  ///
+  /// Instructions that maintain a cache (bit 8) have the bit of a write, but only need to read.
+  var isWrite: Bool { kind == .access && syndrome & 0x140 == 0x40 }
 
   /// The signal that the kernel raises for the exception.
   /// - Parameters:
@@ -45,7 +47,9 @@ struct Exception_aarch64: Sendable {
       switch kind {
       case .undefined: (SIGILL, 1, pc)
       case .breakpoint: (SIGTRAP, CrashRecord.breakpointCode, pc)
-      case .misalignedPC, .misalignedSP: (SIGBUS, 1, address)
+      // The kernel stores no fault address for a misaligned pc.
+      case .misalignedPC: (SIGBUS, 1, pc)
+      case .misalignedSP: (SIGBUS, 1, address)
       case .fetch, .access: abort(expected)
       case .other: nil
       }
@@ -79,8 +83,9 @@ extension CrashRecord {
     let decoded = InstructionDecoder_aarch64.decode(instruction)
     let isMade =
       switch exception.kind {
-      case .undefined: !instruction.isEmpty && decoded == nil || decoded?.isPrivileged == true
-      case .fetch, .misalignedPC: faultAddress == registers[architecture.programCounter]
+      case .undefined: instruction.count >= 4 && decoded == nil || decoded?.isPrivileged == true
+      case .fetch: faultAddress == registers[architecture.programCounter]
+      case .misalignedPC: registers[architecture.programCounter] & 3 != 0
       case .access: decoded?.operand(faultingAt: faultAddress, registers: registers) != nil
       case .breakpoint: isBreakpoint
       case .misalignedSP, .other: false
