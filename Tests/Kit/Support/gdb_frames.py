@@ -144,10 +144,11 @@ with open(os.environ["FRAMES_OUTPUT"], "w") as output:
             if not is_passed_on():
                 break
             go_on()
+        # 0: the program has ended without a stop.
         pid = gdb.selected_inferior().pid
-        if EMULATOR and pid != 0:
-            pid = emulated.pid
         pcs = stack() if pid != 0 else []
+        if EMULATOR:
+            pid = emulated.pid
         output.write(" ".join([run, "|", str(pid)] + pcs) + "\n")
         output.flush()
         try:
