@@ -9,6 +9,7 @@ then controls the program through the emulator's gdb stub."""
 import os
 import subprocess
 import tempfile
+import threading
 import time
 
 import gdb
@@ -17,6 +18,8 @@ SIGNALS = "SIGSEGV SIGBUS SIGABRT SIGILL SIGFPE SIGSYS"
 FRAME_LIMIT = 120
 STOP_LIMIT = 16
 START_LIMIT = 8
+# qemu's stub sometimes stops to answer if the program has several threads. The script then ends the emulator.
+STUB_LIMIT_S = 60
 EMULATOR = os.environ.get("FRAMES_EMULATOR")
 # A signed return address has its signature above these bits.
 ADDRESS_MASK = (1 << 48) - 1 if EMULATOR else (1 << 64) - 1
@@ -77,6 +80,9 @@ def start_emulated(arguments):
     emulated = subprocess.Popen(
         [EMULATOR, "-g", path, gdb.current_progspace().filename] + arguments,
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    limit = threading.Timer(STUB_LIMIT_S, emulated.kill)
+    limit.daemon = True
+    limit.start()
     while not os.path.exists(path):
         if emulated.poll() is not None:
             raise gdb.error("the emulator ended")
@@ -129,13 +135,16 @@ with open(os.environ["FRAMES_OUTPUT"], "w") as output:
     for run in os.environ["FRAMES_RUNS"].split():
         gdb.execute("set args " + run.replace(",", " "))
         if EMULATOR:
-            try:
-                start_emulated(run.split(","))
-            except gdb.error as error:
+            for attempt in range(START_LIMIT):
+                try:
+                    start_emulated(run.split(","))
+                    break
+                except gdb.error as error:
+                    print("frames:", run, error)
+                    give_up()
+                    end_emulated()
+            else:
                 # Without frames, the run counts as different from the report.
-                print("frames:", run, error)
-                give_up()
-                end_emulated()
                 output.write(f"{run} | {emulated.pid}\n")
                 continue
         else:
