@@ -6,7 +6,7 @@
 #include "pages.h"
 
 #include "../../Handler/Signal/Dispatch/trusted.h"
-#include "../../Handler/Signal/Kernel/system_call.h"
+#include "../../Handler/Signal/Kernel/copy_by_kernel.h"
 #include "cs_callees.h"
 #include "cs_shim.h"
 
@@ -18,27 +18,11 @@
 cs_ring_incident cs_page_incidents[CS_PAGES_INCIDENT_LIMIT];
 uint64_t cs_page_incidents_lost;
 
-// Copies a word through a pipe. The write fails if the word is not readable.
-static uint64_t word_through_pipe(uint64_t address) SIGNAL_SAFE {
-  uint64_t word = 0;
-  int ends[2] = {0};
-  if (cs_system_call(SYS_pipe2, (long)ends, O_CLOEXEC, 0, 0, 0, 0) != 0) return 0;
-  const bool is_copied = cs_write(ends[1], (const void *)(uintptr_t)address, sizeof word) == (long)sizeof word &&
-                         cs_read(ends[0], &word, sizeof word) == (long)sizeof word;
-  cs_close(ends[0]);
-  cs_close(ends[1]);
-  return is_copied ? word : 0;
-}
-
-// Reads the first word of memory through the kernel, because the memory may become inaccessible at any time. A seccomp
-// profile may forbid process_vm_readv with any error, and emulators do not have it.
+// Reads the first word of an object, whose memory may become inaccessible at any time; 0 if the kernel does not copy
+// it.
 static uint64_t first_word(uint64_t object) SIGNAL_SAFE {
   uint64_t word = 0;
-  const struct iovec local = {&word, sizeof word};
-  const struct iovec remote = {(void *)(uintptr_t)object, sizeof word};
-  const long result = cs_process_vm_readv(cs_getpid(), &local, &remote);
-  if (result < 0 && result != -EFAULT) return word_through_pipe(object);
-  return result == (long)sizeof word ? word : 0;
+  return cs_copy_by_kernel(&word, object, sizeof word) ? word : 0;
 }
 
 bool cs_page_copy(uint32_t index, cs_page_slot *ret_copy) SIGNAL_SAFE {

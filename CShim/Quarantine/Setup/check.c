@@ -89,8 +89,7 @@ static const char *probe_layout(const cs_metadata *metadata) {
 
 static const char *mismatch(const cs_metadata *metadata, cs_object *object, uint64_t size) {
   uint64_t word = 0;
-  if (!cs_read_at(&object->counts, &word, sizeof word))
-    return "this process can copy its memory neither by process_vm_readv nor through a pipe";
+  if (!cs_read_at(&object->counts, &word, sizeof word)) return "this process may not use process_vm_readv";
   if (!cs_metadata_is_readable_class(metadata)) return "class metadata has an unexpected layout";
   if (metadata->instance_size != size) return "the instance size is not at the expected offset";
   if (object->metadata != metadata) return "an object does not begin with its metadata";

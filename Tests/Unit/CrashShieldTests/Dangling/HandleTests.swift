@@ -77,16 +77,16 @@ struct HandleTests {
   }
 
   @Test(
-    "a process that may not copy its memory by process_vm_readv has a quarantine and Shield.liveness",
+    "under a seccomp profile that refuses process_vm_readv, the quarantine is off, and says so",
     .enabled(if: Shield.danglingUnavailableReason == nil))
   func refused() async {
     await #expect(processExitsWith: .exitCode(right)) {
       check(cs_test_refuse_memory_copies())
-      try Shield.protect(Session.self, policy: .zero)
-      let reference = unsafe dangling { Session() }
-      drop()
-      guard case .quarantined(let held) = unsafe Shield.liveness(of: reference.toOpaque()) else { Glibc.exit(1) }
-      check(held.className == "CrashShieldTests.Session")
+      check(Shield.danglingUnavailableReason == "this process may not use process_vm_readv")
+      do {
+        try Shield.protect(Session.self, policy: .zero)
+        Glibc.exit(1)
+      } catch {}
       check(unsafe Shield.liveness(of: UnsafeRawPointer(bitPattern: 4096)) == .unknown)
       Glibc.exit(right)
     }
