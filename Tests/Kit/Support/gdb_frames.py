@@ -7,6 +7,7 @@ FRAMES_EMULATOR is the path of a user mode emulator of qemu, if the program is f
 then controls the program through the emulator's gdb stub."""
 
 import os
+import shutil
 import subprocess
 import tempfile
 import threading
@@ -76,19 +77,22 @@ emulated = None
 def start_emulated(arguments):
     """Starts the program in the emulator, which waits for gdb, and runs it to its first signal."""
     global emulated
-    path = tempfile.mktemp(prefix="frames-")
+    directory = tempfile.mkdtemp(prefix="frames-")
+    path = directory + "/stub"
     emulated = subprocess.Popen(
         [EMULATOR, "-g", path, gdb.current_progspace().filename] + arguments,
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     limit = threading.Timer(STUB_LIMIT_S, emulated.kill)
     limit.daemon = True
     limit.start()
-    while not os.path.exists(path):
-        if emulated.poll() is not None:
-            raise gdb.error("the emulator ended")
-        time.sleep(0.01)
-    gdb.execute("target remote " + path, to_string=True)
-    os.unlink(path)
+    try:
+        while not os.path.exists(path):
+            if emulated.poll() is not None:
+                raise gdb.error("the emulator ended")
+            time.sleep(0.01)
+        gdb.execute("target remote " + path, to_string=True)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
     gdb.execute("continue", to_string=True)
 
 
