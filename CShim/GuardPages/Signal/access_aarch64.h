@@ -8,20 +8,16 @@
 #include <stdint.h>
 #include <ucontext.h>
 
+#include "../../Handler/Signal/Capture/fault_aarch64.h"
 #include "../../Handler/Signal/Capture/registers.h"
 #include "../../Handler/Signal/Kernel/memory.h"
 #include "access_of_code_aarch64.h"
 #include "cs_signal_safe.h"
 
-// The exception class of an instruction fetch, and the bit of a write, in the syndrome.
-#define CS_ACCESS_CLASS_SHIFT 26
-#define CS_ACCESS_CLASS_FETCH UINT64_C(0x20)
-#define CS_ACCESS_WRITE       (UINT64_C(1) << 6)
-
 static inline bool cs_access_is_fetch(const ucontext_t *context) SIGNAL_SAFE {
   cs_ring_registers registers;
   cs_registers_from_context(context, &registers);
-  if (registers.error_code != 0) return registers.error_code >> CS_ACCESS_CLASS_SHIFT == CS_ACCESS_CLASS_FETCH;
+  if (registers.error_code != 0) return cs_syndrome_class(registers.error_code) == CS_SYNDROME_FETCH;
   return context->uc_mcontext.fault_address == context->uc_mcontext.pc;
 }
 
@@ -30,7 +26,7 @@ static inline bool cs_access_is_write(const ucontext_t *context) SIGNAL_SAFE {
   uint32_t code = 0;
   cs_registers_from_context(context, &registers);
   if (cs_access_is_fetch(context)) return false;
-  if (registers.error_code != 0) return (registers.error_code & CS_ACCESS_WRITE) != 0;
+  if (registers.error_code != 0) return (registers.error_code & CS_SYNDROME_WRITE) != 0;
   return cs_memory_copy(&code, context->uc_mcontext.pc, sizeof code) == sizeof code && cs_access_code_writes(code);
 }
 

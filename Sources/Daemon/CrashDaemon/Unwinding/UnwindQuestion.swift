@@ -100,22 +100,9 @@ struct UnwindQuestion {
   }
 
   private func thread(_ record: CrashRecord, _ place: UnwindRequest.Place) -> UnwindRequest.Thread {
-    // On x86-64, bit 4 of a page fault's error code marks an instruction fetch. After a breakpoint, pc points after the
-    // instruction. On AArch64, pc always points to the instruction. The rule is that of the handler
-    // (`cs_registers_show_bad_fetch`).
-    let isAtFault = record.faultAddress == record.registers.last
-    let isBadFetch =
-      switch architecture {
-      case .x86_64: isAtFault && record.trapNumber == 14 && record.errorCode & 16 != 0
-      case .aarch64:
-        switch Exception_aarch64(syndrome: record.errorCode, address: record.faultAddress).kind {
-        case .misalignedPC: (record.registers.last ?? 0) & 3 != 0
-        case .fetch: isAtFault
-        default: isAtFault && record.errorCode == 0
-        }
-      }
-    return UnwindRequest.Thread(
-      registers: record.registers, isBadFetch: isBadFetch,
+    // After a breakpoint of x86-64, pc points after the instruction. On AArch64, pc always points to the instruction.
+    UnwindRequest.Thread(
+      registers: record.registers, isBadFetch: record.showsBadFetch,
       isPastFault: architecture == .x86_64 && record.trapNumber == 3,
       stackStart: record.stackStart, stack: place)
   }

@@ -312,6 +312,19 @@ struct AArch64FirstFaultTests {
     #expect(try rule(SIGTRAP, esr: 0, fault: 0, x0: 0, [store]) == "raised-signal")
   }
 
+  @Test("a jump to no code is a bad fetch, also to a misaligned address, and if the kernel gives no syndrome")
+  func badFetch() {
+    func isBad(_ syndrome: UInt64, pc: UInt64, fault: UInt64) -> Bool {
+      var record = CrashRecord.sampleAArch64(pc: pc, esr: syndrome)
+      record.faultAddress = fault
+      return record.showsBadFetch
+    }
+    #expect(isBad(0x8200_0006, pc: 0x5000, fault: 0x5000) && !isBad(0x8200_0006, pc: 0x5000, fault: 0x6000))
+    #expect(isBad(0x8a00_0000, pc: 0x10012, fault: 0) && !isBad(0x8a00_0000, pc: 0x10010, fault: 0))
+    #expect(isBad(0, pc: 0x5000, fault: 0x5000) && !isBad(0, pc: 0x10010, fault: 0x5000))
+    #expect(!isBad(0x9200_0006, pc: 0x5000, fault: 0x5000))
+  }
+
   @Test("each status of an abort has its signal and code")
   func statuses() {
     func told(_ syndrome: UInt64, _ expected: Int32) -> [UInt64]? {

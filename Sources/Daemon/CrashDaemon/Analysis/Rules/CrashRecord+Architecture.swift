@@ -38,6 +38,23 @@ extension CrashRecord {
   /// Whether the instruction is an AArch64 breakpoint, of a trap or of a debugger.
   var isBreakpoint: Bool { Self.breakpoint(instruction) != nil }
 
+  /// Whether the fault was an instruction fetch at pc: the thread jumped to an address without code.
+  ///
+  /// The rule is that of the handler (`cs_registers_show_bad_fetch`). On x86-64, bit 4 of a page fault's error code marks
+  /// an instruction fetch. On AArch64, the kernel stores no fault address for a misaligned pc.
+  var showsBadFetch: Bool {
+    let pc = register(architecture.programCounter)
+    switch architecture {
+    case .x86_64: return trapNumber == 14 && errorCode & 16 != 0 && faultAddress == pc
+    case .aarch64:
+      switch Exception_aarch64(syndrome: errorCode, address: faultAddress).kind {
+      case .misalignedPC: return pc & 3 != 0
+      case .fetch: return faultAddress == pc
+      default: return errorCode == 0 && faultAddress == pc
+      }
+    }
+  }
+
   /// The instruction `ud2` of x86-64.
   static let ud2: [UInt8] = [0x0f, 0x0b]
   /// The si_code TRAP_BRKPT.
