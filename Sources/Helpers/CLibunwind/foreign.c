@@ -11,7 +11,8 @@
 
 // Limits libdw's reads of the stack, as READ_LIMIT does for libunwind.
 enum { READ_LIMIT = 4 << 20 };
-// Limits the copies of unwind tables. A request stores the tables of a file once, but many images may refer to them.
+// Limits the copies of unwind tables for one thread. A request stores the tables of a file once, but many images may
+// refer to them. RLIMIT_CPU limits libdw's own tables.
 static const size_t COPY_LIMIT = (size_t)256 << 20;
 // The only thread of the process. libdwfl identifies a thread by a number that is not 0.
 enum { THREAD = 1 };

@@ -73,8 +73,8 @@ static newcomer *create(cs_seat *seat) {
   given->seat = seat;
   given->has_seat = seat != NULL;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  // The mask applies from the first instruction. If the thread inherited a blocked SIGILL, its trap would end the
-  // process without the crash handler.
+  // The mask applies from the first instruction. If the thread inherited a blocked signal of a trap, its trap would end
+  // the process without the crash handler.
   const bool is_created =
       pthread_attr_setsigmask_np(&attributes, &mask) == 0 && pthread_create(&thread, &attributes, begin, given) == 0;
   pthread_attr_destroy(&attributes);

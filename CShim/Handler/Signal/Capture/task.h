@@ -20,7 +20,7 @@ typedef struct cs_task_layout {
   uint32_t locals_offset;  // of the head of the list of task-locals in a task
 } cs_task_layout;
 
-// Decodes three runtime functions, and returns whether their code matches the expected bytes (task_layout_*.c).
+// Decodes four runtime functions, and returns whether their code is the expected one (task_layout_*.c).
 bool cs_task_layout_find(cs_task_layout *ret_layout);
 
 // Reads the task of the calling thread. Returns false if the thread runs no task, or if the runtime's layout is

@@ -6,7 +6,7 @@
 // | another signal, or sent by software                 | DIE     | NOT_TRAP, SENT                                     |
 // | Another handler has replaced ours.                  | DIE     | REPLACED: that handler may hold a lock             |
 // | A crash or a failed heap check came before.         | DIE     | CORRUPT                                            |
-// | The trap is not in code of Swift.                   | DIE     | FOREIGN: `ud2` may mean that memory is damaged     |
+// | The trap is not in code of Swift.                   | DIE     | FOREIGN: it may mean that memory is damaged        |
 // | The table of parked threads is full.                | DIE     | FULL                                               |
 // | The thread answers the callers.                     | DIE     | SHIELD                                             |
 // | The thread faults while it judges.                  | DIE     | UNKNOWN                                            |

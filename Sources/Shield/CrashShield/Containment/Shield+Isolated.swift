@@ -37,7 +37,7 @@ extension Shield {
   /// Each trap is an incident with its message and its stack (`crashctl incidents`). In these cases a fault ends the
   /// process, with the usual signal and crash report:
   /// - The process has already contained 16 traps, or as many traps as the budget of `Containment.contain`.
-  /// - The fault is not a trap (`ud2`) but a bad access, an abort or another signal.
+  /// - The fault is not a trap (`ud2`, on AArch64 `brk`) but a bad access, an abort or another signal.
   /// - Dispatch, the C library or the loader is on the stack of the work. One of their locks may be held, or a global
   ///   variable may be half initialized.
   /// - Swift's concurrency library calls the code that trapped, as it calls the cancellation handlers of a task, with

@@ -119,8 +119,8 @@ extension CrashFacts {
 
   /// The evidence that the failed call was a method call on a freed object.
   ///
-  /// Swift passes the object in r13. The rule requires a Swift caller, because r13 is an ordinary register in other
-  /// languages. The record no longer shows from where the code loaded the call target.
+  /// Swift passes the object in the register of self (r13, x20). The rule requires a Swift caller, because it is an
+  /// ordinary register in other languages. The record no longer shows from where the code loaded the call target.
   var danglingSelf: DanglingEvidence? { selfEvidence(in: freedBlocks) }
 
   func selfEvidence(in blocks: [FreedBlock]) -> DanglingEvidence? {
@@ -134,7 +134,7 @@ extension CrashFacts {
       block: block.address, register: architecture.swiftSelf, state: block.state, tie: tie, architecture: architecture)
   }
 
-  /// The part of the diagnosis sentence that describes a failed call with the object in r13.
+  /// The part of the diagnosis sentence that describes a failed call with the object in the register of self.
   private var callOfSelf: String? {
     if let target = wildTarget {
       return target >= DiagnosisRule.nullPage ? "the call to \(Address(target)) passed it as self" : nil
@@ -211,7 +211,8 @@ extension CrashFacts {
   /// Whether the code read the target of a method call from a second block, to which the first word of the block in r13
   /// points.
   ///
-  /// In this case, r13 does not contain an object, and the state of the second block has no relation to the call.
+  /// In this case, the register of self does not contain an object, and the state of the second block has no relation
+  /// to the call.
   private var isOfOtherBlock: Bool {
     guard isSwiftCaller, let object = swiftSelfValue, let first = memory.word(at: object) else { return false }
     return heap.range.contains(first) && first % 16 == 0 && !isLink(of: object, first)

@@ -68,7 +68,8 @@ extension CrashFacts {
   /// Before the reuse, the memory contained an object of a protected class. Over time, many objects have the same
   /// address, so a former object at the address is not sufficient evidence. The fault must show that Swift used the
   /// memory as an object although it is not an object. One of two cases shows this use:
-  /// - A method call with the object in r13 read the first word of the memory, and this word is not a class.
+  /// - A method call with the object in the register of self read the first word of the memory, and this word is not a
+  ///   class.
   /// - The runtime retained, released or destroyed the object and read that first word.
   ///
   /// The words around the address must also show that no buffer overrun damaged a live object. After an overrun, a live

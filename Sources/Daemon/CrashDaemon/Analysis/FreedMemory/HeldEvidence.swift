@@ -37,11 +37,11 @@ extension CrashFacts {
   ///
   /// A register that points to an object in quarantine is not sufficient evidence, because registers often point to an
   /// object after its last release. The fault must be in a method of the object's class, and an empty value must have
-  /// caused the fault. The method must have been called on the object, which Swift passes in r13.
+  /// caused the fault. The method must have been called on the object, which Swift passes in the register of self.
   ///
-  /// For an inlined method, any register may contain the object, and r13 must not contain a live object to which the
-  /// method may belong. In other code, the null pointer must have been loaded from the object directly before the
-  /// fault.
+  /// For an inlined method, any register may contain the object, and the register of self must not contain a live
+  /// object to which the method may belong. In other code, the null pointer must have been loaded from the object
+  /// directly before the fault.
   var heldObject: HeldEvidence? {
     // Exclude faults in deferred deinits. Under the policy `absorb`, the quarantine defers a deinit, and the deferred
     // deinit is allowed to use its object.

@@ -39,7 +39,7 @@ extension CrashFacts {
 
   private var useWithoutObject: (block: FreedBlock, evidence: DanglingEvidence)? {
     guard isMemoryFault || isGeneralProtection, isInObjectFunction || isSwiftCaller else { return nil }
-    // Check r13 first, because it contains the object of the called method.
+    // Check the register of self first, because it contains the object of the called method.
     let others = record.pointerNumbers.map { record.registers[$0] }
     let pointers = [swiftSelfValue].compactMap { $0 } + others
     var tried: Set<UInt64> = []
