@@ -4,7 +4,7 @@
 // allocates no memory until a forced cast has failed.
 #include "cs_platform.h"
 
-#if CS_CASTS_SUPPORTED
+#if CS_SUPPORTED
 
 #include <dlfcn.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
 // member, or includes it and reports a duplicate symbol.
 #include "cs_platform.h"
 
-#if CS_CASTS_SUPPORTED
+#if CS_SUPPORTED
 
 #include <link.h>
 #include <stddef.h>

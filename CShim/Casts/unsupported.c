@@ -1,7 +1,7 @@
 // The interface of the hook on unsupported platforms.
 #include "cs_platform.h"
 
-#if !CS_CASTS_SUPPORTED
+#if !CS_SUPPORTED
 
 #include "cs_casts.h"
 

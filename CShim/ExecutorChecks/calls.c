@@ -1,7 +1,7 @@
 // Follows frame pointers from frame to frame, on the thread's own stack only.
 #include "cs_platform.h"
 
-#if CS_EXECUTOR_CHECKS_SUPPORTED
+#if CS_SUPPORTED
 
 #include <link.h>
 #include <stddef.h>

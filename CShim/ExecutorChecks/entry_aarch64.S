@@ -2,7 +2,7 @@
 // callee-saved registers in a cs_executor_asker, before compiled code changes them.
 #include "cs_platform.h"
 
-#if CS_EXECUTOR_CHECKS_SUPPORTED && defined(__aarch64__)
+#if CS_SUPPORTED && defined(__aarch64__)
 
 // The runtime calls the hook through a pointer, so the function starts with a landing pad (`bti c`). It does not sign
 // its return address: the return address of the cs_executor_asker is an address of code.

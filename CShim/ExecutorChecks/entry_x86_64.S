@@ -2,7 +2,7 @@
 // callee-saved registers in a cs_executor_asker, before compiled code changes them.
 #include "cs_platform.h"
 
-#if CS_EXECUTOR_CHECKS_SUPPORTED && defined(__x86_64__)
+#if CS_SUPPORTED && defined(__x86_64__)
 
   .text
   .globl cs_executor_asked

@@ -3,7 +3,7 @@
 // resulting answer only if it would end the process.
 #include "cs_platform.h"
 
-#if CS_EXECUTOR_CHECKS_SUPPORTED
+#if CS_SUPPORTED
 
 #include <stdatomic.h>
 #include <stddef.h>

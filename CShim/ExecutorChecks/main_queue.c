@@ -4,7 +4,7 @@
 // a queue that it creates itself.
 #include "cs_platform.h"
 
-#if CS_EXECUTOR_CHECKS_SUPPORTED
+#if CS_SUPPORTED
 
 #include <stdatomic.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 // Determines the call sites of checks, and which checks are consequences of an earlier check.
 #include "cs_platform.h"
 
-#if CS_EXECUTOR_CHECKS_SUPPORTED
+#if CS_SUPPORTED
 
 #include <dlfcn.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 // program's call.
 #include "cs_platform.h"
 
-#if CS_EXECUTOR_CHECKS_SUPPORTED
+#if CS_SUPPORTED
 
 #include <stddef.h>
 

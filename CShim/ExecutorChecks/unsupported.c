@@ -1,7 +1,7 @@
 // The interface of the hooks on unsupported platforms.
 #include "cs_platform.h"
 
-#if !CS_EXECUTOR_CHECKS_SUPPORTED
+#if !CS_SUPPORTED
 
 #include "cs_calls.h"
 #include "cs_executor_checks.h"

@@ -10,7 +10,7 @@
 // instructions on x86-64, and free five. On AArch64, malloc executes nine, and free twelve.
 #include "cs_platform.h"
 
-#if CS_GUARD_PAGES_SUPPORTED
+#if CS_SUPPORTED
 
 #include <dlfcn.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 // functions.
 #include "cs_platform.h"
 
-#if CS_GUARD_PAGES_SUPPORTED
+#if CS_SUPPORTED
 
 #include <dlfcn.h>
 #include <gnu/libc-version.h>

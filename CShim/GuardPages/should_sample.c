@@ -1,7 +1,7 @@
 // Decides which allocations of a sampled size get a slot.
 #include "cs_platform.h"
 
-#if CS_GUARD_PAGES_SUPPORTED
+#if CS_SUPPORTED
 
 #include "interpose.h"
 

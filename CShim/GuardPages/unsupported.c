@@ -1,7 +1,7 @@
 // The interface of guard pages on unsupported platforms, where malloc is not interposed.
 #include "cs_platform.h"
 
-#if !CS_GUARD_PAGES_SUPPORTED
+#if !CS_SUPPORTED
 
 #include "cs_guard_pages.h"
 

@@ -1,7 +1,7 @@
 // The interface of the quarantine on unsupported platforms: no class can be listed.
 #include "cs_platform.h"
 
-#if !CS_QUARANTINE_SUPPORTED
+#if !CS_SUPPORTED
 
 #include "cs_quarantine.h"
 

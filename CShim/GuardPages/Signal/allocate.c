@@ -1,7 +1,7 @@
 // Allocates slots: selects a slot for an allocation, and makes it accessible.
 #include "cs_platform.h"
 
-#if CS_GUARD_PAGES_SUPPORTED
+#if CS_SUPPORTED
 
 #include "pages.h"
 

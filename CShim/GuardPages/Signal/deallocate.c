@@ -1,7 +1,7 @@
 // Frees slots, and handles invalid frees.
 #include "cs_platform.h"
 
-#if CS_GUARD_PAGES_SUPPORTED
+#if CS_SUPPORTED
 
 #include "pages.h"
 

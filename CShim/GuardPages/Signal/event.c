@@ -1,7 +1,7 @@
 // Records incidents: describes the slot and the invalid access to it.
 #include "cs_platform.h"
 
-#if CS_GUARD_PAGES_SUPPORTED
+#if CS_SUPPORTED
 
 #include "pages.h"
 

@@ -12,7 +12,7 @@
 // | never used, or trap page | The fault is an ordinary crash.                                                       |
 #include "cs_platform.h"
 
-#if CS_GUARD_PAGES_SUPPORTED
+#if CS_SUPPORTED
 
 #include "pages.h"
 

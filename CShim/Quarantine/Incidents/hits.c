@@ -2,7 +2,7 @@
 // which counts them.
 #include "cs_platform.h"
 
-#if CS_QUARANTINE_SUPPORTED
+#if CS_SUPPORTED
 
 #include <string.h>
 

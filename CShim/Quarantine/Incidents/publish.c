@@ -1,7 +1,7 @@
 // Passes incidents and counters of the quarantine to callbacks that the start of the shield sets.
 #include "cs_platform.h"
 
-#if CS_QUARANTINE_SUPPORTED
+#if CS_SUPPORTED
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 // listed (put under quarantine).
 #include "cs_platform.h"
 
-#if CS_QUARANTINE_SUPPORTED && defined(__x86_64__)
+#if CS_SUPPORTED && defined(__x86_64__)
 
 #include "../../Handler/Signal/Dispatch/trusted.h"
 #include "clock_x86_64.h"

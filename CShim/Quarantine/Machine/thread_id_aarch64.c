@@ -1,6 +1,6 @@
 #include "cs_platform.h"
 
-#if CS_QUARANTINE_SUPPORTED && defined(__aarch64__)
+#if CS_SUPPORTED && defined(__aarch64__)
 
 #include "thread_id_aarch64.h"
 

@@ -6,7 +6,7 @@
 // an excess release. The claim detects concurrent releases, and all later ones until the object's memory is freed.
 #include "cs_platform.h"
 
-#if CS_QUARANTINE_SUPPORTED
+#if CS_SUPPORTED
 
 #include "../Incidents/incidents.h"
 #include "../Table/classes.h"

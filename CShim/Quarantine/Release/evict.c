@@ -1,7 +1,7 @@
 // Evicts objects from the quarantine.
 #include "cs_platform.h"
 
-#if CS_QUARANTINE_SUPPORTED
+#if CS_SUPPORTED
 
 #include "evict.h"
 

@@ -2,7 +2,7 @@
 // no stack is recorded, and the fields are two words. On x86-64, this code is in assembly.
 #include "cs_platform.h"
 
-#if CS_QUARANTINE_SUPPORTED && defined(__aarch64__)
+#if CS_SUPPORTED && defined(__aarch64__)
 
 #include "queue.h"
 #include "stubs.h"

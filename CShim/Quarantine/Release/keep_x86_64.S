@@ -4,7 +4,7 @@
 // cases, the code opens a stack frame and calls a C function.
 #include "cs_platform.h"
 
-#if CS_QUARANTINE_SUPPORTED && defined(__x86_64__)
+#if CS_SUPPORTED && defined(__x86_64__)
 
 // These numbers are the same as in slot.h, class.h and abi.h. Static assertions in queue.c check them.
   .set OBJECT_ISA, 0

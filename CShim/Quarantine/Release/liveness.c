@@ -2,7 +2,7 @@
 // address.
 #include "cs_platform.h"
 
-#if CS_QUARANTINE_SUPPORTED
+#if CS_SUPPORTED
 
 #include "../Machine/clock.h"
 #include "../Runtime/safe_access.h"

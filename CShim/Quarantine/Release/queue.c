@@ -3,7 +3,7 @@
 // wait.
 #include "cs_platform.h"
 
-#if CS_QUARANTINE_SUPPORTED
+#if CS_SUPPORTED
 
 #include <malloc.h>
 #include <sched.h>

@@ -7,7 +7,7 @@
 // other threads would wait for this lock.
 #include "cs_platform.h"
 
-#if CS_QUARANTINE_SUPPORTED
+#if CS_SUPPORTED
 
 #include <errno.h>
 #include <linux/futex.h>

@@ -1,7 +1,7 @@
 // Starts the reaper's thread, and handles forks and the exit of the process.
 #include "cs_platform.h"
 
-#if CS_QUARANTINE_SUPPORTED
+#if CS_SUPPORTED
 
 #include <pthread.h>
 #include <signal.h>

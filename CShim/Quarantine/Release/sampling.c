@@ -1,7 +1,7 @@
 // The tables that sampling.h declares.
 #include "cs_platform.h"
 
-#if CS_QUARANTINE_SUPPORTED
+#if CS_SUPPORTED
 
 #include "sampling.h"
 

@@ -5,7 +5,7 @@
 // stubs for each kind of destroy function. Each stub is CS_STUB_BYTES (16) long.
 #include "cs_platform.h"
 
-#if CS_QUARANTINE_SUPPORTED && defined(__x86_64__)
+#if CS_SUPPORTED && defined(__x86_64__)
 
   .text
   .hidden cs_stubs_absorb

@@ -1,7 +1,7 @@
 // Finds the methods of a class in its vtable, with the descriptors of the class and of its superclasses.
 #include "cs_platform.h"
 
-#if CS_QUARANTINE_SUPPORTED
+#if CS_SUPPORTED
 
 #include "abi.h"
 

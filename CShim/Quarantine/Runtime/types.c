@@ -1,7 +1,7 @@
 // Finds the classes of this process in the type records that each image contains for the Swift runtime.
 #include "cs_platform.h"
 
-#if CS_QUARANTINE_SUPPORTED
+#if CS_SUPPORTED
 
 #include <dlfcn.h>
 #include <link.h>

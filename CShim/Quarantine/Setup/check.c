@@ -1,7 +1,7 @@
 // Checks whether the Swift runtime of this process has the ABI on which the quarantine relies.
 #include "cs_platform.h"
 
-#if CS_QUARANTINE_SUPPORTED
+#if CS_SUPPORTED
 
 #include <pthread.h>
 

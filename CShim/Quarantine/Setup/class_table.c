@@ -2,7 +2,7 @@
 // quarantine at their last release.
 #include "cs_platform.h"
 
-#if CS_QUARANTINE_SUPPORTED
+#if CS_SUPPORTED
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 // the slots while this code reads them.
 #include "cs_platform.h"
 
-#if CS_QUARANTINE_SUPPORTED
+#if CS_SUPPORTED
 
 #include "../../Handler/Signal/Capture/registers.h"
 #include "../../Handler/Signal/Dispatch/trusted.h"

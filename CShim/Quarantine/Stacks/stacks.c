@@ -1,6 +1,6 @@
 #include "cs_platform.h"
 
-#if CS_QUARANTINE_SUPPORTED
+#if CS_SUPPORTED
 
 #include "../../Handler/Signal/Capture/registers.h"
 #include "../Machine/words.h"

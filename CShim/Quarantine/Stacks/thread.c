@@ -1,7 +1,7 @@
 // The data that the quarantine stores for each thread.
 #include "cs_platform.h"
 
-#if CS_QUARANTINE_SUPPORTED
+#if CS_SUPPORTED
 
 #include <errno.h>
 #include <pthread.h>

@@ -5,7 +5,7 @@
 // left. A thread that reads such a field finds the same value as without the quarantine.
 #include "cs_platform.h"
 
-#if CS_QUARANTINE_SUPPORTED
+#if CS_SUPPORTED
 
 #include <stdlib.h>
 #include <string.h>

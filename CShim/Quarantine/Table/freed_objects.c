@@ -1,6 +1,6 @@
 #include "cs_platform.h"
 
-#if CS_QUARANTINE_SUPPORTED
+#if CS_SUPPORTED
 
 #include "freed_objects.h"
 

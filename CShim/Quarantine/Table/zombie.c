@@ -3,7 +3,7 @@
 // objects in quarantine still work.
 #include "cs_platform.h"
 
-#if CS_QUARANTINE_SUPPORTED
+#if CS_SUPPORTED
 
 #include <stdlib.h>
 #include <string.h>

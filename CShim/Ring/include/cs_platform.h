@@ -18,13 +18,6 @@
 #define CS_SUPPORTED 0
 #endif
 
-// The features that have code of their own for each architecture. A feature without such code has no effect. All of
-// them have code for both architectures. Each feature tests the runtime's layout before it has an effect.
-#define CS_QUARANTINE_SUPPORTED      CS_SUPPORTED
-#define CS_GUARD_PAGES_SUPPORTED     CS_SUPPORTED
-#define CS_CASTS_SUPPORTED           CS_SUPPORTED
-#define CS_EXECUTOR_CHECKS_SUPPORTED CS_SUPPORTED
-
 // The error message of the shield's functions on an unsupported platform.
 #define CS_UNSUPPORTED_TEXT "the shield works on Linux on x86-64 and AArch64 with glibc only"
 
