@@ -27,11 +27,11 @@
 #define FORWARD_ADDRESS(name, slow, next)                                                                              \
   ".p2align 4\n" BEGIN(name) ".cfi_startproc\n"                                                                        \
                              "hint #34\n" LOAD("16", "cs_pages_start")                                                 \
-                                 LOAD("17", "cs_pages_bytes") "sub x16, x0, x16\n"                                     \
-                                                              "cmp x16, x17\n"                                         \
-                                                              "b.lo 1f\n" JUMP(slow, next) ".cfi_endproc\n"            \
-                                                                                           ".size " name ", .-" name   \
-                                                                                           "\n"
+                                 LOAD("17", "cs_pages_map_bytes") "sub x16, x0, x16\n"                                 \
+                                                                  "cmp x16, x17\n"                                     \
+                                                                  "b.lo 1f\n" JUMP(slow, next) ".cfi_endproc\n"        \
+                                                                                               ".size " name           \
+                                                                                               ", .-" name "\n"
 
 __asm__(".text\n"
         ".hidden cs_pages_own_malloc\n"

@@ -12,7 +12,7 @@
   ".cfi_startproc\n"                                                                                                   \
   "movq %rdi, %rax\n"                                                                                                  \
   "subq cs_pages_start(%rip), %rax\n"                                                                                  \
-  "cmpq cs_pages_bytes(%rip), %rax\n"                                                                                  \
+  "cmpq cs_pages_map_bytes(%rip), %rax\n"                                                                              \
   "jb " slow "\n"                                                                                                      \
   "jmpq *" next "(%rip)\n"                                                                                             \
   ".cfi_endproc\n"                                                                                                     \

@@ -80,7 +80,7 @@ void cs_pages_resolve(void) {
   is_resolving = false;
   // Until slots are enabled, no size is sampled and no address belongs to a slot.
   __atomic_store_n(&cs_pages_limit, 0, __ATOMIC_RELEASE);
-  __atomic_store_n(&cs_pages_bytes, 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&cs_pages_map_bytes, 0, __ATOMIC_RELEASE);
 }
 
 void *cs_pages_next_malloc(void) {

@@ -163,10 +163,10 @@ static bool start(void) {
   // not resolve them during a malloc, because it may allocate memory itself.
   cs_shim_stack_here(0, frames, CS_PAGES_FRAMES);
   cs_page_slots = slots;
-  // Stores cs_pages_start before cs_pages_bytes. As long as cs_pages_bytes is 0, free treats no address as part of a
-  // slot.
+  // Stores cs_pages_start before cs_pages_map_bytes. As long as cs_pages_map_bytes is 0, free treats no address as part
+  // of a slot.
   __atomic_store_n(&cs_pages_start, (uint64_t)(uintptr_t)pages, __ATOMIC_RELEASE);
-  __atomic_store_n(&cs_pages_bytes, CS_PAGES_MAP_BYTES, __ATOMIC_RELEASE);
+  __atomic_store_n(&cs_pages_map_bytes, CS_PAGES_MAP_BYTES, __ATOMIC_RELEASE);
   cs_shim_set_fault_function(cs_page_fault);
   apply();
   return true;

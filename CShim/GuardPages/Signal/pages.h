@@ -73,11 +73,11 @@ typedef struct cs_page_class {
 #pragma GCC visibility push(hidden)
 
 // The values that malloc and free compare first (forward_x86_64.h and forward_aarch64.h). Only sizes below
-// cs_pages_limit may be sampled. Only the cs_pages_bytes bytes from cs_pages_start belong to the slots. Until the
+// cs_pages_limit may be sampled. Only the cs_pages_map_bytes bytes from cs_pages_start belong to the slots. Until the
 // allocator that malloc forwards to is known, both ranges include all values, and every call takes the slow path.
-extern uint64_t cs_pages_limit; // atomic
-extern uint64_t cs_pages_start; // atomic
-extern uint64_t cs_pages_bytes; // atomic
+extern uint64_t cs_pages_limit;     // atomic
+extern uint64_t cs_pages_start;     // atomic
+extern uint64_t cs_pages_map_bytes; // atomic
 
 // state.c
 extern uint64_t cs_page_bytes;      // set before the slots are mapped; 0: not set
@@ -96,7 +96,7 @@ extern cs_pages_counts cs_page_counts;  // atomic words
 // which is 0, low addresses of the program would count as slots. A thread that reads an old size has no address of a
 // slot: the program passes an address from the thread that allocated it to this thread with an ordering of its own.
 static inline bool cs_page_is_ours(uint64_t address) SIGNAL_SAFE {
-  const uint64_t bytes = __atomic_load_n(&cs_pages_bytes, __ATOMIC_ACQUIRE);
+  const uint64_t bytes = __atomic_load_n(&cs_pages_map_bytes, __ATOMIC_ACQUIRE);
   return address - __atomic_load_n(&cs_pages_start, __ATOMIC_RELAXED) < bytes;
 }
 

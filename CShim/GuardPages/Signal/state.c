@@ -11,7 +11,7 @@
 uint64_t cs_pages_start;
 // Until the next allocator is known, these maximum values send every call of malloc and free to the slow path.
 uint64_t cs_pages_limit = UINT64_MAX;
-uint64_t cs_pages_bytes = UINT64_MAX;
+uint64_t cs_pages_map_bytes = UINT64_MAX;
 
 uint64_t cs_page_bytes;
 cs_page_slot *cs_page_slots;
