@@ -6,6 +6,7 @@
 #include "cfi.h"
 
 #include "../Dispatch/trusted.h"
+#include "cs_return_address.h"
 #include "steps.h"
 
 bool cs_cfi_prepare(cs_cfi_scratch *scratch, uint64_t pc) SIGNAL_SAFE {
@@ -92,7 +93,7 @@ cs_cfi_result cs_cfi_step(cs_cfi_scratch *scratch, uint64_t registers[CS_REGISTE
     if (row->rule[index] == CS_CFI_RULE_SAME) continue;
     if (!apply(scratch, index, registers, cfa, &caller[index])) return CS_CFI_UNREADABLE;
   }
-  if (row->is_signed) caller[return_register] = cs_address_unsigned(caller[return_register]);
+  if (row->is_signed) caller[return_register] = cs_return_address(caller[return_register]);
   caller[CS_REGISTER_PC] = caller[return_register];
   memcpy(registers, caller, sizeof caller);
   // A pc of 0 in the frame that a signal interrupted is the result of a call through a null pointer. Such a frame has a

@@ -1,7 +1,5 @@
 // The steps of an unwind that differ between architectures.
 //
-// cs_address_unsigned() removes the signature from a return address that is read from memory. Only AArch64 signs return
-// addresses.
 // cs_is_handler_return() returns whether the address is the code to which a signal handler returns. This code need not
 // be in an image. On x86-64, the unwind tables describe it, and the result is false.
 // cs_leave_handler() replaces the registers of the code to which a signal handler returns by those of the interrupted

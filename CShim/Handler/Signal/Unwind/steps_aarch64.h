@@ -8,14 +8,7 @@
 #include "../Dispatch/trusted.h"
 #include "../FirstChance/signal_layout_aarch64.h"
 #include "../Kernel/memory.h"
-
-// The instruction xpaclri. Processors without pointer authentication execute it as a nop, and then no return address
-// has a signature.
-static inline uint64_t cs_address_unsigned(uint64_t address) SIGNAL_SAFE {
-  register uint64_t x30 __asm__("x30") = address;
-  __asm__("hint #7" : "+r"(x30));
-  return x30;
-}
+#include "cs_return_address.h"
 
 static inline uint64_t cs_async_prologue_bytes(const uint8_t prologue[CS_ASYNC_PROLOGUE_BYTES]) SIGNAL_SAFE {
   uint32_t code[CS_ASYNC_PROLOGUE_BYTES / CS_CODE_BYTES];
@@ -54,7 +47,7 @@ static inline bool cs_leave_handler(uint64_t registers[CS_REGISTER_COUNT], bool 
 static inline bool cs_read_return_address(cs_memory *memory, const uint64_t registers[CS_REGISTER_COUNT],
                                           uint64_t *ret_address) SIGNAL_SAFE {
   (void)memory;
-  *ret_address = cs_address_unsigned(registers[CS_REGISTER_LINK]);
+  *ret_address = cs_return_address(registers[CS_REGISTER_LINK]);
   return true;
 }
 

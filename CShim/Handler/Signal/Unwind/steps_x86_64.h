@@ -6,10 +6,6 @@
 #include "../Capture/registers.h"
 #include "../Kernel/memory.h"
 
-static inline uint64_t cs_address_unsigned(uint64_t address) SIGNAL_SAFE {
-  return address;
-}
-
 static inline uint64_t cs_async_prologue_bytes(const uint8_t prologue[CS_ASYNC_PROLOGUE_BYTES]) SIGNAL_SAFE {
   (void)prologue;
   return 16; // the longest prologue

@@ -6,6 +6,7 @@
 
 #include "../Dispatch/trusted.h"
 #include "../Images/images.h"
+#include "cs_return_address.h"
 #include "steps.h"
 
 // The state of one unwind.
@@ -58,7 +59,7 @@ static bool step_by_frame_pointer(walk *way) SIGNAL_SAFE {
   if (frame < registers[CS_REGISTER_STACK_POINTER] || (frame & 7) != 0) return false;
   if (!cs_memory_read_word(&way->scratch->memory, frame, &next)) return false;
   if (!cs_memory_read_word(&way->scratch->memory, frame + 8, &pc)) return false;
-  pc = cs_address_unsigned(pc);
+  pc = cs_return_address(pc);
   if (!is_code(pc - 1) && !cs_is_handler_return(pc)) return false;
   registers[CS_REGISTER_FRAME_POINTER] = next;
   registers[CS_REGISTER_STACK_POINTER] = frame + 16;
