@@ -1,5 +1,6 @@
-// Ends the shield's threads during calls that fail in a process with several threads, and during calls that libc makes
-// in every thread (docs/decisions/0115). The threads are restarted after the call.
+// Stops the shield's threads before a call that the kernel refuses to a process with several threads, such as
+// unshare(), and before a call that libc repeats in every thread, such as setuid() (docs/decisions/0115). Restarts the
+// threads after the call.
 #include "cs_platform.h"
 
 #if CS_SUPPORTED

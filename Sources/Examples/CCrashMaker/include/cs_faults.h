@@ -130,7 +130,7 @@ void cs_fault_reraise_trap(void);
 // Returns whether Swift's runtime has printed at least one warning: faults_abort.c
 bool cs_runtime_has_spoken(void);
 
-// Processes that lack resources: faults_world.c
+// Processes in an unusual environment (no resources, namespaces, chroot, pid 1): faults_world.c
 void cs_fault_no_descriptors(void);
 void cs_fault_no_memory(void);
 void cs_fault_mount_namespace(void);

@@ -10,11 +10,11 @@ struct Serve: ParsableCommand {
       While no process of the server runs, the kernel queues new connections, and refuses none. The server gets the \
       sockets as from systemd: see sd_listen_fds(3). For machines with systemd, a socket unit is better.
 
-      A signal that ends the server, such as SIGILL of a Swift trap, restarts it at once. Repeated quick ends \
-      (--min-uptime) delay the restart, and later stop the restarts. SIGTERM, SIGINT and SIGQUIT are forwarded and \
-      stop the restarts. SIGHUP, SIGUSR1 and SIGUSR2 are forwarded. crashctl reaps orphans, and can be the first \
-      process of a container. It writes a line to standard error for each event. A time has the unit ms, s, m, h, d or \
-      w, such as 250ms.
+      A signal that ends the server, such as SIGILL or SIGTRAP of a Swift trap, restarts it at once. Repeated quick \
+      ends (--min-uptime) delay the restart, and later stop the restarts. SIGTERM, SIGINT and SIGQUIT are forwarded \
+      and stop the restarts. SIGHUP, SIGUSR1 and SIGUSR2 are forwarded. crashctl reaps orphans, and can be the first \
+      process of a container. It writes a line to standard error for each event. A time has the unit ms, s, m, h, d \
+      or w, such as 250ms.
 
       crashctl ends with the exit code of the server's last process, or by the signal that ended it. The exit code is \
       127 if the program is not found, 126 if it cannot be executed, and 125 if a socket cannot be opened.

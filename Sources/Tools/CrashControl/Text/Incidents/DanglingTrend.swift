@@ -6,7 +6,7 @@ extension DanglingText {
   /// The minimum number of days from which a trend can be estimated.
   private static let enoughDays = 7
 
-  /// Formats the daily numbers of programs as a row of bars, and one line per day.
+  /// Formats the daily counts of each program: a bar chart for each count, then a line for each day with a count.
   ///
   /// Programs without use-after-free crashes or detected accesses are counted, but not shown.
   public static func trend(
