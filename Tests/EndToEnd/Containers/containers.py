@@ -162,7 +162,8 @@ def sidecars(node: Node):
     pods = []
     with contextlib.ExitStack() as stack:
         for number, uid in enumerate(UIDS, 1):
-            # As kubelet makes an emptyDir: root owns the directory, and all users may write into it.
+            # kubelet makes an emptyDir volume in the same way: root owns the directory, and all users may write into
+            # it.
             runtime, state = (node.directory(f"sidecar-{number}/{kind}", 0o777) for kind in ("run", "state"))
             crashd = stack.enter_context(Crashd(node, f"crashd-{number}", uid, runtime, state))
             status, container = crash(node, crashd, uid, f"shop-{number}", "array-index", "--pid",
@@ -176,7 +177,7 @@ def sidecars(node: Node):
 
 
 def daemonset(node: Node):
-    # As the container `directories` of the manifest leaves the directories of the node.
+    # The init container `directories` of the manifest gives the directories on the node the same owner and permissions.
     runtime, state = node.directory("run", 0o755, 10001), node.directory("state", 0o700, 10001)
     with Crashd(node, "crashd-node", UIDS[0], runtime, state, "--pid", "host") as crashd:
         expected = {}
@@ -239,7 +240,7 @@ def one(node: Node):
               len(reports) == 1 and reports[0]["signal"]["name"] == "SIGILL", str(reports))
 
 
-# The scenario of crash-maker, its signal, and the exit status of a first process.
+# Each row has a scenario of crash-maker, its signal, and the exit status if crash-maker is PID 1 of its container.
 LAST_WORDS = (("array-index", "SIGILL", 132), ("null-write", "SIGSEGV", 139), ("abort", "SIGABRT", 139),
               ("int3", "SIGTRAP", 133), ("float-divide", "SIGFPE", 136), ("bus-truncated-mmap", "SIGBUS", 135),
               ("seccomp-sys", "SIGSYS", 159))
@@ -311,7 +312,7 @@ def main() -> int:
             except (RuntimeError, subprocess.SubprocessError, OSError, ValueError, LookupError):
                 check(f"{scenario.__name__} runs to its end", False, traceback.format_exc())
     finally:
-        # A failed check may leave containers.
+        # After a failed check, containers may still exist.
         engine.call("podman", "rm", "--all", "--force", "--time", "5", may_fail=True)
         node.remove_groups()
     print(f"{COUNTS[True]} passed, {COUNTS[False]} failed")

@@ -63,8 +63,8 @@ final class PrivateDaemon: Sendable {
       Array(words.dropFirst()) + [
         "--runtime-directory", place.runtime, "--state-directory", place.state,
         "--analyse-path", Binaries.path("crash-analyse"), "--fetch-path", Binaries.path("crash-fetch"),
-        // The daemon waits for symbols without a limit. A report is therefore complete when it arrives, even if reading
-        // symbols takes minutes.
+        // The daemon waits up to ten minutes for symbols. A report is therefore complete when it arrives, even if
+        // reading symbols takes minutes.
         "--set", "limits.symbol-wait=600s",
       ] + options,
       ChildProcess.Options(
