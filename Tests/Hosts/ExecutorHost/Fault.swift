@@ -1,5 +1,5 @@
-// Failing executor checks of an ordinary program. This file does not depend on the shield. The line of each fault is in
-// the first function of this file that the record's stack contains.
+// Failing executor checks of an ordinary program. This file does not depend on the shield. The record's stack
+// identifies the line of each fault: the innermost frame of this file has that line.
 import Foundation
 import Synchronization
 
@@ -35,8 +35,8 @@ actor Teller {
   func verify() { requireTeller(self) }
 }
 
-/// An actor on an executor that cannot report whether it is current. It can only trap if it is not the current
-/// executor.
+/// An actor on an executor that cannot report whether it is current. Its check can only trap if the executor is not
+/// current.
 actor Silent {
   nonisolated let executor = CheckingLoop()
 

@@ -87,7 +87,7 @@ static bool is_right(const cs_ring_slot *slot, uint64_t ticket) {
          record->stack_bytes == ticket % STACK_MODULUS + 1 && record->frame_count > 0;
 }
 
-// Reads a slot by the protocol that cs_ring.h defines. Only this protocol orders the writers and the reader.
+// Reads all slots by the protocol that cs_ring.h defines. No other synchronization orders the writers and this reader.
 static void *read_all(void *ret_is_right) {
   const cs_ring *ring = cs_testing_ring();
   bool is_good = true;

@@ -90,7 +90,7 @@ public final class FakeConnection {
     send(#"{"parameters":\#(parameters)\#(continues ? #","continues":true"# : "")\#(name)}"# + "\0", piecesOf: size)
   }
 
-  /// Waits until the client hangs up.
+  /// Waits until the client closes the connection.
   public func waitForHangup() { while call() != nil {} }
 }
 

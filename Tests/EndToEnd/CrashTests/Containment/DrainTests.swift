@@ -21,7 +21,7 @@ struct DrainTests {
     #expect(four.finishedIndependent == Self.requests, "\(four)")
   }
 
-  @Test("a trap at an instruction that has already trapped ten times drains the process, even within the budget")
+  @Test("a trap of code whose earlier traps have used half of the budget drains the process")
   func repeated() async throws {
     let run = try await HostRun.start("index", "contain", ["--traps", "11", "--budget", "20"])
     #expect(run.end == Self.illegal && run.reason == "repeated" && run.contained == 10, "\(run)")

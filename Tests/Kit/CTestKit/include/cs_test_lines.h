@@ -1,4 +1,4 @@
-// C functions for tests of the lines that a crash leaves outside of crashd.
+// C functions for tests of the lines that the signal handler writes for a crash: last words and record lines.
 #ifndef CS_TEST_LINES_H
 #define CS_TEST_LINES_H
 

@@ -108,7 +108,7 @@ bool cs_test_gives_stacks(void);
 // Runs `way` in a child process. Returns the child's wait status, or -1 if the child was killed after 20 s.
 int cs_test_run(cs_test_way way, const char *directory);
 
-// Values other than 0 replace the watchdog's own values; see cs_testing_watch().
+// The timeouts of the watchdog. A value of 0 keeps the watchdog's default; see cs_testing_watch().
 typedef struct cs_test_patience {
   uint32_t reminder_ms;
   uint32_t deadline_ms;
@@ -169,8 +169,8 @@ int cs_test_run_chance(cs_test_chance_way way, const char *directory);
 // ring contains no crash at the end.
 int cs_test_run_traps(const char *directory);
 
-// Runs a program without /proc: the handler of SIGSEGV at 0x38 ends the process with status 3. Before that the watchdog
-// has withdrawn the records of two threads that left the handler and ended.
+// Runs a program without /proc, in which the handler of a SIGSEGV at 0x38 ends the process with status 3. Before that
+// the watchdog has withdrawn the records of two threads that left the handler and ended.
 int cs_test_run_chance_without_proc(const char *directory);
 
 // A thread stalls between its check of a slot and its claim, while another thread claims, commits and keeps the slot.
@@ -302,7 +302,7 @@ bool cs_test_spool_contains(const char *directory, const char *text);
 #define CS_TEST_ENVIRONMENT_SECRET "violet-environment-4713"
 int cs_test_run_with_secrets(const char *memory, const char *directory);
 
-// When the child becomes a process that the kernel would not dump for its user.
+// When the child becomes non-dumpable, that is, a process whose memory its user must not read.
 typedef enum __attribute__((enum_extensibility(closed))) cs_test_restriction : uint32_t {
   CS_TEST_RESTRICTED_BEFORE,  // before the start
   CS_TEST_RESTRICTED_AFTER,   // after the start

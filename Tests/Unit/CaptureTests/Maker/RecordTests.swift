@@ -35,7 +35,7 @@ struct RecordTests {
     #expect(record.exceptionText.isEmpty)
   }
 
-  @Test("a record has the text of a C++ exception with two base classes")
+  @Test("a record has the text of a C++ exception whose class has two base classes")
   func severalBases() throws {
     let record = try #require(try capture("cxx-throw-derived").records.first)
     #expect(record.exceptionType.hasSuffix("ClosedE"))
@@ -80,7 +80,7 @@ struct RecordTests {
     #expect(record.task?.name == "")
   }
 
-  @Test("a record has the object header at a register's address in its memory")
+  @Test("the memory in a record contains the object header at the address in a register")
   func memory() throws {
     let contents = try capture("null-read")
     let record = try #require(contents.records.first)
