@@ -59,7 +59,7 @@ struct InheritedSocketTests {
   }
 
   @Test(
-    "a program whose user or group is not its caller's gets no sockets", .enabled(if: geteuid() == 0),
+    "a set-user-ID or set-group-ID program gets no sockets", .enabled(if: geteuid() == 0),
     arguments: [true, false])
   func setUserID(_ isGroup: Bool) async {
     await #expect(processExitsWith: .exitCode(right)) { [isGroup] in

@@ -57,7 +57,7 @@ struct ShieldTests {
     }
   }
 
-  @Test("a second start throws, and the first start stays in effect")
+  @Test("a second start throws an error, and the shield continues with the configuration of the first start")
   func startedTwice() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       try Shield.startOrThrow(Shield.Configuration(socket: "/dev/null/attach"))
@@ -94,7 +94,7 @@ struct ShieldTests {
     }
   }
 
-  @Test("CRASHSHIELD_DISABLE takes precedence: the call of start returns and the shield is not started")
+  @Test("with CRASHSHIELD_DISABLE=1 the program's call of start returns without starting the shield")
   func disabled() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       // No other thread runs in this process yet. The environment can therefore be changed.
@@ -128,7 +128,7 @@ struct ShieldTests {
     }
   }
 
-  @Test("breadcrumbs of any text and from many threads at once are recorded without harm")
+  @Test("breadcrumbs with any text, from many threads at once, do not crash the process")
   func breadcrumbs() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       try Shield.startOrThrow(Shield.Configuration(socket: "/dev/null/attach"))

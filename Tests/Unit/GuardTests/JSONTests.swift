@@ -7,7 +7,7 @@ import Testing
 /// Tests the values of JSON with the expected shape, and the records for JSON with another shape.
 @Suite
 struct JSONTests {
-  @Test("JSON of the expected shape gives its values, and nothing is recorded")
+  @Test("JSON of the expected shape returns its values, and leaves no record")
   func expected() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let json = try ShieldedJSON(

@@ -38,11 +38,11 @@ struct RingMappingTests {
     // Reading a used slot reads the whole record, which has five pages, and allocates these pages in the file. In the
     // ring of a process, the writer has already allocated them.
     #expect(try file.blocks() - before <= 2 * 5 * 4_096 / 512)
-    // Without the descriptor the mapping reads all pages, with the same result.
+    // After the descriptor is closed, the mapping reads all pages, with the same result.
     #expect(mapping.contents().records.map(\.message) == ["first", "last"])
   }
 
-  @Test("pages that are read stay mapped exactly as long as a reference to them exists")
+  @Test("after two calls of keepPages(), pages that are read stay mapped until the second letGoOfPages()")
   func keptPages() throws {
     let file = try TestFile.memory()
     defer { file.close() }

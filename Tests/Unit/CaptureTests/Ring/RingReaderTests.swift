@@ -5,7 +5,7 @@ import Testing
 
 @Suite("RingReader")
 struct RingReaderTests {
-  @Test("an empty ring has an identity and no other contents")
+  @Test("a ring without entries has the identity of its process and no other contents")
   func empty() throws {
     let contents = try TestRing().contents()
     #expect(
@@ -84,7 +84,7 @@ struct RingReaderTests {
       ])
   }
 
-  @Test("records are read in the order of their crashes, in whichever slots they are")
+  @Test("records are read in the order of their crashes, not in the order of their slots")
   func order() throws {
     let ring = TestRing()
     for (slot, sequence) in [(0, 7), (1, 2), (63, 5)] { ring.addRecord(slot: slot, sequence: UInt64(sequence)) }

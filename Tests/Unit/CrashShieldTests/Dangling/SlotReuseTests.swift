@@ -17,14 +17,15 @@ struct SlotReuseTests {
       try Shield.protect(Item.self, policy: DanglingPolicy.allCases[number], limit: 20)
       let marks = Marks.learn()
       let seen = Atomic<Int>(0)
-      // A use excludes concurrent releases on other threads, because they could evict the object during the use.
+      // A thread that uses an object holds the gate alone, because concurrent releases on other threads could evict the
+      // object.
       let gate = Gate()
       onThreads(8) { _ in
         for round in 0..<2000 {
           let isUsed = round % 16 == 0
           gate.enter(alone: isUsed)
           let address = Item.makeAndFree()
-          // If the quarantine had no room for the object, it is already deallocated.
+          // The object is used only if it is in quarantine, because otherwise it is already deallocated.
           if isUsed, let object = unsafe UnsafeMutableRawPointer(bitPattern: address),
             case .quarantined = unsafe Shield.liveness(of: object)
           {
@@ -46,7 +47,7 @@ struct SlotReuseTests {
       let incidents = Shield.danglingIncidents().filter { !marks.learned.contains($0.use.frames) }
       check(seen.load(ordering: .relaxed) > 1000 && incidents.count >= 4)
       for incident in incidents {
-        // Only objects in quarantine were used, each by a method call.
+        // Each use was a method call on an object in quarantine.
         guard let object = incident.object, incident.kind == .call else { Glibc.exit(2) }
         check(incident.className.hasSuffix("Item") && incident.record != nil && incident.age != nil)
         check(marks.uses.fit(incident.use, address: object))
@@ -62,9 +63,9 @@ private func way(_ address: UInt, thread: Int) -> Int {
   Int(((address / 16 &+ UInt(thread)) &* 0x9E37_79B9_7F4A_7C15) >> 62)
 }
 
-/// The return addresses that occur only in the stacks of one of the four ways.
+/// The return addresses by which a stack shows its way, for releases and for uses.
 private struct Marks {
-  /// The return addresses of each way.
+  /// For each of the four ways, the return addresses that occur only in its stacks.
   struct Ways {
     var own: [Set<UInt>]
 

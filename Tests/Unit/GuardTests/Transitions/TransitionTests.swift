@@ -103,7 +103,7 @@ struct TransitionTests {
     #expect(navigation.driver.begun.map(\.isAnimated) == [false, false, false, true])
   }
 
-  @Test("T9: several pops run one after another")
+  @Test("T9: three pops that are requested together run one after another")
   func popsInRow() async {
     let navigation = Navigation()
     for screen in [a, b, c] { navigation.queue.push(screen) }
@@ -301,7 +301,7 @@ struct TransitionTests {
     #expect(navigation.names == ["home", "a", "b", "c"])
   }
 
-  @Test("T24: the next transition starts in a separate turn of the main actor, after didShow")
+  @Test("T24: the next transition starts after didShow, in a separate job of the main actor")
   func nextTurn() async {
     let navigation = Navigation()
     var wasTransitioning: [Bool] = []
