@@ -62,7 +62,7 @@ struct SettingsTests {
   }
 
   @Test(
-    "settings may be JSON, and a file may be empty",
+    "a settings file may be JSON, and may be empty",
     arguments: ["{\"retention\": {\"age\": \"14d\"}}", "# nothing", ""])
   func json(text: String) throws {
     let settings = try read(text)
@@ -199,7 +199,7 @@ struct SettingsTests {
     #expect(throws: Never.self) { try read("# a & b\nstate-directory: '/x&y*z/&*'") }
   }
 
-  @Test("the environment takes precedence over the file, and the command line over both; unknown keys are errors")
+  @Test("environment variables take precedence over the file, and options over both; unknown keys are errors")
   func order() throws {
     var reader = SettingsReader()
     try reader.read(yaml: "retention:\n  age: 1d\n  bytes: 1MiB\n  reports-per-group: 1", at: "x")
@@ -267,7 +267,7 @@ struct SettingsTests {
     #expect(SettingsReader.text(again) == text)
   }
 
-  @Test("servers are set by file, environment and options; the later source takes precedence")
+  @Test("the list of servers can come from file, environment or options; the last of these takes precedence")
   func servers() throws {
     var reader = SettingsReader()
     try reader.read(yaml: "debuginfod-urls: [https://file.example.org]\nautomatic-protection: true", at: "x")
@@ -291,7 +291,7 @@ struct SettingsTests {
     #expect(error?.reason.hasPrefix(takes) == true)
   }
 
-  @Test("collectors can be set in files only; the errors for options and variables state that")
+  @Test("collectors can be set in a file only; an option or variable for them is an error that states this")
   func onlyInFiles() {
     var reader = SettingsReader()
     var error = #expect(throws: SettingsError.self) { try reader.read(argument: "forward=/run/a.sock") }

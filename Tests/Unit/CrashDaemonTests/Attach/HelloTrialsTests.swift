@@ -12,7 +12,7 @@ import Testing
 struct HelloTrialsTests {
   private static let names: Set<String> = ["connection-1-2", "connection-1-3"]
 
-  @Test("a stored hello that ended crashd is tried three more times, and any other hello without limit")
+  @Test("a stored hello during whose read crashd ended is tried three more times; other hellos have no limit")
   func trials() throws {
     let directory = try TestDirectory()
     let path = "\(directory.path)/hello-trials"
@@ -39,7 +39,7 @@ struct HelloTrialsTests {
     #expect(SmallFile.text(at: path) == nil)
   }
 
-  @Test("a stored hello is tried again by another build of crashd")
+  @Test("another build of crashd counts the attempts for a stored hello from zero")
   func otherProgram() throws {
     let directory = try TestDirectory()
     let path = "\(directory.path)/hello-trials"
@@ -152,8 +152,7 @@ struct HelloTrialsTests {
     try SmallFile.replace(path, by: text)
     try replay.clients[0].send(TestProcess.hello(), [TestRing().memory()])
     #expect(try await replay.run(HelloTrials(path: path, kept: ["connection-1-0"], program: "program")) == 0)
-    // crashd has not removed the descriptor from systemd's store. A later version of crashd can therefore read the
-    // hello.
+    // crashd keeps the descriptor in systemd's store, so that a later version of crashd can read the hello.
     #expect(try replay.systemd.receive() == nil)
     #expect(SmallFile.text(at: path) == text)
     #expect(try await replay.clients[0].reply()?.status == .limit)

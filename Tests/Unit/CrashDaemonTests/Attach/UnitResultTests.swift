@@ -27,7 +27,7 @@ struct UnitResultTests {
     for text in others { #expect(UnitResult.read(text, pid: 7, signal: 9) == nil, "\(text)") }
   }
 
-  @Test("a unit's result is in the diagnosis, and a systemd timeout is the cause")
+  @Test("the diagnosis mentions the unit's result; a timeout of systemd is the cause")
   func causes() throws {
     var death = CrashReport.Death(signal: Int(SIGKILL), cgroup: "/a", oomKills: 0)
     death.unitResult = "signal"

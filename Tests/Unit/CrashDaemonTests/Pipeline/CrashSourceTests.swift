@@ -43,7 +43,7 @@ struct CrashSourceTests {
     #expect(ring.outcome(of: error) == nil && file.outcome(of: .identifierTaken(id: "aa")) == nil)
   }
 
-  @Test("a snapshot has the new parts of a ring; the next reading finds nothing new")
+  @Test("a snapshot contains the parts of a ring that are new since the previous reading")
   func snapshot() throws {
     let daemon = try TestDaemon(TestDirectory())
     let process = try process()

@@ -51,7 +51,7 @@ struct DisplacementTests {
   }
 
   @Test(
-    "F18: a displaced database is detected before the next report, and a new one has its contents",
+    "F18: a removed database is detected before the next report, and the new database has its contents",
     arguments: Slip.allCases)
   func displaced(slip: Slip) throws {
     let directory = try TestDirectory()

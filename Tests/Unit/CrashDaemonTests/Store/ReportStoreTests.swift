@@ -152,7 +152,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("the newest report is that of the last crash, even if an earlier crash was stored later")
+  @Test("the newest report is that of the latest crash, even if an earlier crash was stored after it")
   func newest() throws {
     try withStore { store in
       var (late, early) = (sample(id: "aa"), sample(id: "bb"))

@@ -59,7 +59,7 @@ struct StoreCursorTests {
     for store in stores { try store.close() }
   }
 
-  @Test("F21: a numeric cursor of an older version is valid up to the last one that was issued")
+  @Test("F21: a numeric cursor is accepted only if an older version of crashd can have issued it")
   func plain() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"
@@ -85,7 +85,9 @@ struct StoreCursorTests {
     }
   }
 
-  @Test("an older store opens on a full or read-only disk, with a key for this run only", arguments: [false, true])
+  @Test(
+    "a store without a key opens on a full or read-only disk, with a key for this run only",
+    arguments: [false, true])
   func fullDisk(isReadOnly: Bool) throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"

@@ -9,7 +9,7 @@ struct RecentImagesTests {
     builds.map { ImageFile(buildID: $0, path: "/usr/bin/\($0)", isExecutable: true) }
   }
 
-  @Test("an image list is treated as new again after a while, for each user and each list")
+  @Test("an image list that crashd has seen is treated as new again after a while, per user and list")
   func memory() {
     let recent = RecentImages(memory_ms: 1_000)
     let second: UInt64 = 1_000_000_000

@@ -104,7 +104,7 @@ extension SymbolCachesTests {
     await caches.prepare([image("fast", "f0")], for: 1_002)
     let found = await caches.caches(of: ["f0": [1]], for: 1_002, timeout_ms: 600_000)
     #expect(found["f0"]?.isPartial == isHasty)
-    // The slow jobs may end now, because the fast image has its cache.
+    // The fast image has its cache, so the slow jobs may end now.
     waiting.cancel()
     for _ in 0..<16 { #expect(unsafe Glibc.write(gate.number, "\n", 1) == 1) }
     #expect(await waiting.value.count == 3)
