@@ -2,7 +2,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// Tests which actions a compromised crash-analyse or crash-fetch can still perform.
+/// Tests which actions the confinement of crash-analyse and crash-fetch allows, even if such a process is compromised.
 ///
 /// The program confine-probe confines itself in the same way as these two programs, and then attempts each action.
 @Suite(.enabled(if: !Tools.isSanitized, "under a sanitizer only some limits are set"))
@@ -50,13 +50,13 @@ struct ConfineTests {
   }
 
   @Test(
-    "a system call that reading an image does not need ends a confined helper",
+    "a system call that is not needed to read an image ends a confined helper process",
     arguments: ["socket", "fork", "exec", "trace", "kill", "unlink", "map-code", "make-code"])
   func calls(what: String) throws {
     #expect(try probe(what).status == -SIGSYS)
   }
 
-  @Test("a confined helper's memory and output are limited")
+  @Test("the memory and the output size of a confined helper process are limited")
   func amounts() throws {
     #expect(try probe("memory").status == 1)
     let answer = try probe("output")
@@ -64,7 +64,7 @@ struct ConfineTests {
     #expect(answer.output.isEmpty)
   }
 
-  @Test("a confined helper may read and exit")
+  @Test("a confined helper process can read its input and exit")
   func allowed() throws {
     #expect(try probe("wait").status == 0)
     #expect(try probe("abort").status == -SIGABRT)
@@ -100,7 +100,7 @@ struct ConfineTests {
     }
   }
 
-  @Test("F20: the limits of memory and CPU time follow the image's size")
+  @Test("F20: the limits of memory and CPU time depend on the size of the image")
   func smallImage() throws {
     let image = FileManager.default.temporaryDirectory.appendingPathComponent("image-\(UUID().uuidString)")
     try Data(count: 32 << 10).write(to: image)

@@ -235,7 +235,7 @@ import Testing
   }
 
   @Test(
-    "hostile tables with a correct checksum give no frames",
+    "a lookup in hostile tables with a correct checksum returns no frames",
     arguments: [
       ("a location out of range", contents(ranges: [0, 4], locations: [0, 0, 0, 0, none], functions: [0, 0])),
       ("a function out of range", contents(ranges: [0, 0], locations: [1, 0, 0, 0, none], functions: [0, 0])),
@@ -252,7 +252,7 @@ import Testing
     #expect(try Self.open(try Self.bytes(of: contents)).frames(at: 0x1001).isEmpty)
   }
 
-  @Test("random tables with a correct checksum never trap", arguments: 0..<50)
+  @Test("lookups in random tables with a correct checksum never trap", arguments: 0..<50)
   func random(seed: Int) throws {
     var generator = SplitMix64(state: UInt64(seed))
     func words(_ count: Int) -> [UInt32] {

@@ -23,7 +23,7 @@ struct SourceExcerptTests {
     #expect(SourceExcerpt(of: Array("a\r\nb".utf8), around: 2)?.lines == ["a", "b"])
   }
 
-  @Test("a report quotes source for its first in-app frame; the verbose form for all of the first crashed thread")
+  @Test("the text report quotes source for the first in-app frame; the verbose one for the whole crashed thread")
   func text() throws {
     let source: SourceLookup = { frame in
       let text = (1...200).map { "    line \($0) of \u{1b}[31m\(frame.function)" }.joined(separator: "\n")

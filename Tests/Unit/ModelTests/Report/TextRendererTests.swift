@@ -28,12 +28,14 @@ struct TextRendererTests {
     try Golden.expect(TextRenderer().render(Sample.indexOutOfRange), isIn: "index-out-of-range.txt")
   }
 
-  @Test("a narrow terminal gets source locations on their own lines")
+  @Test("on a narrow terminal, the text report prints source locations on their own lines")
   func narrow() throws {
     try Golden.expect(TextRenderer(width: 60).render(Sample.indexOutOfRange), isIn: "narrow.txt")
   }
 
-  @Test("sentences wrap between words, and a word that is longer than a line is not split", arguments: [40, 60, 80])
+  @Test(
+    "text reports wrap sentences between words, and do not split a word that is longer than a line",
+    arguments: [40, 60, 80])
   func wrapping(width: Int) {
     var report = Sample.indexOutOfRange
     let word = String(repeating: "w", count: 90)
@@ -47,7 +49,7 @@ struct TextRendererTests {
     #expect(prose.joined(separator: " ").contains(report.diagnosis.sentence))
   }
 
-  @Test("a signal that the process sent itself is shown as sent by itself")
+  @Test("the text report states if the process sent itself the signal")
   func ownSignal() {
     var report = Sample.indexOutOfRange
     report.signal.sender = CrashReport.Sender(pid: report.process.pid, uid: report.process.uid)
@@ -80,7 +82,7 @@ struct TextRendererTests {
     #expect(plain == TextRenderer().render(Sample.everything))
   }
 
-  @Test("threads with the same stack share one entry, and a thread without a stack has the reason")
+  @Test("the text report shows threads with equal stacks once, and a reason for a thread without a stack")
   func otherThreads() {
     var report = Sample.indexOutOfRange
     let wait = CrashReport.Frame(address: 0x7f00_0000_1200, function: "epoll_wait", trust: .context)
@@ -163,7 +165,7 @@ struct TextRendererTests {
     #expect(text.contains("no frames were captured"))
   }
 
-  @Test("without in-app frames no frames are folded")
+  @Test("if a stack has no in-app frames, the text report folds no frames")
   func onlyRuntime() {
     var report = Sample.indexOutOfRange
     for index in report.threads[0].frames.indices { report.threads[0].frames[index].isOwn = false }

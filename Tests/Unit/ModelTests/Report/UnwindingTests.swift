@@ -23,7 +23,7 @@ struct UnwindingTests {
     #expect(lines.contains("  Thread 12: both stacks have the same 7 frames."))
   }
 
-  @Test("a differing unwind cross-check is always shown, with the frames that the stack of the report lacks")
+  @Test("a differing unwind cross-check is always shown, with the frames that are not in the report's stack")
   func difference() {
     let lines = TextRenderer().render(report([equal, different])).split(separator: "\n")
     let start = lines.firstIndex(of: "Unwind cross-check outside the process")

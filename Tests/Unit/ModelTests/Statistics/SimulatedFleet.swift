@@ -28,7 +28,7 @@ struct SimulatedFleet {
 
   /// The number of crashes per day that are wrongly diagnosed as use-after-free.
   var background = 0.3
-  /// The share of uncaught accesses that crash, as measured in the crash matrix.
+  /// The share of uncaught accesses that crash the process, as measured in the crash matrix.
   var crashShare = 0.57
   /// The share of use-after-free crashes whose class the report names (rule L1).
   var namedShare = 0.49

@@ -5,7 +5,7 @@ import Testing
 struct LocalTimeTests {
   private let now = 1_795_248_611
 
-  @Test("a stored time and its local form are the same moment")
+  @Test("a stored time is converted to the local time of the same instant")
   func roundTrip() throws {
     let stored = LocalTime.rfc3339(now)
     #expect(stored == "2026-11-21T08:10:11Z")

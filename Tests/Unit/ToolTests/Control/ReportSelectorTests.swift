@@ -11,7 +11,7 @@ import Testing
 @Suite("ReportSelector")
 struct ReportSelectorTests {
   @Test(
-    "a search word is tried as each kind of selector that it resembles",
+    "a search word is tried as each kind of selector whose form it has",
     arguments: [
       ("14268", ["pid=14268", "name=14268", "unit=14268.service", "group=14268"]),
       ("shop", ["name=shop", "unit=shop.service"]),

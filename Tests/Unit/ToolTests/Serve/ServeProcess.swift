@@ -9,7 +9,7 @@ final class ServeProcess {
   private let process = Process()
   private let output = Pipe()
   private let complaint = Pipe()
-  /// The lines of standard error that were read.
+  /// The lines of standard error that were read up to now.
   private(set) var complaints: [String] = []
   private let watchdog: DispatchWorkItem
 

@@ -159,7 +159,7 @@ struct OTLPSinkTests {
   }
 
   @Test(
-    "a 200 with a rejected record counts as refused",
+    "an OTLP response 200 with a rejected record is treated as a refusal",
     arguments: [#""1""#, "1"])
   func rejected(count: String) throws {
     let body = #"{"partialSuccess":{"rejectedLogRecords":\#(count),"errorMessage":"no room"}}"#

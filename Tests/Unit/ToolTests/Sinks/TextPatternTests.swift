@@ -71,13 +71,13 @@ struct TextPatternTests {
   func bounded() throws {
     let text = Array(repeating: UInt8(ascii: "a"), count: 2_000)
     #expect(try TextPattern("a|a*b").ranges(in: text) == nil)
-    // The next two patterns match at no position or at only one, and need few steps. Swift's Regex takes minutes for
-    // the first of them.
+    // The next two patterns match at no position or at only one. The search needs few steps, although Swift's Regex
+    // would take minutes for the first pattern.
     #expect(try TextPattern("[a-z]+@[a-z]+").ranges(in: text) == [])
     #expect(try TextPattern("(a|aa|a*)*").ranges(in: text) == [0..<2_000])
   }
 
-  @Test("a text for which a pattern needs too many steps is scrubbed as a whole")
+  @Test("a string for which a pattern needs too many steps is scrubbed completely")
   func givenUp() throws {
     var settings = PrivacySettings()
     settings.patterns = ["a|a*b"]
