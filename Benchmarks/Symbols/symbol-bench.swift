@@ -11,7 +11,8 @@ let usage = """
   """
 
 func fail(_ text: String) -> Never {
-  // Ignore an error, because there is no other output. Invariant: the string is valid as a C string during the call.
+  // An error of write() is ignored, because there is no other place for the message. Invariant: the string is valid as
+  // a C string during the call.
   _ = unsafe write(STDERR_FILENO, text, text.utf8.count)
   exit(2)
 }

@@ -6,12 +6,12 @@ import os
 import socket
 import subprocess
 
-# A limit for events that always happen. Only a server that hangs reaches it.
+# The time limit for events that always happen unless the server hangs.
 PATIENCE_S = 120
 
 
 def environment():
-    # There is no crashd here, and the rings of the crashes are not needed.
+    # The servers run without crashd and without a spool, because the rings of the crashes are not needed.
     return {**os.environ, "SWIFT_BACKTRACE": "enable=no", "CRASHSHIELD_SOCKET": "/dev/null/attach",
             "CRASHSHIELD_SPOOL": "/dev/null/spool"}
 
