@@ -297,7 +297,7 @@ def crowd(daemon: Daemon) -> list[int]:
 
 
 def crash_ms(daemon: Daemon, name: str, ring, events) -> float:
-    """Returns the time from waking up a process of another user, which crashes, to the event of its report."""
+    """Wakes a process of another user, which then crashes. Returns the time until the event of its report."""
     reader, writer = os.pipe()
     number = service.memory_file(ring, name)
     identity = os.pread(number, 16, ring[1][0][1].index(bytes.fromhex(name))).hex()

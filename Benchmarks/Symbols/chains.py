@@ -69,8 +69,8 @@ def from_tab_lines(text):
 
 
 class Equality:
-    """Compares names. Names of the same address are equal, because the linker folds equal functions, and constructors
-    have several names."""
+    """Compares functions and locations. Names of one address denote the same function, because the linker folds equal
+    functions, and constructors have several names."""
 
     def __init__(self, image):
         listing = subprocess.run(["nm", image], capture_output=True, text=True, errors="replace", check=True).stdout

@@ -16,7 +16,7 @@ GRPC_STATUSES = {"0": 200, "13": 500}
 
 
 class Stream:
-    """One request: the status of its response, and the future of its end."""
+    """One request: the status of its response, and a future that completes when the request ends."""
 
     def __init__(self):
         self.status = None

@@ -1,4 +1,4 @@
-"""Servers as processes of their own, and the supervisors that hold their listening sockets."""
+"""Runs servers as child processes, and supervisors that hold the servers' listening sockets."""
 
 import asyncio
 import collections
@@ -34,7 +34,7 @@ async def end_of(process):
 
 
 class Supervisor:
-    """Holds a listening socket, and starts the server again whenever it ends."""
+    """A supervisor that holds a listening socket, and restarts the server whenever the server ends."""
 
     def __init__(self, server, mode):
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=1024)

@@ -57,7 +57,7 @@ class Node:
         self.debug = self.directory("debug", 0o755)
 
     def directory(self, name: str, mode: int, owner: int = 0) -> pathlib.Path:
-        """A file system in memory, as an emptyDir is."""
+        """Mounts a file system in memory, like an emptyDir volume with the medium Memory."""
         path = self.folder / name
         path.mkdir(parents=True)
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"mode={mode:o},uid={owner},gid={owner}", "memory", str(path)],
@@ -229,7 +229,7 @@ def alone(node: Node):
 
 
 def one(node: Node):
-    """crashd and a server in one container. The server crashes in its first life only."""
+    """Tests crashd and a server in one container. The server crashes only in its first run."""
     server = f"mkdir /run/crashd/crashed && exec {node.server} array-index --wait-attached || exec tail -f /dev/null"
     script = f'crashd & exec crashctl serve --listen 8080 -- sh -c "{server}"'
     runtime, state = node.directory("one/run", 0o777), node.directory("one/state", 0o777)
@@ -247,7 +247,7 @@ LAST_WORDS = (("array-index", "SIGILL", 132), ("null-write", "SIGSEGV", 139), ("
 
 
 def words(node: Node):
-    """No crashd and no spool directory. The file is a bind mount, as kubelet makes it."""
+    """Tests last words without crashd and spool directory, in a bind-mounted file, as kubelet mounts it."""
     def run(scenario: str, file: pathlib.Path, mode: str = "rw") -> int:
         return node.engine.run("shop", node.server, scenario, options=[
             "--rm", *node.options(UIDS[0], "--volume", f"{file}:/dev/termination-log:{mode}")]).returncode

@@ -101,7 +101,7 @@ class Engine:
 
     @contextlib.contextmanager
     def container(self, name: str, image: str, *words: str, options: list[str]):
-        """A container in the background. Removes the container at the end."""
+        """Runs a container in the background, and removes it at the end of the `with` block."""
         self.run(image, *words, options=["--detach", "--name", name, *options], may_fail=False)
         try:
             yield name
@@ -112,6 +112,6 @@ class Engine:
         return self.call("podman", "exec", container, *words, may_fail=may_fail).stdout
 
     def logs(self, container: str):
-        """The lines of a container's log, as they are written."""
+        """Starts a process that prints the lines of a container's log as they are written."""
         return subprocess.Popen(["podman", "logs", "--follow", container], env=self.environment, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

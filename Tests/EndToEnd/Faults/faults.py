@@ -432,7 +432,8 @@ class Checks:
 
 
 def await_all(load: Load, audiences: list[Audience], news: threading.Condition, patience_s: float):
-    """Waits until every audience has every crash, or until no audience has received a missing crash for patience_s."""
+    """Waits until every audience (the subscribers and the collector) has every crash. Gives up if no audience has
+    received a missing crash for patience_s."""
     def missing():
         return sum(len(load.crashes.keys() - audience.ids.keys()) for audience in audiences)
     with news:

@@ -45,7 +45,7 @@ def go_on():
 
 def is_passed_on():
     """Returns whether a thread of the shield received a signal that was sent to the process, as may happen during a
-    callback. The shield's handler passes such a signal on. It does not pass on a fault of a callback."""
+    callback. The shield's handler passes this signal on to the program, but not a fault of a callback."""
     thread = gdb.selected_thread()
     if thread is None or not (thread.name or "").startswith("crashshield"):
         return False
@@ -98,7 +98,7 @@ def start_emulated(arguments):
 
 
 def end_emulated():
-    """Reaps the emulator. It has ended, unless gdb gave up."""
+    """Reaps the emulator, which has ended unless gdb gave up."""
     try:
         emulated.wait(timeout=60)
     except subprocess.TimeoutExpired:
