@@ -96,7 +96,7 @@ struct MetricsListenerTests {
     }
   }
 
-  @Test("an address that is in use is served as soon as it is free")
+  @Test("if the address of the metrics listener is in use, crashd binds it as soon as it is free")
   func retry() async throws {
     let other = Mutex<(descriptor: Descriptor, port: UInt16)?>(try TestScraper.listen())
     let port = try #require(other.withLock { $0?.port })

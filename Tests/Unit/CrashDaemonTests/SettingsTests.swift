@@ -166,14 +166,14 @@ struct SettingsTests {
     #expect(error?.description == wrong.error)
   }
 
-  @Test("a key that occurs twice in a file is an error")
+  @Test("a key that occurs twice in a settings file is an error")
   func twice() {
     let error = #expect(throws: SettingsError.self) { try read("retention:\n  age: 1d\n  age: 2d") }
     #expect(error?.reason.contains("'age' is set twice") == true)
   }
 
   @Test(
-    "malformed YAML is an error with its position",
+    "malformed YAML in a settings file is an error with its position",
     arguments: [
       "retention:\n  age: 'x", "a: b: c", "\t- x", "a: *b", "a: \u{0}", "? [a]\n: b",
     ])
@@ -188,7 +188,7 @@ struct SettingsTests {
     #expect(throws: SettingsError.self) { try read(String(repeating: text, count: 100_000)) }
   }
 
-  @Test("YAML aliases are refused before they are expanded")
+  @Test("YAML aliases in a settings file are refused before they are expanded")
   func aliases() {
     let bomb = (1..<100).map { "a\($0): &a\($0) [*a\($0 - 1), *a\($0 - 1)]" }
     let error = #expect(throws: SettingsError.self) {
@@ -217,7 +217,9 @@ struct SettingsTests {
     #expect(error?.description == "--set retention.age: it takes KEY=VALUE")
   }
 
-  @Test("an error about an unreadable file has its path", arguments: ["/nowhere/crashd.yaml", "/dev/zero", "/tmp"])
+  @Test(
+    "the error for an unreadable settings file has its path",
+    arguments: ["/nowhere/crashd.yaml", "/dev/zero", "/tmp"])
   func unreadable(path: String) {
     var reader = SettingsReader()
     let error = #expect(throws: SettingsError.self) { try reader.read(file: path) }
@@ -301,7 +303,7 @@ struct SettingsTests {
     #expect(error?.place == "CRASHD_FORWARD" && error?.reason.contains("only a settings file") == true)
   }
 
-  @Test("the sample file has every key with its default value")
+  @Test("the sample settings file has every key with its default value")
   func sample() throws {
     let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     let path = here.appendingPathComponent("../../../systemd/crashd.yaml").path

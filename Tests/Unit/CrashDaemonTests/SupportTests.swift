@@ -43,7 +43,7 @@ struct SupportTests {
   }
 
   @Test(
-    "a malformed time is refused",
+    "a malformed RFC 3339 time is refused",
     arguments: [
       "", "now", "2026-11-21", "2026-13-01T00:00:00Z", "2026-11-21T25:00:00Z", "2026-11-21T08:10:00",
       "1969-12-31T23:59:59Z",
@@ -67,7 +67,7 @@ struct SupportTests {
       ])
   }
 
-  @Test("the ledger keeps the refusals of a bounded number of users")
+  @Test("the ledger of refusals keeps entries for a bounded number of users")
   func ledgerLimit() {
     var limits = Limits()
     limits.rememberedRefusals = 2
@@ -156,7 +156,8 @@ struct SupportTests {
   }
 
   @Test(
-    "a process outside services has no unit", arguments: ["", "0::/\n", "0::/user.slice/session-1.scope\n", "x"])
+    "a process outside of systemd services has no unit",
+    arguments: ["", "0::/\n", "0::/user.slice/session-1.scope\n", "x"])
   func noUnit(cgroup: String) {
     #expect(ProcessUnit.parse(cgroup) == nil)
   }
@@ -279,7 +280,7 @@ struct StartTests {
     }
   }
 
-  @Test("a stop stores the records that attached processes have written")
+  @Test("when crashd stops, it stores the records that attached processes have written")
   func stop() async throws {
     let directory = try TestDirectory()
     var ring = TestRing()

@@ -100,7 +100,7 @@ struct IncidentStreamTests {
     }
   }
 
-  @Test("a canceled iteration ends, and another iteration continues")
+  @Test("a canceled iteration of Shield.incidents ends, and another iteration continues")
   func cancelled() async {
     await #expect(processExitsWith: .exitCode(rightStatus)) {
       start()

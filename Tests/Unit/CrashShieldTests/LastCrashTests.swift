@@ -81,7 +81,7 @@ struct LastCrashTests {
     }
   }
 
-  @Test("control characters are replaced, and invalid UTF-8 is repaired")
+  @Test("control characters and invalid UTF-8 in a message about the last crash are replaced")
   func hostileText() async {
     await #expect(processExitsWith: .exitCode(right)) {
       let daemon = ControllingDaemon()

@@ -160,7 +160,7 @@ struct ShieldTests {
     #expect(!Shield.isStarted)
   }
 
-  @Test("start errors state what failed, on what, and why")
+  @Test("errors of the start state what failed, on which object, and why")
   func descriptions() {
     #expect("\(Shield.StartError.alreadyStarted)" == "cannot start the crash shield: it is started already")
     #expect(

@@ -81,7 +81,7 @@ struct JSONTests {
     #expect(ShieldedJSON(Int?.some(3)).int() == 3)
   }
 
-  @Test("a text that is not JSON throws")
+  @Test("parsing a string that is not JSON throws an error")
   func noJSON() {
     #expect(throws: (any Error).self) { try ShieldedJSON(data: Data("{".utf8)) }
   }

@@ -126,7 +126,7 @@ struct ModeTests {
     }
   }
 
-  @Test("long names and reasons are cut between characters")
+  @Test("long names and reasons in a guard incident are cut between characters")
   func long() async {
     await #expect(processExitsWith: .exitCode(right)) {
       Shield.recordFault(.gate, at: ShieldSite(line: 1)) { String(repeating: "é", count: 1000) }
@@ -160,7 +160,7 @@ struct ModeTests {
     }
   }
 
-  @Test("every kind has its own number below 64, and a name")
+  @Test("every guard kind has its own number below 64, and a name")
   func kinds() {
     #expect(Set(ShieldKind.allCases.map(\.name)).count == ShieldKind.allCases.count)
     #expect(ShieldKind.allCases.allSatisfy { $0.rawValue > 0 && $0.rawValue < 64 })

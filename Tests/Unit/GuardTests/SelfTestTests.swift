@@ -28,7 +28,7 @@ struct SelfTestTests {
     }
   }
 
-  @Test("a self-test on the main actor includes the main actor's checks")
+  @Test("a self-test that runs on the main actor includes the checks that need it")
   @MainActor
   func mainActor() async {
     let results = await Shield.selfTest()

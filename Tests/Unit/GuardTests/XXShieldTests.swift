@@ -108,7 +108,7 @@ struct XXShieldTests {
     #expect(incidents.map(\.kind) == [.null])
   }
 
-  @Test("NSNull in place of a dictionary gives an empty one")
+  @Test("NSNull in place of a dictionary gives an empty dictionary")
   func nullDictionary() {
     let incidents = recorded {
       let empty = Shield.cast(NSNull(), orDefault: [String: String].self)

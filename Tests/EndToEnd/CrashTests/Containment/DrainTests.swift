@@ -95,7 +95,7 @@ struct DrainTests {
     #expect(run.end == Self.illegal && run.cutOff == 5, "\(run)")
   }
 
-  @Test("the drain ends at its deadline")
+  @Test("a drain ends at its deadline, even if requests are still running")
   func deadline() async throws {
     // `--stall 0` switches the stall rule off.
     let run = try await HostRun.start("actor", "contain", ["--stall", "0", "--grace", "500"])
@@ -103,14 +103,16 @@ struct DrainTests {
     #expect(run.finishedIndependent == Self.requests / 2 && run.endedDependent == Self.requests / 2, "\(run)")
   }
 
-  @Test("exit() in a drain does not hide the crash", arguments: ["drain", "drain-pool"])
+  @Test(
+    "if the program calls exit() during a drain, the process still ends by the signal of the trap",
+    arguments: ["drain", "drain-pool"])
   func exits(mode: String) async throws {
     let run = try await HostRun.start("index", mode, ["--exits", "1"])
     #expect(run.end == Self.illegal && run.crashes == 1, "\(run)")
     #expect(run.drainEnd == "exit" || run.drainEnd == "done", "\(run)")
   }
 
-  @Test("a trap in a forked child ends only the child")
+  @Test("a trap in a forked child ends only the child, not the parent")
   func child() async throws {
     let run = try await HostRun.start("forked-child", "contain")
     #expect(run.end == "exit 0" && run.childEnd == Int(trapSignal) && run.contained == 0, "\(run)")

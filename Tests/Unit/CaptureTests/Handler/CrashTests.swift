@@ -295,7 +295,7 @@ struct TransparencyTests {
     #expect(outcome.spool.committed_count == 1)
   }
 
-  @Test("a vfork child's crash changes nothing in its parent")
+  @Test("a crash of a vfork child ends the child by its signal and changes nothing in its parent")
   func vforkedChild() throws {
     let outcome = try crash(.CS_TEST_VFORKED_CHILD)
     #expect(outcome.exitCode == 0)

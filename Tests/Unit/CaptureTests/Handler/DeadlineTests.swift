@@ -93,7 +93,7 @@ extension BusyTests.DeadlineTests {
     #expect(outcome.spool.flags == 0)
   }
 
-  @Test("handlers stuck on two threads at once leave both records", arguments: kinds)
+  @Test("if the handler is stuck on two threads at once, the records of both crashes are committed", arguments: kinds)
   func twoThreads(injection: cs_injection) throws {
     let patience = injection == .CS_INJECT_DEAF ? Self.ended : Self.reminded
     let outcome = try crashTogether(2) {

@@ -73,7 +73,7 @@ struct MemoryTests {
     }
   }
 
-  @Test("scrubbing keeps numbers, and texts of up to three bytes")
+  @Test("scrubbing keeps numbers whose bytes are not text, and strings of up to three bytes")
   func numbers() {
     for bytes in [word(3), word(0x1_0000_0003), Array("abc".utf8) + [0], word(.max), word(0x8081_8283_8485_8687)] {
       #expect(scrubbed(bytes) == bytes)

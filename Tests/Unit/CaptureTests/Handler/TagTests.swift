@@ -173,7 +173,7 @@ struct BreadcrumbTests {
     }
   }
 
-  @Test("a NUL in metadata does not end its value early")
+  @Test("a NUL in a breadcrumb's metadata does not end the value early")
   func nul() async {
     await #expect(processExitsWith: .exitCode(42)) {
       guard start() else { exit(1) }

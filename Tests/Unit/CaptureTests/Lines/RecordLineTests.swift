@@ -73,7 +73,7 @@ struct RecordLineTests {
     for log in logs { #expect(DecodedLine(in: log) != nil) }
   }
 
-  @Test("a cut line and a line with a changed character are refused")
+  @Test("a record line that is cut or has a changed character is refused")
   func damaged() throws {
     let line = Lines.record(Self.ring(frames: 5)).dropLast()
     for size in [22, 40, line.count / 2, line.count - 1] { #expect(DecodedLine(in: String(line.prefix(size))) == nil) }

@@ -4,7 +4,7 @@ import Testing
 @Suite("The contents of a record")
 struct RecordTests {
   @Test(
-    "a record has a C++ exception's type and text", arguments: ["cxx-terminate", "noexcept-throw"])
+    "the record of an uncaught C++ exception has its type and message", arguments: ["cxx-terminate", "noexcept-throw"])
   func exception(scenario: String) throws {
     let record = try #require(try capture(scenario).records.first)
     #expect(record.exceptionType == "St13runtime_error")
@@ -28,7 +28,7 @@ struct RecordTests {
     #expect(try capture("array-index").records.map(\.exceedsIsolationBudget) == [false])
   }
 
-  @Test("a record has the type of a C++ exception without a text")
+  @Test("the record of a C++ exception without a message has the type of the exception")
   func number() throws {
     let record = try #require(try capture("cxx-throw-int").records.first)
     #expect(record.exceptionType == "i")

@@ -113,7 +113,7 @@ struct HostileRingTests {
   }
 
   @Test(
-    "a mapping text without an offset and a path names no file",
+    "a record's string about a mapped file is read as a file only if it has an offset and an absolute path",
     arguments: [
       ("100 /srv/prices.db", true), ("0 /a", true), ("18446744073709551615 /a", true),
       ("18446744073709551616 /a", false),

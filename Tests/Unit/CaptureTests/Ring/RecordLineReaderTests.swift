@@ -58,7 +58,7 @@ struct RecordLineReaderTests {
     #expect(contents.images.allSatisfy { $0.path == CleanText.line($0.path) } && contents.images.count == 2)
   }
 
-  @Test("characters after the payload's stated length are ignored")
+  @Test("characters after the stated length of a record line are ignored")
   func longer() throws {
     let text = TestRecordLine.text(of: Self.ring().bytes)
     #expect(try RecordLine(text + "2026-11-29").pieces == RecordLine(text).pieces)
@@ -71,7 +71,7 @@ struct RecordLineReaderTests {
     #expect(cut == ["cutFrames": 3, "cutText": 70, "cutAnnotations": 1, "cutBreadcrumbs": 4, "cutThreads": 65_535])
   }
 
-  @Test("a line that is cut at any character is refused")
+  @Test("a record line that is cut at any character is refused")
   func cutLine() {
     let text = TestRecordLine.text(of: Self.ring().bytes)
     for count in 0..<text.utf8.count {
@@ -84,7 +84,7 @@ struct RecordLineReaderTests {
     }
   }
 
-  @Test("a line with one wrong character is refused")
+  @Test("a record line with one wrong character is refused")
   func wrongCharacter() {
     let text = Array(TestRecordLine.text(of: Self.ring().bytes).utf8)
     for index in CS_RECORD_LINE_PREFIX.utf8.count..<text.count {
@@ -105,12 +105,12 @@ struct RecordLineReaderTests {
     #expect(Self.error("") == .noMark)
   }
 
-  @Test("an impossible length is refused", arguments: [0, 21, 3_056, 65_535])
+  @Test("a record line that states an impossible length is refused", arguments: [0, 21, 3_056, 65_535])
   func length(length: Int) {
     #expect(Self.error(TestRecordLine.text(TestRecordLine.payload([], length: length))) == .length(length))
   }
 
-  @Test("unused bits in the last base64 digit must be 0")
+  @Test("a record line is refused if the unused bits in its last base64 digit are not 0")
   func lastBits() {
     // A payload of 23 bytes ends in a digit with two unused bits.
     let text = TestRecordLine.text(TestRecordLine.payload([0x80]))
@@ -127,7 +127,7 @@ struct RecordLineReaderTests {
     #expect(Self.error(String(decoding: wrong, as: UTF8.self)) == .malformed(reason))
   }
 
-  @Test("a payload without a crash is refused")
+  @Test("a record line whose payload contains no crash is refused")
   func noCrash() {
     #expect(Self.error(TestRecordLine.text(TestRecordLine.payload([]))) == .ring(.magic(found: 0)))
     let empty = TestRing()

@@ -22,7 +22,7 @@ struct RecordScannerTests {
   private static let text = "crashshield-record:1:AAB_-z09"
 
   @Test(
-    "a record line is found in the logs of each runtime",
+    "the scanner finds a record line in the log format of each container runtime",
     arguments: [
       "%\n", "%", "%\r\n", "[shop] ERROR %\n", "2026-11-29T12:00:00.123456789Z stderr F %\n",
       #"{"log":"%\n","stream":"stderr","time":"2026-11-29T12:00:00Z"}"#,

@@ -98,7 +98,7 @@ struct RequestTests {
     #expect(try ring.contents().records[0].request == nil)
   }
 
-  @Test("a breadcrumb has the number of its request")
+  @Test("a breadcrumb in a ring is read with the number of its request")
   func breadcrumbs() throws {
     let ring = TestRing()
     ring.addBreadcrumb(ticket: 0, "outside")

@@ -174,7 +174,7 @@ struct DiagnosisRuleTests {
     #expect(diagnosis.confidence > 0 && diagnosis.confidence <= 1)
   }
 
-  @Test("a general protection fault is never called a null pointer")
+  @Test("a general protection fault is never diagnosed as a null pointer")
   func generalProtection() throws {
     let report = try #require(RingContents.sample([.sample(code: 128, address: 0)]).report())
     #expect(report.diagnosis.cause == "non-canonical")
@@ -192,7 +192,7 @@ struct DiagnosisRuleTests {
     #expect(MessageText.core(text) == core)
   }
 
-  @Test("D9: a blank message leaves the rest of the sentence unchanged", arguments: ["", ":", ": ", ":    \n"])
+  @Test("D9: a blank message does not change the rest of the diagnosis", arguments: ["", ":", ": ", ":    \n"])
   func blankMessage(end: String) {
     #expect(MessageText.core("shop/a.swift:3: Fatal error" + end) == "shop/a.swift:3: Fatal error")
   }
@@ -317,7 +317,7 @@ struct DiagnosisRuleTests {
     }
   #endif
 
-  @Test("no two rules have the same name")
+  @Test("all diagnosis rules have different names")
   func names() {
     #expect(Set(DiagnosisRule.all.map(\.name)).count == DiagnosisRule.all.count)
   }

@@ -79,7 +79,7 @@ struct FieldGuessTests {
     #expect(guess("V r 3 327680 0 it", facts(memory: [other])) == nil)
   }
 
-  @Test("recursive and missing types are handled without a trap")
+  @Test("a scope description with recursive or missing types causes no trap")
   func hostile() {
     let circle = ScopeDescription(Array("V r 5 0 0 it\nT 0 a\nF 0 8 v 0 a\nF 0 8 v 0 b\nF 0 8 v 9 c\n".utf8))
     #expect(FieldGuess(circle, facts()).field == nil)

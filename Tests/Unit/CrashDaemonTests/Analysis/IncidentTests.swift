@@ -277,7 +277,7 @@ struct IncidentTests {
     #expect(try daemon.store.incidents(.init(route: "GET"), limit: 10).isEmpty)
   }
 
-  @Test("the registers of a trap have their names")
+  @Test("the incident of a contained trap has its registers by name")
   func registers() async throws {
     let daemon = try TestDaemon(TestDirectory())
     var ring = TestRing()

@@ -40,7 +40,7 @@ struct MemoryRuleTests {
     #expect(Glob.matches(pattern, text) == matches)
   }
 
-  @Test("a pattern of many stars is matched in bounded time")
+  @Test("a glob pattern with many stars is matched in bounded time")
   func manyStars() {
     let text = String(repeating: "a", count: 320)
     #expect(!Glob.matches(String(repeating: "*a", count: 100) + "b", text))

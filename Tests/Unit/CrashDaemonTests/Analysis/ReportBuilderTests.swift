@@ -130,7 +130,7 @@ struct ReportBuilderTests {
       CrashFacts(record: .sample(exceptionType: "St13runtime_error"), pid: 1).exceptionType == "std::runtime_error")
   }
 
-  @Test("a frame without symbols keeps its address and image")
+  @Test("a frame without symbols is reported with its address and image")
   func unknownFrame() throws {
     let record = CrashRecord.sample(frames: [.at(0x10010, exact: true)])
     let frame = try #require(RingContents.sample([record]).report()).threads[0].frames[0]
@@ -193,7 +193,7 @@ struct ReportBuilderTests {
     #expect(report.process.buildID == "abcd")
   }
 
-  @Test("a ring without a crash gives no report")
+  @Test("no report is made from a ring without a crash")
   func none() {
     #expect(RingContents.sample([]).report() == nil)
   }
@@ -324,7 +324,7 @@ struct OwnershipTests {
     #expect(Ownership.isOwn(mangled: "receive", file: "/src/shop/receive.c", line: 76, image: "/srv/shop"))
   }
 
-  @Test("an address in no image is not in-app")
+  @Test("a frame whose address is in no image is not in-app")
   func noImage() {
     #expect(!Ownership.isOwn(mangled: "f", file: nil, line: nil, image: nil))
     #expect(!Ownership.isOwn(mangled: "f", file: nil, line: nil, image: "[vdso]"))

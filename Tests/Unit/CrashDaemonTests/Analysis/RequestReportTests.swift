@@ -51,7 +51,7 @@ struct RequestReportTests {
     #expect(report.breadcrumbs[0].request == 2)
   }
 
-  @Test("a process without requests has neither a list nor counts")
+  @Test("the report of a process without requests has neither a list nor counts of requests")
   func none() throws {
     let report = try #require(RingContents.sample([.sample()]).report())
     #expect(report.request == nil && report.inFlight == nil && report.process.requests == nil)

@@ -66,7 +66,7 @@ struct MemoryGroupsTests {
     #expect(killed2 == MemoryShare(cgroup: "/app", kills: 1, candidates: 2))
   }
 
-  @Test("a process that was still running after the counter increased was not the victim")
+  @Test("a process that was still running after the OOM counter increased was not the victim")
   func seenWell() throws {
     var groups = groups()
     try join(1, to: &groups)

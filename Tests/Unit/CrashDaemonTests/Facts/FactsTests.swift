@@ -32,7 +32,7 @@ struct FactsTests {
   }
 
   @Test(
-    "the distribution is the PRETTY_NAME, with any kind of quotes",
+    "the distribution is PRETTY_NAME of os-release, with any kind of quotes",
     arguments: [
       ("NAME=a\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nID=x\n", "Debian GNU/Linux 12 (bookworm)"),
       ("PRETTY_NAME='Alpine Linux v3.22'", "Alpine Linux v3.22"), ("PRETTY_NAME=Arch\n", "Arch"),
@@ -79,7 +79,7 @@ struct FactsTests {
   }
 
   @Test(
-    "other control group names give no container id",
+    "names of other control groups are not read as container ids",
     arguments: [
       "", "\n\n", ":", "0::", "0::/", "0::/user.slice/user-1000.slice/session-2.scope", "0::/docker-ID0.scope",
       "0::/machine.slice/libpod-conmon-ID.scope", "0::/a/crio-conmon-ID.scope", "0::/xID", "0::/docker-ID.service",

@@ -118,7 +118,7 @@ struct PodTests {
   }
 
   @Test(
-    "names of control groups that contain no pod uid give no pod",
+    "control groups whose names contain no pod uid are not read as pods",
     arguments: [
       "kubepods-pod.slice", "kubepods-pod1.slice", "kubepods-podUID.slice", "pod", "podUID0", "pod../UID", "xpodUID",
       "kubepods-xpodUID.slice", "kubepods-podUID.scope", "POD74ba62da-1a3d-11e7-bb11-080027cb0e22",
@@ -177,7 +177,7 @@ struct PodTests {
   }
 
   @Test(
-    "mounts that kubelet did not make give no pod",
+    "no pod is read from mounts that kubelet did not make",
     arguments: [
       "/var/lib/kubelet/pods/UID/etc-hosts /mnt/hosts", "/pods/UID/etc-hosts/x /etc/hosts",
       "/pods/etc-hosts /etc/hosts",

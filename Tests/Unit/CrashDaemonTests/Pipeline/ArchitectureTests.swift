@@ -39,7 +39,7 @@ struct ArchitectureTests {
     #expect(contents.identity.architecture == architecture && contents.records.map(\.architecture) == [architecture])
   }
 
-  @Test("a ring of any other architecture is refused by its number", arguments: [0, 3, 77, .max] as [UInt32])
+  @Test("a ring with the number of an unknown architecture is refused", arguments: [0, 3, 77, .max] as [UInt32])
   func unknown(number: UInt32) throws {
     let error = #expect(throws: RingError.self) { try TestRing(architecture: number).contents() }
     #expect(

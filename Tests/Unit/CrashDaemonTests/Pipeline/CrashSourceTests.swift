@@ -16,7 +16,7 @@ struct CrashSourceTests {
     return AttachedProcess(number: 4, facts: facts, ring: source)
   }
 
-  @Test("losses of an attached ring are counted when the ring is read, losses of a spool file when it is stored")
+  @Test("losses in an attached ring are counted when the ring is read, and losses in a spool file when it is stored")
   func losses() throws {
     let process = try process()
     let ledger = Ledger(logger: TestLog.logger, limits: Limits())

@@ -28,7 +28,7 @@ struct PolicyRegisterTests {
     await register.settle()
   }
 
-  @Test("settle returns at once without a policy")
+  @Test("settle() returns at once if crashd has no protection policy")
   func none() async throws {
     let register = PolicyRegister(nil)
     register.note(.attached(try Self.process(1)))

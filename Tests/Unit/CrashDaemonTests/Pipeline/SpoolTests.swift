@@ -158,7 +158,7 @@ struct SpoolTests {
     withExtendedLifetime(writer) {}
   }
 
-  @Test("a ring without a crash leaves no report")
+  @Test("no report is made from a spooled ring without a crash")
   func empty() async throws {
     try await TestDaemon.run { daemon in
       try Self.leave(TestRing(), in: daemon.directories.spool)
@@ -287,7 +287,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a spooled copy replaces a report that cannot be read")
+  @Test("a report that cannot be decoded is replaced by the report of a spooled copy")
   func unreadableReport() async throws {
     var ring = TestRing(pid: 4711)
     ring.addCrash()
@@ -399,7 +399,7 @@ struct SpoolTests {
     }
   }
 
-  @Test("a ring under the name of another ring is refused")
+  @Test("a spool file with the name of another ring is refused")
   func misnamed() throws {
     let directory = try TestDirectory()
     var ring = TestRing()

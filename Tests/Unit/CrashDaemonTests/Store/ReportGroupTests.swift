@@ -207,7 +207,9 @@ struct ReportGroupTests {
     }
   }
 
-  @Test("an empty, invalid, unknown or ambiguous prefix finds no group", arguments: ["", "dead", "c", "%", "*"])
+  @Test(
+    "an empty, invalid, unknown or ambiguous prefix of a group key finds no group",
+    arguments: ["", "dead", "c", "%", "*"])
   func noSuchGroup(prefix: String) throws {
     try withStore([report("a1", group: "cafe", minute: 1), report("b1", group: "c0de", minute: 1)]) { store in
       #expect(throws: StoreError.noSuchGroup(key: prefix)) {

@@ -164,7 +164,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a user sees only that user's reports")
+  @Test("a user sees only the reports of its own processes")
   func visibility() throws {
     try withStore { store in
       _ = try store.put(sample(id: "aa", uid: 1000), raw: [])
@@ -180,7 +180,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a list continues with earlier reports and keeps its filter")
+  @Test("the next page of a list has earlier reports and uses the same filter")
   func paging() throws {
     try withStore { store in
       for index in 10..<15 {
@@ -250,7 +250,7 @@ struct ReportStoreTests {
     }
   }
 
-  @Test("a list has each report's first in-app function")
+  @Test("a list of reports has the topmost in-app function of each report")
   func summary() throws {
     try withStore { store in
       _ = try store.put(sample(id: "aa"), raw: [])

@@ -129,7 +129,7 @@ struct RescueTests {
     try again.close()
   }
 
-  @Test("a database of another program is not changed")
+  @Test("crashd does not change another program's database at its path")
   func foreign() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/r.sqlite"

@@ -19,7 +19,9 @@ struct StoreCursorTests {
       group: CrashReport.Group(key: "k", title: "t"))
   }
 
-  @Test("a cursor is read from its string", arguments: ["", "x", "0123456789abcdef", "0123456789abcdef--1", "short-1"])
+  @Test(
+    "a cursor is parsed from its string, and malformed strings are refused",
+    arguments: ["", "x", "0123456789abcdef", "0123456789abcdef--1", "short-1"])
   func text(bad: String) throws {
     let epoch = StoreEpoch(id: "0123456789abcdef", key: [1, 2, 3, 4])
     for sequence in [0, 1, 42, 1 << 62, .max] as [Int64] {

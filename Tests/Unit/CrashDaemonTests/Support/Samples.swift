@@ -61,7 +61,7 @@ extension CrashRecord.Frame {
   }
 }
 
-/// A source of symbols whose answers a test provides.
+/// A symbol source that returns symbols which the test provides.
 struct SampleSymbols: SymbolLookup {
   var chains: [UInt64: [SourceFrame]] = [:]
   var gaps: [String: SymbolGap] = [:]

@@ -323,7 +323,7 @@ struct UnwindTableFileTests {
   }
 
   @Test(
-    "a damaged file of unwind tables is removed and made again",
+    "a damaged file of unwind tables is removed and created again",
     arguments: ["empty", "zeros", "cut off", "of another build"])
   func damaged(how: String) async throws {
     let directory = try TestDirectory()

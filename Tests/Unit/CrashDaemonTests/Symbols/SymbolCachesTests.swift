@@ -337,7 +337,8 @@ struct SymbolCachesTests {
   }
 
   @Test(
-    "a build id that is not hexadecimal never becomes a path", arguments: ["", "a", "../x", "AB", "ab/", "a b"])
+    "crashd never makes a path from a build id that is not hexadecimal",
+    arguments: ["", "a", "../x", "AB", "ab/", "a b"])
   func buildIDs(text: String) {
     #expect(!CacheName.isBuildID(text))
     #expect(CacheName.isBuildID("00ff"))

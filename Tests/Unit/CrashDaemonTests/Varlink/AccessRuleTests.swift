@@ -100,7 +100,7 @@ struct AccessRuleTests {
     }
   }
 
-  @Test("a group name that cannot be resolved is an error")
+  @Test("an access group whose name cannot be resolved is an error")
   func noNames() {
     let names = GroupNames(
       find: { _ throws(SystemError) in throw SystemError("look", code: EIO) },

@@ -296,7 +296,7 @@ struct ForwarderTests {
   }
 
   @Test(
-    "a collector's messages are validated",
+    "malformed messages of a collector end its connection",
     arguments: [
       "{\"ack\":\"0123456789abcdef-1\"}\n", "hello\n", "{}\n", "{\"ack\":1}\n", "[[[[\n", "\u{0}\n",
     ])

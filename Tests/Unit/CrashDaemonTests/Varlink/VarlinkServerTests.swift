@@ -95,7 +95,7 @@ struct VarlinkServerTests {
     }
   }
 
-  @Test("deeply nested JSON ends only its own connection")
+  @Test("deeply nested JSON ends only the connection on which it arrived")
   func nesting() async throws {
     try await TestDaemon.run { daemon in
       let client = try await daemon.client()
@@ -105,7 +105,7 @@ struct VarlinkServerTests {
     }
   }
 
-  @Test("a message above the limit ends its connection")
+  @Test("a message above the size limit ends the connection of its client")
   func tooLong() async throws {
     var limits = Limits()
     limits.messageBytes = 1_000

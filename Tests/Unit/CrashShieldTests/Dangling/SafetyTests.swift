@@ -5,7 +5,7 @@ import Glibc
 import Synchronization
 import Testing
 
-/// Tests that the quarantine keeps a correct program correct, and makes an incorrect program no worse.
+/// Tests that the quarantine does not break a correct program, and does not add faults to an incorrect one.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct SafetyTests {
   @Test("a timer with an unowned reference, canceled in deinit, never finds a freed object", arguments: 0...3)

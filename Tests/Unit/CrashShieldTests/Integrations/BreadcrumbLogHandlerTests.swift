@@ -57,7 +57,7 @@ struct BreadcrumbLogHandlerTests {
     #expect(trail.texts == ["info shop: x", "info shop: x request-id=2"])
   }
 
-  @Test("a breadcrumb has an error's type, but not its text")
+  @Test("the breadcrumb of a logged error has the error's type, but not its text")
   func error() {
     struct PaymentFailed: Error { var card = "4111 1111" }
     let trail = Trail()

@@ -92,7 +92,7 @@ struct ShieldMetricsTests {
     #expect(backend.counterTotal(label: "guard_incidents", dimensions: [("kind", "index")]) == 2)
   }
 
-  @Test("the metrics equal the counts of the process")
+  @Test("the metrics in swift-metrics equal the counts of the process")
   func ofTheProcess() async {
     await #expect(processExitsWith: .success) {
       let backend = TestMetrics()

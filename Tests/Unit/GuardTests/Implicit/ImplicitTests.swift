@@ -82,7 +82,7 @@ struct ImplicitTests {
     #expect(try #require(text(result)).hasSuffix(number < 2 ? "[mutation observe]" : "[index observe]"))
   }
 
-  @Test("a type's default is evaluated only if it is used")
+  @Test("a type's default value is evaluated only if a guard uses it")
   func asked() async {
     await #expect(processExitsWith: .exitCode(right)) {
       Shield.setImplicitMode(.absorb)

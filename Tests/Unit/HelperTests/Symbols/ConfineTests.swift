@@ -35,7 +35,7 @@ struct ConfineTests {
   }
 
   @Test(
-    "F21: a confined helper can stat an open file, but no path",
+    "F21: a confined helper process can stat an open file, but not a path",
     arguments: [["stat"], ["stat-at"], ["stat", "fetch"], ["stat-at", "fetch"]])
   func questions(what: [String]) throws {
     let (program, null) = (TestProgram.url("confine-probe"), URL(fileURLWithPath: "/dev/null"))
@@ -43,7 +43,7 @@ struct ConfineTests {
     #expect(try probe("stat-input").status == 0)
   }
 
-  @Test("a confined helper cannot open or create a file", arguments: ["open", "create"])
+  @Test("a confined helper process cannot open or create a file", arguments: ["open", "create"])
   func paths(what: String) throws {
     #expect(try probe(what).status == 1)
     #expect(!FileManager.default.fileExists(atPath: "/tmp/confine-probe"))

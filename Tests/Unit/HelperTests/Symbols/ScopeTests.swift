@@ -63,7 +63,7 @@ import Testing
     }
     """
 
-  @Test("C pointers are described with their targets", arguments: ["-gdwarf-4", "-gdwarf-5"])
+  @Test("the scope description of a C pointer includes its target type", arguments: ["-gdwarf-4", "-gdwarf-5"])
   func variables(version: String) throws {
     let options = ["-g", version, "-fPIC", "-shared", "-nostdlib"]
     let scope = try Self.scope(of: Self.source, named: "a.c", "clang", options, at: "total")
@@ -141,7 +141,7 @@ import Testing
     }
   }
 
-  @Test("C++ base classes are fields, and this is a variable")
+  @Test("in scope descriptions, C++ base classes are fields, and `this` is a variable")
   func classes() throws {
     let source = """
       struct base { virtual ~base(); long a; static int shared; };

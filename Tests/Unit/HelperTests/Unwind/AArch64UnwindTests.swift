@@ -50,7 +50,7 @@ struct AArch64UnwindTests {
     #expect(stack.stop == .noCaller)
   }
 
-  @Test("after a jump to no code, the caller is the address in x30", arguments: [false, true])
+  @Test("after a jump to an address without code, the caller is the address in x30", arguments: [false, true])
   func badCall(isSigned: Bool) throws {
     var snapshot = try Self.snapshot()
     let pc = snapshot.registers[32]

@@ -40,7 +40,7 @@ struct TimestampTests {
   }
 
   @Test(
-    "a time is converted to nanoseconds since 1970",
+    "an RFC 3339 time is converted to nanoseconds since 1970",
     arguments: [
       ("1970-01-01T00:00:00Z", 0), ("2026-11-21T08:10:11.000123Z", 1_795_248_611_000_123_000),
       ("2000-02-29T23:59:59.5Z", 951_868_799_500_000_000),
@@ -49,7 +49,7 @@ struct TimestampTests {
   func nanoseconds(text: String, expected: UInt64) { #expect(Timestamp.nanoseconds(rfc3339: text) == expected) }
 
   @Test(
-    "a malformed time converts to nil",
+    "a malformed time is converted to nil",
     arguments: [
       "", "Z", "2026-11-21", "2026-11-21T08:10:11", "2026-13-21T08:10:11Z", "2026-11-21T24:10:11Z",
       "2026-11-21T08:10:11.Z", "2026-11-21T08:10:11,5Z", "2026-11-21T08:10:1äZ",

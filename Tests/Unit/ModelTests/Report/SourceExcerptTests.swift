@@ -14,7 +14,9 @@ struct SourceExcerptTests {
     #expect(excerpt.lines == (first...last).map { "line \($0)" })
   }
 
-  @Test("a line beyond the file's end has no excerpt", arguments: [Int.min, -1, 0, 11, 99, Int.max])
+  @Test(
+    "for a line beyond the end of the file there is no source excerpt",
+    arguments: [Int.min, -1, 0, 11, 99, Int.max])
   func noSuchLine(line: Int) { #expect(SourceExcerpt(of: Self.text, around: line) == nil) }
 
   @Test("an excerpt handles an empty file, and a file without a final newline")

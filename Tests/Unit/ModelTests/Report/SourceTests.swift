@@ -24,7 +24,7 @@ struct SourceTests {
     #expect(text.contains("later") && !text.contains("\u{1b}"))
   }
 
-  @Test("the key source is kept in JSON, and is absent in other reports")
+  @Test("the JSON of a report from a record line has the key `source`; other reports lack this key")
   func json() throws {
     let json = try ReportCoding.encode(report(.recordLine))
     #expect(json.contains(#""source":"record-line""#))

@@ -11,7 +11,7 @@ struct TextRendererTests {
     #expect(text.contains("Missing symbols\n  /srv/bin/CartServer: its symbols were not ready in time\n"))
   }
 
-  @Test("a preliminary report states that before its first stack")
+  @Test("the text of a preliminary report states before the first stack that it is preliminary")
   func preliminary() throws {
     var report = Sample.indexOutOfRange
     report.isPreliminary = true
@@ -58,7 +58,7 @@ struct TextRendererTests {
     #expect(!TextRenderer(width: 120).render(report).contains("sent by itself"))
   }
 
-  @Test("the verbose text report has every field")
+  @Test("the verbose text report has every field of a report")
   func verbose() throws {
     try Golden.expect(TextRenderer(verbose: true).render(Sample.everything), isIn: "verbose.txt")
   }
@@ -68,7 +68,7 @@ struct TextRendererTests {
     try Golden.expect(TextRenderer().render(Sample.everything), isIn: "two-threads.txt")
   }
 
-  @Test("color highlights in-app frames and changes no text")
+  @Test("a colored text report highlights in-app frames, and has the same text without its escape sequences")
   func color() throws {
     let colored = TextRenderer(color: true).render(Sample.everything)
     try Golden.expect(colored, isIn: "color.txt")

@@ -35,7 +35,7 @@ struct UnwindingTests {
     #expect(lines.contains("    0x400010  frame-pointer"))
   }
 
-  @Test("frames that only one of the two stacks has are counted")
+  @Test("a differing cross-check states how many frames only one of the two stacks has")
   func lengths() {
     let shorter = CrashReport.Unwinding(tid: 1, agreement: .shorter, shown: .handler, common: 3, found: 3)
     let longer = CrashReport.Unwinding(tid: 2, agreement: .longer, shown: .snapshot, common: 3, found: 5)

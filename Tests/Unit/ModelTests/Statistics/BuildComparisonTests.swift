@@ -68,7 +68,7 @@ struct BuildComparisonTests {
   }
 
   @Test(
-    "a fixed bug is accepted as early as in the Python simulation",
+    "the drop of a crash rate after a fix is accepted as early as in the Python simulation",
     arguments: [(1.0, 3.0, 11.7), (1, 5, 6.7), (1, 10, 5.1), (1, 1e9, 4.0), (2, 5, 3.2), (2, 1e9, 2.0), (5, 1e9, 1.0)])
   func rateDrop(rate: Double, drop: Double, days: Double) {
     var generator = SeededGenerator(seed: 73)

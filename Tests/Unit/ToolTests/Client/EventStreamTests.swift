@@ -35,7 +35,7 @@ struct EventStreamTests {
     #expect(try stream.next() == nil)
   }
 
-  @Test("an error ends the event stream")
+  @Test("an error reply ends the event stream")
   func error() throws {
     let daemon = try FakeDaemon { connection in
       _ = connection.call()

@@ -153,7 +153,7 @@ struct CommandLineTests {
   }
 
   @Test(
-    "a time may start with a minus sign",
+    "the value of --since or --until may start with a minus sign",
     arguments: [["-S", "-2h"], ["--until", "-1d"], ["--since=-5min"], ["-S-2h", "-n1"]])
   func negativeTime(arguments: [String]) throws {
     let daemon = try Self.daemon()
@@ -215,7 +215,7 @@ struct CommandLineTests {
     #expect(empty.output == "[]\n")
   }
 
-  @Test("times are in the local zone, which is shown, or in UTC")
+  @Test("crashctl prints times in the local zone, with its name, or in UTC")
   func zones() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }

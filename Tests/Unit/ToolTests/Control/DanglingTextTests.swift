@@ -135,7 +135,7 @@ struct DanglingTextTests {
     #expect(text.contains("Trapped (thread unknown):"))
   }
 
-  @Test("numbers are printed with only as many digits as necessary")
+  @Test("crashctl dangling prints numbers with only as many digits as necessary")
   func numbers() {
     #expect([0, 1, 0.25, 12.34, 365.4, -0.5].map(DanglingText.number) == ["0", "1", "0.25", "12.3", "365", "-0.50"])
     #expect(DanglingText.number(.infinity) == "∞" && !DanglingText.number(1e300).isEmpty)

@@ -282,7 +282,7 @@ struct DoctorTests {
     #expect(doctor.program("/nowhere").map(\.level) == [.fault])
   }
 
-  @Test("doctor rejects a section table with wrong offsets")
+  @Test("doctor rejects an ELF file whose section table has wrong offsets")
   func hostileImage() throws {
     let scratch = try Scratch()
     defer { scratch.remove() }

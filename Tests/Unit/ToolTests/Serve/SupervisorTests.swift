@@ -117,7 +117,7 @@ struct SupervisorTests {
     #expect(script.record.said.last?.hasSuffix("no restart, because it was quick end number 5 in a row") == true)
   }
 
-  @Test("without a limit, quick ends never stop the restarts")
+  @Test("without a limit, serve restarts a program forever, even if it always ends soon after its start")
   func noLimit() throws {
     let script = Script(Array(repeating: .end(SIGILL, after: .zero), count: 1_000))
     let policy = RestartPolicy(
@@ -126,7 +126,7 @@ struct SupervisorTests {
     #expect(script.record.delays.max() == .seconds(5))
   }
 
-  @Test("a start that fails later is repeated after a delay")
+  @Test("if a restart of the program fails, it is repeated after a delay")
   func failedStart() throws {
     let script = Script([.end(SIGILL, after: .seconds(9)), .exit(3)], failures: 2)
     #expect(try run(script) == .exited(3))
@@ -147,7 +147,7 @@ struct SupervisorTests {
     #expect(script.record.sent == [signal])
   }
 
-  @Test("a stop signal between two programs prevents the next start")
+  @Test("a stop signal during the delay before a restart prevents the restart")
   func stopBetween() throws {
     let script = Script([.end(SIGILL, after: .seconds(9)), .signal(SIGTERM)])
     #expect(try run(script) == .signaled(SIGTERM))
@@ -181,7 +181,7 @@ struct SupervisorTests {
     #expect(script.record.said.filter { $0.hasSuffix("dropped, because no process runs") }.count == 2)
   }
 
-  @Test("the end of an adopted process is not the end of the program")
+  @Test("the end of an adopted orphan is not treated as the end of the program")
   func orphan() throws {
     let script = Script([.orphan, .orphan, .exit(5)])
     #expect(try run(script) == .exited(5))

@@ -182,11 +182,13 @@ struct OTLPSinkTests {
     #expect(why.unicodeScalars.count < 250)
   }
 
-  @Test("an empty partial success is treated as delivered", arguments: [#"{"partialSuccess":{}}"#, "", "no JSON"])
+  @Test(
+    "an OTLP response with an empty partialSuccess is treated as a delivery",
+    arguments: [#"{"partialSuccess":{}}"#, "", "no JSON"])
   func accepted(body: String) throws { #expect(try deliver(.init(body: body)).delivery == .delivered) }
 
   @Test(
-    "a malformed URL of a collector is refused",
+    "a malformed URL of an OTLP collector is refused",
     arguments: ["", "localhost:4318", "http://u:p@127.0.0.1:4318/v1/logs", "http://127.0.0.1:4318"])
   func noURL(text: String) { #expect(OTLPSink(url: text, http: HTTPClient()) == nil) }
 }

@@ -185,7 +185,7 @@ struct SentrySinkTests {
   }
 
   @Test(
-    "a malformed DSN is refused",
+    "a malformed Sentry DSN is refused",
     arguments: [
       "", "abc", "https://example.org/7", "ftp://k@example.org/7", "https://k@example.org/", "https://k@/7",
       "https://k@:80/7", "https://k y@example.org/7", "https://k\n@example.org/7", "https://k@example.org/7?x=1",
@@ -236,7 +236,7 @@ struct SentrySinkTests {
     #expect(try sink.deliver(Sample.event(id: "aa12")) == .refused("\(host) answers 400"))
   }
 
-  @Test("a proxy's password does not appear in any message")
+  @Test("the password of a proxy does not appear in error messages")
   func proxy() {
     let answer = HTTPClient.Answer(status: 0, body: [], problem: "Unsupported proxy syntax in 'http://u:hidden@:'")
     #expect(answer.delivery(from: "h") == .later("h: libcurl cannot use the proxy's address"))

@@ -134,7 +134,7 @@ import Testing
       }
     }
 
-    @Test("S13: a null that the code did not load from the freed block directly before stays a null pointer")
+    @Test("S13: a null that the code before the fault did not load from the freed block stays a null pointer")
     func controls() {
       let ways: [(why: String, code: [UInt8], words: [UInt64]?)] = [
         ("the code is unknown", [], nil),
