@@ -1,5 +1,5 @@
-// Prints the results and costs of a symbol cache. Benchmarks/Symbols/compare.py compares them with the results and
-// costs of other tools.
+// Prints the results of look-ups in a symbol cache, and their costs. Benchmarks/Symbols/compare.py compares them with
+// the results and costs of other tools.
 import CrashSymbols
 import Glibc
 

@@ -76,7 +76,7 @@ func random(_ limit: Int) -> Int { Int(heap_random() % UInt64(limit)) }
 
 /// Returns a reference to an address.
 ///
-/// There need not be an object at this address.
+/// The address need not be that of an object.
 @inline(never) func account(at address: UInt64) -> Unmanaged<Account> {
   unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: UInt(address)) ?? UnsafeRawPointer(bitPattern: 1 << 20)!)
 }

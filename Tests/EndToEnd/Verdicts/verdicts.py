@@ -62,7 +62,7 @@ CRASH_MAKER_OTHERS = {
     "abort-as-pid-1", "crash-in-user-callback", "double-fork-reattached", "fatal-error-as-pid-1",
     "fork-child-restarted", "handler-chained-before", "kill-over-namespace", "pid-namespace", "posix_spawn-child",
     "sa-onstack-missing", "trap-as-pid-1"}
-# The name of the second build of the Swift programs, in which their classes are protected.
+# The name of the second build of the Swift programs, in which the quarantine protects their classes.
 QUARANTINE = "swift-quarantine"
 # glibc's message about a double free is accepted as a correct diagnosis.
 TWICE = "double free"

@@ -84,7 +84,7 @@ final class Told: @preconcurrency Delegate {
 @inline(never) func assumeCounter(_ counter: Counter) { counter.assumeIsolated { $0.count() } }
 @inline(never) func requireCounter(_ counter: Counter) { counter.preconditionIsolated() }
 @inline(never) func assumeMainElsewhere() { MainActor.assumeIsolated { work() } }
-// This function differs from the functions above, because the optimizer would merge equal functions.
+// This function differs from the previous functions, because the optimizer would merge equal functions.
 @inline(never) func assumeCounterElsewhere(_ counter: Counter) {
   counter.assumeIsolated {
     $0.count()

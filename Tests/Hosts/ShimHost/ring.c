@@ -65,7 +65,7 @@ static void write_one(void) {
 
 static pid_t parent;
 
-// Writes records until the test, which is the parent process, has ended. This also works if the test is killed.
+// Writes records until the test, which is the parent process, has ended, even if the test is killed.
 static void *write_for_ever(void *unused) {
   while (getppid() == parent)
     write_one();

@@ -123,7 +123,7 @@ struct RequestTotalsTests {
       sums.first { $0.key.build == "other" }?.counts
     }
     #expect(before.count == RequestTotals.buildsPerUser + 1 && other(before) == counts(3))
-    // The end of a process leaves its counts under the same label.
+    // When the process ends, its counts stay under the same label.
     for member in members { totals.end(member, counts(1)) }
     let after = totals.sums(with: [])
     #expect(after.map(\.key) == before.map(\.key) && after.map(\.counts) == before.map(\.counts))

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import Testing
 
-// dlsym() with the default handle (nil) searches all loaded libraries. It returns nil if the name does not exist.
+// dlsym() with the default handle (nil) searches all loaded libraries. dlsym() returns nil if the name does not exist.
 private let isUnderThreadSanitizer = unsafe dlsym(nil, "__tsan_init") != nil
 
 /// Tests the start of the shield, its tags and its breadcrumbs.

@@ -21,7 +21,7 @@ struct ModeTests {
       for _ in 0..<2 {
         DispatchQueue.global().async(group: group) {
           while !isDone.load(ordering: .acquiring) {
-            // This call only records the fault. It performs no operation, so the program continues in every mode.
+            // This call only records the fault. The call performs no operation, so the program continues in every mode.
             if Shield.handleFault(.gate, at: ShieldSite(line: 1), { "one" }) {
               absorbed.add(1, ordering: .relaxed)
             }

@@ -3,7 +3,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Runs each way to trap with containment and without, and compares the results with the table of the documentation.
+/// Runs each way to trap with and without containment, and compares the results with docs/containment-table.md.
 ///
 /// `make containment-table` writes the table.
 @Suite("Containment of requests")

@@ -18,7 +18,7 @@ final class ChildProcess: Sendable {
     var environment: [String: String] = [:]
     var directory = "/"
     var coreLimit = CoreLimit.none
-    /// The limit of open descriptors.
+    /// The limit of open descriptors (RLIMIT_NOFILE) of the child.
     ///
     /// If the value is nil, the child inherits the test's limit.
     var descriptorLimit: Int?

@@ -3,7 +3,7 @@ import CrashReport
 extension Expectation {
   /// Strings that the reason or the diagnosis of a report must contain, by scenario.
   ///
-  /// They are required in addition to the scenario's own field `reason`.
+  /// These strings are required in addition to the scenario's own field `reason`.
   static let words: [String: [String]] = [
     "forced-cast-any": ["to 'Swift.Int'"],
     "forced-cast-class": ["'CrashMaker.Bicycle'", "to 'CrashMaker.Lorry'"],

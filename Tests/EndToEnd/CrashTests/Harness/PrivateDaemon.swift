@@ -30,8 +30,8 @@ final class PrivateDaemon: Sendable {
 
     /// The environment of a process with the shield.
     ///
-    /// The environment names the daemon's socket. Its timeouts for the sweep and the handler are long enough for a
-    /// machine that stalls.
+    /// The environment names the daemon's socket. The timeouts for the sweep and the handler in the environment are
+    /// long enough for a machine that stalls.
     var environment: [String: String] {
       [
         "CRASHSHIELD_SOCKET": runtime + "/attach", "CRASHSHIELD_SWEEP_MS": "800",

@@ -27,8 +27,8 @@ static void fail(const char *what) {
   exit(2);
 }
 
-// Closes the epoll descriptors that this process inherited. They belong to the event loops of another process, and
-// would hide the loop of the program.
+// Closes the epoll descriptors that this process inherited. These descriptors belong to event loops of another process,
+// and would hide the loop of the program.
 static void close_inherited_loops(void) {
   for (int descriptor = 3; descriptor < 1024; descriptor++) {
     char path[32], target[64] = {0};

@@ -10,8 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// The code of the child. The child only makes system calls, because another thread of the parent may have held a lock
-// of libc at the fork.
+// Runs in the child: takes the identity of the other user, connects the socket, and waits until the caller closes the
+// link. The child only makes system calls, because another thread of the parent may have held a lock of libc at the
+// fork.
 static _Noreturn void be(int socket, const struct sockaddr_un *address, uint32_t uid, uint32_t gid, const gid_t *groups,
                          size_t group_count, bool is_restricted, int namespaces, int link) {
   int code = 0;

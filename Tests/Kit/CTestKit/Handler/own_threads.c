@@ -311,8 +311,8 @@ static int enter_namespace(const char *directory) {
   const int threads = look_at_threads(&unused);
   if (unshare(CLONE_NEWUSER) != 0) return 1;
   if (look_at_threads(&unused) != threads) return 2;
-  // The second call is made after the shield has started new threads. The call may fail only because the user has no id
-  // in the namespace, not because of the shield's threads.
+  // This second call comes after the shield has started new threads. It may fail with EPERM, because the user has no id
+  // in the namespace, but not because of the shield's threads.
   return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 || errno == EPERM ? 0 : 3;
 }
 

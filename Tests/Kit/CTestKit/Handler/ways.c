@@ -157,8 +157,8 @@ void cs_test_steal_descriptors(void) {
   pthread_barrier_wait(&ready);
 }
 
-// This imitates a daemon that closes all descriptors at its start. The files that the daemon then opens get the numbers
-// that the shield's descriptors had.
+// Imitates a daemon that closes all descriptors at its start, and whose next files get the numbers of the shield's
+// descriptors.
 static void close_and_reuse_descriptors(const char *directory) {
   char path[256];
   syscall(SYS_close_range, 3, ~0U, 0);

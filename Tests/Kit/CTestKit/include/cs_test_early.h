@@ -1,5 +1,5 @@
-// Executor hooks that simulate another library. They are set before the shield's hooks if the environment contains
-// ISOLATION_HOST_EARLY_HOOKS.
+// Executor hooks that simulate another library. If the environment contains ISOLATION_HOST_EARLY_HOOKS, these hooks are
+// set before the shield's hooks.
 #ifndef CS_TEST_EARLY_H
 #define CS_TEST_EARLY_H
 

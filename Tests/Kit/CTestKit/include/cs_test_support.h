@@ -56,9 +56,9 @@ typedef enum __attribute__((enum_extensibility(closed))) cs_test_way : uint32_t 
   CS_TEST_HANDLERS_REPLACED,  // later handlers replace the shield's; exits 0 if the shield reports them
   CS_TEST_HANDLER_GIVEN_BACK, // an earlier handler handled a sent signal; exits 0 if its action is restored and the
                               // shield's handler is not reported as replaced
-  CS_TEST_HANDLER_RESET, // a later handler with SA_RESETHAND calls the shield's and then jumps out; exits 0 if the
-                         // crashing thread still has the program's descriptors
-  CS_TEST_OTHER_SIGNALS, // exits 0 if the start left all other signals and the mask as they were
+  CS_TEST_HANDLER_RESET,      // a later handler with SA_RESETHAND calls the shield's and then jumps out; exits 0 if the
+                              // crashing thread still has the program's descriptors
+  CS_TEST_OTHER_SIGNALS,      // exits 0 if the start left all other signals and the mask as they were
   // Forked children and early starts: forks.c.
   CS_TEST_CHILD_LIKE_PARENT,        // a child starts the shield like its parent, then crashes; exits 0 on success
   CS_TEST_CHILD_REATTACHES,         // as CHILD_LIKE_PARENT, but CRASHSHIELD_FORK=1 starts the shield in the child

@@ -5,7 +5,7 @@ import Foundation
 
 /// A forced cast that fails.
 public struct CastsFault: Sendable {
-  /// The value and the target type of the cast.
+  /// A description of the cast: its value and its target type.
   public var name: String
   /// The kind of the incident that the shield records for this cast.
   public var kind: ShieldKind

@@ -112,7 +112,7 @@ struct FirstChanceTests {
     #expect(outcome.spool.sweep == cs_ring_sweep.CS_RING_SWEEP_DONE.rawValue)
   }
 
-  @Test("D10: a fault for which a first-chance handler ends the process has a complete record")
+  @Test("D10: if a first-chance handler ends the process at a fault, the fault has a complete record")
   func ends() throws {
     let outcome = try run(.CS_TEST_CHANCE_ENDS)
     #expect(outcome.exitCode == 3)

@@ -44,7 +44,7 @@ struct OutputTests {
     #expect(fcntl(fifo, F_SETFL, 0) == 0)
     #expect(!Self.write(to: fifo))
     // The test cannot fill a terminal exactly, because the kernel moves the data to the reader's buffer asynchronously.
-    // It writes 1 MiB instead, which exceeds the space of any terminal: a blocking write would wait for a reader.
+    // The test writes 1 MiB instead, which exceeds the space of any terminal: a blocking write would wait for a reader.
     #expect(!Self.write(to: program, String(repeating: "x", count: 1 << 20) + "\n"))
     for descriptor in [fifo, program] { #expect(fcntl(descriptor, F_GETFL) & O_NONBLOCK == 0) }
   }

@@ -172,7 +172,7 @@ extension RecordLineTests {
 }
 
 extension RecordLineTests {
-  /// Each frame as its image's path and build ID, and its offset.
+  /// Describes each frame by its image's path and build ID, and its offset.
   private static func places(_ contents: RingContents) -> [String] {
     let images = Dictionary(uniqueKeysWithValues: contents.images.map { ($0.index, $0) })
     return contents.records[0].frames.map { frame in

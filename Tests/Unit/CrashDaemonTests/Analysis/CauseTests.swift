@@ -107,8 +107,8 @@ struct CauseTests {
       let report = try #require(RingContents.sample([record]).report(SampleSymbols(chains: [0x10: [failure] + chain])))
       return try #require(report.threads[0].frames.first { $0.isOwn })
     }
-    // The innermost function is the runtime's inlined subscript. Its caller is a function of the program, which was
-    // also inlined.
+    // The innermost function is the runtime's inlined subscript. The caller of the subscript is a function of the
+    // program, which was also inlined.
     let lookup = try find([
       frame("$sSDyq_SgxcigSS_SiTg5", 7, 23, true), frame("$s4shop6lookupySiSgSS_tF", 2, 75, true),
       frame("$s4shop1aySiSSF", 7, 11, false),

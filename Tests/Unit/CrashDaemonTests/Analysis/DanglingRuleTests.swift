@@ -411,7 +411,7 @@ import Testing
     func lookalikes() {
       let load: [UInt8] = [0x48, 0x8b, 0x40, 0x10]  // mov rax, [rax+0x10]
       let wild: UInt64 = 0x1234_5670_0000
-      // The block is a node in use. Its words are a bad pointer to the next node, and two counters with the value 1.
+      // The block is a node in use, whose words are a bad pointer to the next node, and two counters with the value 1.
       let node = Fault(
         words: [wild, 0x1_0000_0001], registers: [Self.rax: wild, Self.rdi: Self.block], instruction: load,
         address: wild + 0x10)

@@ -263,7 +263,7 @@ struct OwnershipTests {
     }
   }
 
-  /// The name of a closure for `shop.respond` that is passed as an argument in `main`.
+  /// The mangled name of the closure that the compiler makes in `main` when `shop.respond` is passed as an argument.
   private static let methodReference =
     "$s10DemoServerAAV4mainyyYaKFZAA10HTTPServerV8ResponseVAE7RequestVYaYbcAA4ShopVYbcfu_AgIYaYbcfu0_"
 

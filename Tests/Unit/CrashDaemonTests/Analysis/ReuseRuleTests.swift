@@ -299,7 +299,7 @@ import Testing
         (builder.namedClasses, builder.hasAllClasses) = (classes, true)
         #expect(rule() == "dangling-reuse")
       }
-      // Now the variables are available, and contradict the diagnosis.
+      // In the second analysis the variables are available, and contradict the diagnosis.
       builder.scope = ScopeDescription([])
       #expect(rule() == "non-canonical-operand")
       builder.namedClasses = named

@@ -12,7 +12,7 @@ import Testing
 struct HelloTrialsTests {
   private static let names: Set<String> = ["connection-1-2", "connection-1-3"]
 
-  @Test("a stored hello during whose read crashd ended is tried three more times; other hellos have no limit")
+  @Test("if crashd ends while it reads a stored hello, the hello is tried three more times; others have no limit")
   func trials() throws {
     let directory = try TestDirectory()
     let path = "\(directory.path)/hello-trials"
@@ -30,8 +30,8 @@ struct HelloTrialsTests {
       #expect(bad == .skip && other == .look)
       trials.end("connection-1-3")
     }
-    // The name connection-1-2 is not among the stored hellos any more. If a new hello gets this name, the count of
-    // attempts starts at zero.
+    // Once no stored hello has the name connection-1-2, its count is dropped. A new hello with this name starts at zero
+    // attempts.
     var anew = HelloTrials(path: path, kept: ["connection-1-3"])
     let again = anew.begin("connection-1-2")
     #expect(again == .look)
@@ -162,7 +162,7 @@ struct HelloTrialsTests {
     #expect(SmallFile.text(at: path) == nil)
   }
 
-  @Test("stored hellos beyond the limit are dropped")
+  @Test("stored hellos that have used up their attempts are dropped")
   func givenUp() async throws {
     struct Impatient: HelloBook {
       func begin(_: String) -> HelloTrials.Verdict { .giveUp }

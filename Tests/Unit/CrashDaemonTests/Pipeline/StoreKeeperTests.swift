@@ -207,7 +207,7 @@ struct StoreKeeperTests {
       (100 * hour, 1), (101 * hour, hour),
       // The clock jumps forward by a year, and is then corrected.
       (9_000 * hour, hour + 1), (9_000 * hour + 2, hour + 3), (101 * hour, hour + 4),
-      // The clock jumps forward again, and is not corrected. Its time is therefore trusted after an hour.
+      // The clock jumps forward again, and is not corrected. The time of the clock is therefore trusted after an hour.
       (9_000 * hour, hour + 5), (9_001 * hour + 5, 2 * hour + 6),
     ]
     let trusted = moments.map { watch.isTrusted(real: $0.real, boot: $0.boot) }

@@ -137,7 +137,7 @@ struct DisplacementTests {
     try store.close()
   }
 
-  @Test("F16: a store with an unusable directory can be created, and opens later as soon as it can")
+  @Test("F16: a store whose directory is unusable at first opens as soon as the directory is usable")
   func closedAtFirst() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/state/r.sqlite"

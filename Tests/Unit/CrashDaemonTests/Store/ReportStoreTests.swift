@@ -61,8 +61,8 @@ struct ReportStoreTests {
         Issue.record("it is another report")
         return
       }
-      // A later report of the same crash is not marked as restricted. It replaces the stored report, which remains
-      // hidden from the user.
+      // A later report of the same crash is not marked as restricted. The later report replaces the stored one, and is
+      // also hidden from the user.
       (report.process.isRestricted, report.reason) = (nil, "once more")
       guard case .updated = try store.put(report, raw: [1]) else {
         Issue.record("it is another report")

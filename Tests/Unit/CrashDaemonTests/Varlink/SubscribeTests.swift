@@ -76,8 +76,7 @@ struct SubscribeTests {
   @Test("a subscriber that does not read is disconnected, and the other subscribers get every event")
   func slowReader() async throws {
     var limits = Limits()
-    // This time limit applies to both subscribers. It is long enough for the subscriber that reads, even on a slow
-    // machine.
+    // This time limit applies to both subscribers, and is long enough for the one that reads, even on a slow machine.
     limits.write_ms = 20_000
     try await TestDaemon.run(limits: limits) { daemon in
       let start = JSONValue.string("\(daemon.store.epoch)-0")

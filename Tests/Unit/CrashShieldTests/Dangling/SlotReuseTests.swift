@@ -7,8 +7,8 @@ import Testing
 /// Tests that a record shows its own object's stacks, although its slot and its memory are used for one object after
 /// the other.
 ///
-/// An object is released, and used, in one of four ways. Its address and the thread determine which of the four ways is
-/// used. A record contains the address and the thread. The test can therefore check the record's stacks.
+/// An object is released, and used, in one of four ways. The object's address and the thread determine which of the
+/// four ways is used. A record contains the address and the thread. The test can therefore check the record's stacks.
 @Suite(.enabled(if: Shield.danglingUnavailableReason == nil, "the quarantine is unavailable here"))
 struct SlotReuseTests {
   @Test("quarantine slots that eight threads reuse never show a stack of another object", arguments: [0, 1, 2])
@@ -76,7 +76,7 @@ private struct Marks {
       check(own.allSatisfy { !$0.isEmpty })
     }
 
-    /// Whether the stack is that of the way for this thread and address, and has at least nine frames.
+    /// Whether the stack belongs to the way that this thread and address determine, and has at least nine frames.
     func fit(_ stack: DanglingIncident.Stack, address: UInt) -> Bool {
       guard let thread = stack.thread, stack.frames.count > 8 else { return false }
       let expected = way(address, thread: thread)

@@ -107,7 +107,7 @@ import Testing
 
   /// Returns a name with a length of about 5 · `levels` bytes.
   ///
-  /// Its demangled text contains 2^`levels` types.
+  /// The demangled form of the name contains 2^`levels` types.
   ///
   /// Each generic type in the name has the previous type as both of its arguments.
   static func swellingName(levels: Int) -> String {

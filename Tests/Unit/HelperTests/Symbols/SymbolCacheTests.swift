@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  /// Opens bytes as a cache file.
+  /// Writes bytes to a file, and opens the file as a symbol cache.
   static func open(_ bytes: [UInt8], buildID: String = "") throws -> SymbolCache {
     try Tools.withTemporaryFolder { folder in
       let file = folder.appendingPathComponent("cache")

@@ -29,7 +29,7 @@ struct AArch64UnwindTests {
     let file = [UInt8](try Tool.run(["unwind-tables", "--build-id", ""], input: image).output)
     let header = try #require(UnwindTablesHeader(file, fileSize: file.count))
     #expect(header.buildID.count == 20 && header.index.size > 12 && header.frames.size > 100)
-    // The two sections are copied unchanged. Their offset in the file is their address minus 0x200000.
+    // The two sections are copied unchanged. In the file, the offset of a section is its address minus 0x200000.
     for (section, start) in [(header.index, 0), (header.frames, Int(header.index.size))] {
       let place = Int(section.address) - 0x20_0000
       let copied = file[UnwindTablesHeader.size...].dropFirst(start).prefix(Int(section.size))

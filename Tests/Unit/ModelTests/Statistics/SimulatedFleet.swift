@@ -4,7 +4,7 @@ import Foundation
 
 /// The simulation of `sim7_loop.py` with the real policy loop.
 ///
-/// It simulates services, their builds, bugs in some builds, and the effect of the protection.
+/// The simulation has services, their builds, bugs in some builds, and the effect of the protection.
 struct SimulatedFleet {
   struct Result {
     var builds = 0

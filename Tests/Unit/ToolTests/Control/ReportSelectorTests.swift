@@ -59,7 +59,7 @@ struct ReportSelectorTests {
     for word in ["4711", "bb", "shop", nil] { #expect(try id(word) == "bb22") }
     calls.withLock { $0.removeAll() }
     _ = try id("bb")
-    // crashctl first requests the word as an id. It needs no list if this request succeeds.
+    // crashctl first requests the word as an id. If this request succeeds, crashctl requests no list.
     #expect(calls.withLock { $0.contains { $0.contains("Crashd.List") } } == false)
     #expect(throws: ClientError.refused(.noSuchReport(id: "dead"))) { try id("dead") }
     let base = ReportFilter(signal: "SIGILL")

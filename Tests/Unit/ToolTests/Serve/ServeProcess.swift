@@ -35,7 +35,7 @@ final class ServeProcess {
     try CommandLineTests.runUnblocked(process)
     let pid = process.processIdentifier
     self.pid = pid
-    // If crashctl hangs for 300 seconds, the test kills it. Its pipes then close, and the test fails.
+    // If crashctl hangs for 300 seconds, the test kills it. The pipes of crashctl then close, and the test fails.
     watchdog = DispatchWorkItem { kill(pid, SIGKILL) }
     DispatchQueue.global().asyncAfter(deadline: .now() + 300, execute: watchdog)
   }

@@ -197,7 +197,8 @@ struct ServeTests {
     let words = try serve.output(beginningWith: "orphan ")
     #expect(words.last == "\(serve.pid)")
     let orphan = try #require(words.first.flatMap { pid_t($0) })
-    // The orphan has printed the line before its end. The test polls, because only crashctl can wait for the orphan.
+    // The orphan printed this line before it ended, so it may still exist. The test polls, because only crashctl can
+    // wait for the orphan.
     while kill(orphan, 0) == 0 { sched_yield() }
     #expect(errno == ESRCH)
     kill(serve.pid, SIGTERM)

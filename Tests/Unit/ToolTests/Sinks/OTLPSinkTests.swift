@@ -199,7 +199,7 @@ extension JSONValue {
     return values.first
   }
 
-  /// Converts a list of keys and typed values, as OpenTelemetry encodes attributes, to a dictionary.
+  /// Converts attributes in OpenTelemetry's encoding, a list of keys and typed values, to a dictionary.
   var attributes: [String: String]? {
     guard case .array(let values) = self else { return nil }
     var members: [String: String] = [:]
