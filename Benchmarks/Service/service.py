@@ -180,7 +180,7 @@ def measure_ingest(binaries: pathlib.Path, folder: pathlib.Path, rings: list, cr
     begin = sender(daemon, rings, crashes, clients)
     daemon.await_stored(before + crashes // clients * clients)
     took = time.monotonic() - begin
-    # Also print processor times, which are more reliable than the elapsed time if other programs use the machine.
+    # Also prints processor times, which are more reliable than the elapsed time if other programs use the machine.
     own, children = (after - old for after, old in zip(daemon.cpu_ms(), cpu))
     named = call(daemon.varlink, "List", {"limit": 200})["reports"]
     without = sum(not report["function"] for report in named)
@@ -201,7 +201,7 @@ def has_children(pid: int) -> bool:
             if path.read_text():
                 return True
         except (FileNotFoundError, ProcessLookupError):
-            # Skip a thread that has ended after its directory was listed, because it no longer has a file.
+            # Skips a thread that ended after the directory was listed, because the thread no longer has a file.
             continue
     return False
 

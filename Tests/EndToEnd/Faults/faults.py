@@ -56,7 +56,7 @@ DESCRIPTORS = 64
 def spawn(words: list[str], environment: dict[str, str], descriptors: dict[int, int] | None = None,
           log: str = "/dev/null") -> int:
     """Starts a program. `descriptors` maps its descriptor numbers to ours."""
-    # Copies our descriptors to numbers that are not targets, because dup2 closes a descriptor that already has the
+    # Copies the descriptors to numbers that are not targets, because dup2 closes a descriptor that already has the
     # target number.
     free = max(descriptors or {}, default=2) + 1
     high = {target: fcntl.fcntl(source, fcntl.F_DUPFD_CLOEXEC, free) for target, source in (descriptors or {}).items()}

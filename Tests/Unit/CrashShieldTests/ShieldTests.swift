@@ -37,7 +37,9 @@ struct ShieldTests {
   }
 
   // ThreadSanitizer installs its own handlers in front of all others, including the shield's.
-  @Test("the status has the connection with its reason, and replaced handlers", .enabled(if: !isUnderThreadSanitizer))
+  @Test(
+    "Shield.status has the connection with its reason, and the replaced handlers",
+    .enabled(if: !isUnderThreadSanitizer))
   func status() async {
     await #expect(processExitsWith: .exitCode(Self.right)) {
       let before = Shield.status

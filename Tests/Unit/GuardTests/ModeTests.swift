@@ -151,7 +151,7 @@ struct ModeTests {
     }
   }
 
-  @Test("the environment does not override a mode that code has set")
+  @Test("a guard mode that code has set takes precedence over the environment")
   func code() async {
     await #expect(processExitsWith: .exitCode(right)) {
       unsafe setenv("CRASHSHIELD_GUARDS", "off", 1)

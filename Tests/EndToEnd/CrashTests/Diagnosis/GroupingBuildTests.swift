@@ -21,7 +21,7 @@ struct GroupingBuildTests {
   ]
   private static let crashes = 1...5
 
-  @Test("of five crashes in four builds, at least 18 of 20 reports are in the group of their crash only")
+  @Test("of 20 reports of five crashes, at least 18 have the group of their crash, which no other crash shares")
   func builds() async throws {
     let directory = try TestDirectory()
     let library = directory.path + "/libcrashshield.so"

@@ -92,7 +92,7 @@ struct VerdictTests {
     }
   }
 
-  @Test("without containment, a record has no verdict")
+  @Test("if containment is off, the record of a trap has no verdict")
   func off() async throws {
     try await withSpool { directory in
       await #expect(processExitsWith: .signal(SIGILL)) { [directory = directory as String] in

@@ -4,7 +4,7 @@ import CTestKit
 import Glibc
 import Testing
 
-/// Suites whose processes keep both processors busy.
+/// Suites whose child processes keep the processors busy.
 ///
 /// The suites run one after the other.
 @Suite("A crash while other threads are busy", .serialized)

@@ -120,7 +120,8 @@ import Testing
         "dangling-call",
         Fault(words: [mangled, key], registers: [rdi: block], instruction: [], address: mangled, pc: mangled)
       ),
-      // A method call. The method's address was loaded from memory that the block's first word happens to address.
+      // A method call. The method's address was loaded from the memory at the block's first word, which happens to be a
+      // valid address.
       (
         "dangling-call",
         Fault(
@@ -283,7 +284,7 @@ import Testing
       #expect(state(neighbour, neighbour &+ reference, large) == nil)
     }
 
-    @Test("a block is in use again if its neighbors in the bin do not link back to it")
+    @Test("a block whose neighbors in the bin do not link back to it is treated as in use again")
     func unlinked() {
       let (neighbour, arena, chunk) = (Self.block + 0x200, Self.libc.end - 0xe000, Self.block - 16)
       func cause(second: UInt64? = nil, back: UInt64?, forward: UInt64? = nil) -> CrashReport.Cause {

@@ -9,7 +9,7 @@ import Testing
 /// Tests a process that executes another program and ends before crashd has read the hello of either program.
 @Suite("The exit of a process that has executed another program")
 struct SuccessorTests {
-  /// The test arguments: whether the parent of the process reaps it before crashd reads its exit.
+  /// The test's argument: whether the parent reaps the process before crashd reads how it ended.
   ///
   /// A process that was reaped can be identified only by its pidfd, which requires Linux 6.16.
   static var isReaped: [Bool] { get throws { try ProcessEndTests.isKernel(6, 16) ? [false, true] : [false] } }
