@@ -45,7 +45,7 @@ struct RequestTests {
     #expect(contents.requests.running.isEmpty && contents.losses.isEmpty)
   }
 
-  @Test("a full table of requests is read completely")
+  @Test("the reader reads all entries of a full request table")
   func full() throws {
     let ring = TestRing()
     for index in 0..<4_096 { ring.addRequest(index, number: UInt64(4_096 - index), started_ns: UInt64(index % 7)) }

@@ -20,7 +20,7 @@ struct FactsTests {
     }
   }
 
-  @Test("HMAC-SHA256 has the values of RFC 4231")
+  @Test("HMAC-SHA256 computes the values of the examples in RFC 4231")
   func authentication() {
     let hexadecimal = { (bytes: [UInt8]) in bytes.map { UInt64($0).hexadecimal(digits: 2) }.joined() }
     #expect(

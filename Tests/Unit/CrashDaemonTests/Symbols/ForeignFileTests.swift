@@ -199,7 +199,7 @@ struct ForeignFileTests {
     let path = try directory.write([1], to: "image", mode: 0o644)
     let sent = Descriptor(owning: unsafe open(path, O_RDONLY | O_CLOEXEC))
     let user: UInt32 = 54_321
-    // Only opened(for:) returns nil, because no earlier call has opened the path.
+    // opened(for:) returns nil here, because no call has determined the origin of the file yet.
     #expect(try image(path, descriptor: sent).opened(for: user) == nil)
     #expect(try image("/nowhere", descriptor: sent).open(for: user).owner == .user(user))
     let other = try directory.write([1], to: "other", mode: 0o644)

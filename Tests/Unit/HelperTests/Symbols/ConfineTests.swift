@@ -119,7 +119,7 @@ struct ConfineTests {
     #expect(after.ru_utime.tv_sec - before.ru_utime.tv_sec < 25)
   }
 
-  @Test("a confined helper in an endless loop is ended by its CPU time limit")
+  @Test("the kernel ends a confined helper that is in an endless loop at the CPU time limit")
   func processor() throws {
     // The test sets a lower value of the same limit, because the value that cs_confine sets would be reached only after
     // half a minute.
