@@ -3,7 +3,7 @@ import Glibc
 import TestKit
 import Testing
 
-/// Tests when drains end, and what they end.
+/// Tests which traps drain the process, when a drain ends, and what happens to other requests meanwhile.
 ///
 /// Further tests trap while the shield starts or while the process exits.
 @Suite("Drains of requests")

@@ -84,7 +84,7 @@ struct AnnouncedIncidentTests {
     }
   }
 
-  @Test("crashd ignores no wake-up for an incident, and these wake-ups do not use up those for a later crash")
+  @Test("crashd obeys every wake-up for an incident, and still obeys the wake-up for a later crash")
   func notEmpty() async throws {
     var limits = Limits.patient
     limits.emptyWakes = 2

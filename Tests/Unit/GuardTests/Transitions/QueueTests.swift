@@ -68,7 +68,7 @@ struct QueueTests {
   }
 }
 
-/// Runs a body that creates a task, and a second body.
+/// The two bodies that a test runs, the first of which creates a task.
 ///
 /// The task must not run at the same time as the second body.
 private final class Scene: Sendable {
